@@ -18,18 +18,19 @@ from pathlib import Path
 SECONDS = 120.0
 """After so long, a program hangs."""
 ROOT = Path(__file__).parents[3]
-IMPORTED_LATER = {
-    "openai": ("openai.resources.chat", "openai.resources.responses", "openai.resources.embeddings"),
-    "playhead": (
-        "anyio._backends._asyncio",
-        "httpcore",
-        "playhead.capture.openai",
-        "playhead.client",
-        "playhead.export.delivery",
-        "playhead.export.http",
-    ),
-}
-"""What programs that import a package import of it while they run."""
+IMPORTED_LATER = (
+    "anyio._backends._asyncio",
+    "httpcore",
+    "openai.resources.chat",
+    "openai.resources.embeddings",
+    "openai.resources.responses",
+    "playhead.capture.openai",
+    "playhead.client",
+    "playhead.export.delivery",
+    "playhead.export.http",
+    "playhead.replay.record",
+)
+"""What most programs import while they run."""
 
 
 class HungError(AssertionError):
@@ -64,15 +65,19 @@ class _Server:
             bufsize=0,
         )
 
-    def ask(self, what: Mapping[str, object]) -> None:
+    def start(self, what: Mapping[str, object]) -> int:
+        """The id of the program's process."""
         assert self.process.stdin is not None
         self.process.stdin.write(json.dumps(what).encode() + b"\n")
+        return self._number()
 
     def code(self, seconds: float) -> int | None:
         """Of the program that runs, when it has ended; None: it has not within this time."""
         assert self.process.stdout is not None
-        if not select.select([self.process.stdout], [], [], seconds)[0]:
-            return None
+        return self._number() if select.select([self.process.stdout], [], [], seconds)[0] else None
+
+    def _number(self) -> int:
+        assert self.process.stdout is not None
         line = self.process.stdout.readline()
         assert line, f"what forks programs ended with {self.process.wait()}"
         return int(line)
@@ -84,11 +89,13 @@ class Running:
 
     _server: _Server
     _folder: Path
+    _process: int
     ended: Ended | None = None
 
     def send_signal(self, number: signal.Signals) -> None:
         """From any thread; nothing is hit when the program is gone."""
-        self._server.ask({"signal": int(number)})
+        if self.ended is None:
+            os.kill(self._process, number)
 
     def wait(self, seconds: float = SECONDS) -> Ended:
         """Until it has ended, however it ends.  `HungError` after so long."""
@@ -128,10 +135,9 @@ def started(
     servers = _idle.setdefault(modules, [])
     server = servers.pop() if servers else _Server(modules)
     with tempfile.TemporaryDirectory(prefix="playhead-program-") as folder:
-        running = Running(server, Path(folder))
         out, errors = (str(Path(folder) / name) for name in ("out", "errors"))
         told = {"program": str(program), "arguments": list(arguments), "environ": dict(environ)}
-        server.ask({**told, "out": out, "errors": errors})
+        running = Running(server, Path(folder), server.start({**told, "out": out, "errors": errors}))
         try:
             yield running
         finally:
@@ -156,5 +162,4 @@ def modules_of(program: Path) -> tuple[str, ...]:
         elif isinstance(each, ast.ImportFrom) and each.module and not each.level:
             names.add(each.module)
     found = {name for name in names if not (program.parent / f"{name.partition('.')[0]}.py").exists()}
-    later = [IMPORTED_LATER.get(name.partition(".")[0], ()) for name in found]
-    return tuple(sorted(found.union(*later)))
+    return tuple(sorted(found.union(IMPORTED_LATER)))

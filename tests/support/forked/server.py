@@ -1,17 +1,15 @@
 """The process that programs are forked from: `python -m tests.support.forked.server MODULE...`.
 
-It imports the modules once.  Each line that it reads is a program to start, or a signal for the one that runs; it
-writes a line with the exit code when that one has ended.  The process of a program ends as any does: its threads are
-waited for, and its exit handlers run.  It is signalled by its parent, before that has waited for it: no other process
-can be hit.
+It imports the modules once.  Each line that it reads is a program to start: it writes a line with the id of its
+process, and one with the exit code when that has ended.  Ended processes stay until the next line is read, so that a
+signal for one can hit no other.  The process of a program ends as any does: its threads are waited for, and its exit
+handlers run.
 """
 
 import faulthandler
 import gc
 import json
 import os
-import select
-import signal
 import sys
 from importlib import import_module
 from pathlib import Path
@@ -33,58 +31,26 @@ def main(modules: list[str]) -> None:
 
 def _serve() -> dict[str, Any] | None:
     """In a forked process what it is to do; None in the parent, when nobody asks any more."""
-    ended, woken = os.pipe()
-    for end in (ended, woken):
-        os.set_blocking(end, False)
-    signal.set_wakeup_fd(woken, warn_on_full_buffer=False)
-    signal.signal(signal.SIGCHLD, lambda *_: None)
     child = 0
-    asked = b""
-    while True:
-        ready, _, _ = select.select([0, ended], [], [])
-        if ended in ready:
-            os.read(ended, 1024)
-            child = _ended(child)
-        if 0 in ready:
-            data = os.read(0, 65536)
-            if not data:
-                _leave(child)
-                return None
-            *lines, asked = (asked + data).split(b"\n")
-            for line in lines:
-                what = json.loads(line)
-                if "signal" in what:
-                    if child:
-                        os.kill(child, what["signal"])
-                    continue
-                child = os.fork()
-                if child == 0:
-                    signal.set_wakeup_fd(-1)
-                    os.close(ended)
-                    os.close(woken)
-                    return what
+    for line in sys.stdin:
+        if child:
+            os.waitpid(child, 0)
+        child = os.fork()
+        if child == 0:
+            return json.loads(line)
+        _tell(child)
+        ended = os.waitid(os.P_PID, child, os.WEXITED | os.WNOWAIT)
+        assert ended is not None  # it is only with WNOHANG
+        _tell(ended.si_status if ended.si_code == os.CLD_EXITED else -ended.si_status)
+    return None
 
 
-def _ended(child: int) -> int:
-    """The child that still runs; tells the code of one that has ended."""
-    if not child:
-        return 0
-    found, status = os.waitpid(child, os.WNOHANG)
-    if not found:
-        return child
-    os.write(1, b"%d\n" % os.waitstatus_to_exitcode(status))
-    return 0
-
-
-def _leave(child: int) -> None:
-    if child:
-        os.kill(child, signal.SIGKILL)
-        os.waitpid(child, 0)
+def _tell(number: int) -> None:
+    os.write(1, b"%d\n" % number)
 
 
 def _become(told: dict[str, Any]) -> None:
-    """Its environment, its output, and signals as in a new process."""
-    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    """Its environment, and its output."""
     os.environ.clear()
     os.environ.update(told["environ"])
     flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC
