@@ -1,17 +1,18 @@
 """The recorded answer to a call of a replayed run, after waiting for parallel branches where that is needed."""
 
 import asyncio
-import threading
 from contextlib import suppress
 
-from playhead.api.calls.flow import has_event_loop, in_event_loop, is_only_task
+from playhead.api.calls.flow import has_event_loop, is_only_task
 from playhead.api.calls.span import ObservedSpan
 from playhead.api.replay_wait import BranchWait
-from playhead.api.replaying import Replay, ReplayAnswer, ResponseRestorer, Turn
+from playhead.api.replaying import Replay, ReplayAnswer, ResponseRestorer
 
 # Other tasks run in between; few are so far away that it matters, and a run that has diverged can wait.
 _POLL_SECONDS = 0.002
 _CHECK_SECONDS = 0.02
+# A program that has changed may wait here for a call that it makes after this one; others wait for a match meanwhile.
+_SHARE_FOR_A_TURN = 0.25
 
 
 async def recorded_answer_async(span: ObservedSpan) -> ReplayAnswer | None:
@@ -26,13 +27,14 @@ async def recorded_answer_async(span: ObservedSpan) -> ReplayAnswer | None:
 
 
 async def wait_for_turn(span: ObservedSpan, answer: ReplayAnswer) -> None:
-    """Waits until the answer may be given back: other tasks may be asked first.  For any call that is awaited."""
+    """Waits until the answer may be given back: other tasks come first.  For any call that is awaited; one that blocks
+    a thread could block what it waits for, which may be queued behind it."""
     turn, replay = answer.turn, span.run.replay
     if turn is None or turn.is_due() or replay is None or not has_event_loop():
         return
     loop, due = asyncio.get_running_loop(), asyncio.Event()
     turn.when_due(lambda: _tell(loop, due))
-    branch_wait = BranchWait(replay.branch_wait_seconds, replay.progress)
+    branch_wait = BranchWait(replay.branch_wait_seconds * _SHARE_FOR_A_TURN, replay.progress)
     while not turn.is_due():
         if is_only_task() or not branch_wait.goes_on(replay.progress):
             turn.give_up()
@@ -68,20 +70,4 @@ def recorded_answer(span: ObservedSpan, restore: ResponseRestorer | None = None)
     replay = span.run.replay
     if replay is None or not span.can_be_answered:
         return None
-    answer = replay.answer(span, restore)
-    if answer is not None and answer.turn is not None and not in_event_loop():
-        _wait_in_thread(replay, answer.turn)
-    return answer
-
-
-def _wait_in_thread(replay: Replay[ObservedSpan], turn: Turn) -> None:
-    if turn.is_due():
-        return
-    due = threading.Event()
-    turn.when_due(due.set)
-    branch_wait = BranchWait(replay.branch_wait_seconds, replay.progress)
-    while not turn.is_due():
-        if threading.active_count() == 1 or not branch_wait.goes_on(replay.progress):
-            turn.give_up()
-        else:
-            due.wait(_CHECK_SECONDS)
+    return replay.answer(span, restore)
