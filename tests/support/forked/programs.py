@@ -12,7 +12,6 @@ import tempfile
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from itertools import chain
 from pathlib import Path
 
 SECONDS = 120.0
@@ -47,7 +46,7 @@ class Ended:
     errors: str
 
 
-@dataclass
+@dataclass(eq=False)
 class _Server:
     """A process that has imported the modules.  It runs one program at a time."""
 
@@ -113,15 +112,25 @@ class Running:
         return (self._folder / name).read_text(errors="replace")
 
 
-_idle: dict[tuple[str, ...], list[_Server]] = {}
+_idle: list[_Server] = []
+"""The one that was used last comes last."""
+_MAX_IDLE = 3
 
 
 @atexit.register
-def _end_servers() -> None:
-    for server in chain.from_iterable(_idle.values()):
-        with server.process as process:
+def _end_servers(left: int = 0) -> None:
+    while len(_idle) > left:
+        with _idle.pop(0).process as process:
             assert process.stdin is not None
             process.stdin.close()  # it ends then
+
+
+def _server_with(modules: tuple[str, ...]) -> _Server:
+    for server in _idle:
+        if server.modules == modules:
+            _idle.remove(server)
+            return server
+    return _Server(modules)
 
 
 @contextmanager
@@ -132,8 +141,7 @@ def started(
     while it runs.
     """
     modules = tuple(sorted({*modules_of(program), *(modules_of(also) if also else ())}))
-    servers = _idle.setdefault(modules, [])
-    server = servers.pop() if servers else _Server(modules)
+    server = _server_with(modules)
     with tempfile.TemporaryDirectory(prefix="playhead-program-") as folder:
         out, errors = (str(Path(folder) / name) for name in ("out", "errors"))
         told = {"program": str(program), "arguments": list(arguments), "environ": dict(environ)}
@@ -144,7 +152,8 @@ def started(
             if running.ended is None:
                 running.send_signal(signal.SIGKILL)
                 running.wait()
-    servers.append(server)
+            _idle.append(server)
+            _end_servers(_MAX_IDLE)
 
 
 def run(program: Path, *arguments: str, environ: Mapping[str, str]) -> Ended:
