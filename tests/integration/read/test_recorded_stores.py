@@ -36,8 +36,8 @@ def _batches() -> Iterator[tuple[str, Batch]]:
 async def test_recorded_runs_have_the_same_answers_in_all_stores(store: PostgresStore, tmp_path: Path):
     app = create_app(CollectorSettings(seal_after_seconds=3_600), store)
     asked, differing = 0, list[tuple[str, str]]()
+    in_memory = MemoryRecords()
     for run, batch in _batches():
-        in_memory = MemoryRecords()
         in_memory.add(batch.spans, batch.logs, batch.contents, batch.threads)
         await store.ingest(PROJECT, batch)
         write_journal(tmp_path, [batch])
