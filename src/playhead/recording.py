@@ -104,8 +104,8 @@ class ProcessState:
     """Whether the collector is served besides these; None: if the settings name one."""
     in_memory: MemoryJournal | None = None
     """Where everything is recorded that starts from now on, whatever the settings say: for tests."""
-    tell_of_promises: ClassVar[Callable[[float], object] | None] = None
-    """Waits, so many seconds at most, until the collector knows the promises of this process; None: it has none."""
+    tell_of_promises: ClassVar[Callable[[float], object]] = lambda _: None
+    """Waits, so many seconds at most, until the collector knows the promises of this process."""
     before_exit: ClassVar[list[Callable[[], object]]] = []
     """Called, each once, when the program ends, before recording does: what has to be recorded first."""
 
@@ -145,18 +145,13 @@ def flush(timeout: float = 10.0) -> bool:
         written = recording.write()
         shipper = recording.shipper
         delivered = recording.journal.lane is None if shipper is None else shipper.flush(timeout)
-        _tell_of_promises(timeout)
+        ProcessState.tell_of_promises(timeout)
         LISTENERS.drain(timeout)
         return recording.nothing_lost() and written and delivered
     except BaseException as error:  # noqa: BLE001 - the guard
         let_through(error)
         swallowed("flush", error)
         return False
-
-
-def _tell_of_promises(timeout: float) -> None:
-    if ProcessState.tell_of_promises is not None:
-        ProcessState.tell_of_promises(timeout)
 
 
 def deliver_lanes(lanes: Sequence[Path]) -> None:
@@ -189,7 +184,7 @@ def shutdown(timeout: float | None = None) -> bool:
             written = recording.write()
             LISTENERS.drain(_LISTENERS_SECONDS)
             limit = recording.settings.exit_timeout_seconds if timeout is None else timeout
-            _tell_of_promises(limit)
+            ProcessState.tell_of_promises(limit)
             done = recording.shipper is None or recording.shipper.stop(limit)
             recording.journal.close()
             return recording.nothing_lost() and written and done
@@ -287,7 +282,7 @@ def _on_first_append(recording: Recording) -> Callable[[], None]:
             if recording.journal.on_append is not start:
                 return  # another thread was quicker
             if ProcessState.is_ending:
-                recording.journal.on_append = _ship_nothing  # it is there; the next process delivers it
+                recording.journal.on_append = _nothing  # it is there; the next process delivers it
                 return
             lane = recording.journal.open()
             if lane is None:
@@ -353,7 +348,7 @@ def add_export(target: ShipTarget) -> None:
 
 
 def _nothing() -> None:
-    """What a destination does not need."""
+    """Where a destination needs nothing, or nothing is shipped."""
 
 
 def _own_provider() -> TracerProvider:
@@ -388,10 +383,6 @@ def _in_child() -> None:
     except BaseException as error:  # noqa: BLE001 - the guard
         let_through(error)
         swallowed("go on in a forked process", error)
-
-
-def _ship_nothing() -> None:
-    """Used where nothing is shipped."""
 
 
 def _at_exit() -> None:

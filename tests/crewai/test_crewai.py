@@ -17,7 +17,7 @@ from playhead.dialect import openai as dialect
 from playhead.model import names
 from playhead.model.span import Span
 from playhead.testing import MockModelServer, pytest_plugin, sequence, text, tool_call, tool_calls, tool_result_received
-from tests.support.examples import ROOT, run_example
+from tests.support.forked.examples import ROOT, run_example
 from tests.support.journal_reader import Journaled, Recording, kind, start_recording
 
 server = pytest_plugin.mock_model_server

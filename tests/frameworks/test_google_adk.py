@@ -19,7 +19,7 @@ import playhead
 from playhead import observe
 from playhead.model import names
 from playhead.testing import MockModelServer, Rule, pytest_plugin, text, thinking, tool_call, tool_result_received
-from tests.support.framework_runs import assert_contexts_are_the_requests
+from tests.support.forked.framework_runs import assert_contexts_are_the_requests
 from tests.support.journal_reader import Recording, start_recording
 
 server = pytest_plugin.mock_model_server

@@ -7,7 +7,7 @@ import pytest
 
 from playhead.model import names
 from playhead.testing import MockModelServer, contains, pytest_plugin, text, tool_call
-from tests.support.framework_runs import (
+from tests.support.forked.framework_runs import (
     ALL_EFFECTS,
     ANSWER,
     LOOKED_UP,

@@ -9,7 +9,7 @@ import pytest
 from playhead.demo.support import load_example
 from playhead.model import names
 from playhead.testing import scenarios
-from tests.support.examples import ROOT, environ_of_example, run_example
+from tests.support.forked.examples import ROOT, environ_of_example, run_example
 from tests.support.journal_reader import Journaled, kind, read_journal
 
 # Those in examples/frameworks need an environment of their own: tests/frameworks runs them.

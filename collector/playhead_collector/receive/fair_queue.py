@@ -5,7 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from itertools import count
 
-from playhead_collector.receive.senders import Sender, SlowSenders
+from playhead_collector.receive.senders import MessageSender, SlowSenders
 from playhead_collector.receive.transfer_budget import try_later
 
 # Something that a sender has waited for may have become possible meanwhile.
@@ -13,10 +13,10 @@ _LOOK_AGAIN_SECONDS = 1.0
 
 
 @dataclass(eq=False, slots=True)
-class Turn:
+class MessageTurn:
     """A message that is being read. `since`: when its turn began, in seconds of the event loop's clock."""
 
-    sender: Sender
+    sender: MessageSender
     since: float
     gave_way: bool = False
     deadline: asyncio.Timeout | None = None
@@ -30,9 +30,9 @@ class Turn:
 
 @dataclass(eq=False, slots=True)
 class _Waiter:
-    sender: Sender
+    sender: MessageSender
     order: int
-    turn: "asyncio.Future[Turn]"
+    turn: "asyncio.Future[MessageTurn]"
 
 
 @dataclass(slots=True)
@@ -45,8 +45,8 @@ class FairQueue:
     size: int
     max_waiting: int
     slow: SlowSenders
-    make_room: Callable[[Sender], bool] = lambda _: False
-    running: dict[Turn, None] = field(default_factory=dict[Turn, None], init=False, repr=False)
+    make_room: Callable[[MessageSender], bool] = lambda _: False
+    running: dict[MessageTurn, None] = field(default_factory=dict[MessageTurn, None], init=False, repr=False)
     _waiting: list[_Waiter] = field(default_factory=list[_Waiter], init=False, repr=False)
     _order: "count[int]" = field(default_factory=count, init=False, repr=False)
 
@@ -55,7 +55,7 @@ class FairQueue:
         """The number of senders that wait."""
         return len(self._waiting)
 
-    async def take(self, sender: Sender, seconds: float) -> Turn:
+    async def take(self, sender: MessageSender, seconds: float) -> MessageTurn:
         """A turn for this sender; `end` gives it back. Raises Refused: 503 when there is none within `seconds`."""
         loop = asyncio.get_running_loop()
         last = loop.time() + seconds
@@ -80,12 +80,12 @@ class FairQueue:
             if waiter in self._waiting:
                 self._waiting.remove(waiter)
 
-    def end(self, turn: Turn) -> None:
+    def end(self, turn: MessageTurn) -> None:
         """The turn is over; the next one gets its place."""
         self.running.pop(turn, None)
         self.hand_out()
 
-    def add(self, turn: Turn) -> bool:
+    def add(self, turn: MessageTurn) -> bool:
         """Takes over a turn that began elsewhere, before those who wait. Returns False when there is no place."""
         if len(self.running) >= self.size and not self.make_room(turn.sender):
             return False
@@ -99,7 +99,7 @@ class FairQueue:
             if len(self.running) >= self.size and not self.make_room(waiter.sender):
                 return
             self._waiting.remove(waiter)
-            turn = Turn(waiter.sender, asyncio.get_running_loop().time())
+            turn = MessageTurn(waiter.sender, asyncio.get_running_loop().time())
             self.running[turn] = None
             waiter.turn.set_result(turn)
 

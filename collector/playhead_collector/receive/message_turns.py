@@ -18,8 +18,8 @@ from dataclasses import dataclass, field
 from typing import TypeVar
 
 from playhead_collector.errors import Refused
-from playhead_collector.receive.fair_queue import FairQueue, Turn
-from playhead_collector.receive.senders import Sender, SlowSenders
+from playhead_collector.receive.fair_queue import FairQueue, MessageTurn
+from playhead_collector.receive.senders import MessageSender, SlowSenders
 from playhead_collector.receive.transfer_budget import SLOW_AFTER_SECONDS, try_later
 
 # Messages that take long. With the largest size of 64 MiB, they take at most 256 MiB.
@@ -63,7 +63,7 @@ class MessageTurns:
         """The number of messages that wait to be read."""
         return self.quick.waiting + self.long.waiting
 
-    async def read(self, message: Callable[[], Awaitable[_T]], sender: Sender) -> _T:
+    async def read(self, message: Callable[[], Awaitable[_T]], sender: MessageSender) -> _T:
         """Awaits `message()` when it is its turn.
 
         Raises Refused: 408 when it does not arrive in time, 503 when it has to give way, or gets no turn.
@@ -89,14 +89,14 @@ class MessageTurns:
             self.quick.end(turn)
             self.long.end(turn)
 
-    def _took_long(self, turn: Turn) -> None:
+    def _took_long(self, turn: MessageTurn) -> None:
         self.slow.took_long(turn.sender)
         if turn in self.quick.running:
             if not self.long.add(turn):
                 turn.give_way()
             self.quick.end(turn)
 
-    def _make_room(self, sender: Sender) -> bool:
+    def _make_room(self, sender: MessageSender) -> bool:
         """Ends the long turn of a sender that is worse than this one, or as bad and has taken longer than normal."""
         rank, now = self.slow.rank(sender), asyncio.get_running_loop().time()
         ended, worst = None, (rank, now - self.slow_after_seconds)

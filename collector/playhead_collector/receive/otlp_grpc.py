@@ -23,7 +23,7 @@ from playhead_collector.receive.otlp import reply
 from playhead_collector.receive.otlp.decode import PROTOBUF, Signal
 from playhead_collector.receive.otlp_intake import OtlpIntake
 from playhead_collector.receive.ports import Authorize
-from playhead_collector.receive.senders import Sender
+from playhead_collector.receive.senders import MessageSender
 from playhead_collector.receive.transfer_budget import RETRY_SECONDS, try_later
 
 log = logging.getLogger(__name__)
@@ -105,7 +105,7 @@ class OtlpGrpc:
         intake = self.intake
         if intake.flow.is_full():
             raise try_later(f"{intake.flow.requests} requests are in work")
-        message: Any = await self.turns.read(call.read, Sender.of(call.peer()))
+        message: Any = await self.turns.read(call.read, MessageSender.of(call.peer()))
         if message is cast(Any, grpc.aio).EOF:  # so it is, too, after a message that is too large, which is refused
             raise Refused(400, "no_message", "the call ended without a message: send one Export request in it")
         with intake.flow.admit() as share:

@@ -50,7 +50,7 @@ class RequestEdit(Protocol):
         ...
 
 
-class Turn(Protocol):
+class AnswerTurn(Protocol):
     """When an answer is given back, among those of parallel calls: in the order in which these had ended."""
 
     def is_due(self) -> bool:
@@ -85,7 +85,7 @@ class ReplayAnswer:
     raw: Any = None
     edit: RequestEdit | None = None
     read_on: Callable[[], bool] | None = None
-    turn: Turn | None = None
+    turn: AnswerTurn | None = None
 
     def reads_on(self) -> bool:
         """Asked when all `items` were read.  True: execute the generator, and pass its first items over, which the

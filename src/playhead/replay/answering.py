@@ -103,12 +103,7 @@ class RecordReplay:
         self._calls = calls
         self._promises = promise_answers(record, shared)
         self._promise_ids = promises_opened(shared) if same_run else {}
-        # Of calls that the crash has left no more of than what was said in them.
-        self._only_said = {
-            str(entry.attributes[names.CALL_KEY]): entry
-            for entry in shared
-            if same_run and entry.span_id not in keys and names.CALL_KEY in entry.attributes
-        }
+        self._only_said = _only_said(shared, keys) if same_run else {}
         self._keys = CallKeys([*(call.key for call in calls), *self._only_said])
         self._said_resumed = not same_run
         self._rules = recorded_rules(record, calls)
@@ -538,6 +533,15 @@ class RecordReplay:
             return None
         content = RecordWithPendingCall(self.record, span.frames).content(ref)
         return None if content is None else value_of(content)
+
+
+def _only_said(logs: Sequence[LogEvent], keys: Mapping[str, str]) -> dict[str, LogEvent]:
+    """By their keys, calls that the crash has left no more of than what was said in them."""
+    return {
+        str(entry.attributes[names.CALL_KEY]): entry
+        for entry in logs
+        if entry.span_id not in keys and names.CALL_KEY in entry.attributes
+    }
 
 
 def _logs_with_calls(logs: Sequence[LogEvent], keys: Mapping[str, str]) -> list[tuple[str, str, int]]:

@@ -21,7 +21,7 @@ from playhead.model.promises import approval_id
 from playhead.promises import store
 from playhead.promises.files import PromiseFiles
 from playhead_collector.process import CollectorProcess
-from tests.support.examples import ROOT, run_example
+from tests.support.forked.examples import ROOT, run_example
 from tests.support.waiting_desks import PydanticAIDesk
 
 PROGRAM = """

@@ -14,7 +14,7 @@ from langgraph.prebuilt import ToolNode, tools_condition
 
 import playhead
 from playhead.testing import MockModelServer, pytest_plugin
-from tests.support.framework_runs import assert_mcp_tool_is_one_call, mcp_environ
+from tests.support.forked.framework_runs import assert_mcp_tool_is_one_call, mcp_environ
 from tests.support.journal_reader import Recording, start_recording
 
 server = pytest_plugin.mock_model_server

@@ -9,7 +9,7 @@ import pytest
 
 from playhead_collector.errors import Refused
 from playhead_collector.receive.message_turns import MessageTurns
-from playhead_collector.receive.senders import Sender, SlowSenders
+from playhead_collector.receive.senders import MessageSender, SlowSenders
 
 _PORTS = count(1)
 
@@ -19,14 +19,14 @@ def turns(**given: Any) -> MessageTurns:
     return MessageTurns(**{"body_seconds": 60, "max_waiting": 4, "long_turns": 1, "quick_turns": 1, **given})
 
 
-def sender(host: str = "ipv4:10.0.0.1") -> Sender:
-    return Sender.of(f"{host}:{next(_PORTS)}")
+def sender(host: str = "ipv4:10.0.0.1") -> MessageSender:
+    return MessageSender.of(f"{host}:{next(_PORTS)}")
 
 
 class Message:
     """A message that arrives when it is told to."""
 
-    def __init__(self, to: MessageTurns, by: Sender) -> None:
+    def __init__(self, to: MessageTurns, by: MessageSender) -> None:
         self.begun, self.arrives = asyncio.Event(), asyncio.Event()
         self.read = asyncio.create_task(to.read(self._arrive, by))
 
@@ -52,9 +52,9 @@ async def until(holds: Callable[[], object]) -> None:
 
 
 def test_a_sender_is_a_connection_and_its_address():
-    assert Sender.of("ipv6:%5B::1%5D:1234") == Sender("ipv6:%5B::1%5D", "ipv6:%5B::1%5D:1234")
-    assert Sender.of("unix:") == Sender("unix", "unix:")
-    assert Sender.of("other") == Sender("other", "other")
+    assert MessageSender.of("ipv6:%5B::1%5D:1234") == MessageSender("ipv6:%5B::1%5D", "ipv6:%5B::1%5D:1234")
+    assert MessageSender.of("unix:") == MessageSender("unix", "unix:")
+    assert MessageSender.of("other") == MessageSender("other", "other")
 
 
 async def test_a_message_waits_for_its_turn_and_one_too_many_is_refused():
@@ -188,9 +188,9 @@ async def test_a_turn_that_was_given_to_a_sender_that_leaves_goes_to_the_next():
 
 def test_only_the_last_slow_senders_are_remembered():
     slow = SlowSenders()
-    first = Sender("h", "first")
+    first = MessageSender("h", "first")
     slow.took_long(first)
     for number in range(10_000):
-        slow.took_long(Sender("h", str(number)))
+        slow.took_long(MessageSender("h", str(number)))
     assert not slow.is_late(first)
-    assert slow.is_late(Sender("h", "9999"))
+    assert slow.is_late(MessageSender("h", "9999"))

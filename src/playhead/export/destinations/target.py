@@ -48,25 +48,19 @@ def export_target(
 ) -> ExportTarget:
     """Raises SettingInvalid."""
     _check(kind, content, preview_characters)
-    texts = {
-        "endpoint": endpoint, "api_key": api_key, "public_key": public_key, "secret_key": secret_key,
-        "project": project, "public_url": public_url,
-    }  # fmt: skip
-    _check_types(texts, headers, redact)
+    texts = {"endpoint": endpoint, "api_key": api_key, "public_key": public_key, "secret_key": secret_key}
+    _check_types({**texts, "project": project, "public_url": public_url}, headers, redact)
     base = _base(kind, endpoint or _default_endpoint(kind, environ))
     project = project or (environ.get("PHOENIX_PROJECT_NAME") if kind == "phoenix" else None)
     given = {str(name).lower(): str(value) for name, value in (headers or {}).items()}
     is_langfuse = kind == "langfuse"
     if is_langfuse:
-        public = public_key or environ.get("LANGFUSE_PUBLIC_KEY")
-        given |= _langfuse_headers(public, secret_key or environ.get("LANGFUSE_SECRET_KEY"))
-    elif key := api_key or (environ.get("PHOENIX_API_KEY") if kind == "phoenix" else None):
-        given["authorization"] = f"Bearer {key}"
+        given |= _langfuse_headers(environ, public_key, secret_key)
+    else:
+        given |= _bearer(api_key or (environ.get("PHOENIX_API_KEY") if kind == "phoenix" else None))
     if kind == "phoenix" and project:
         given["x-project-name"] = project
-    for name, value in given.items():
-        if not (value.isascii() and value.isprintable()):
-            raise SettingInvalid(f"export_to: the header {name} has characters that no header can have; correct it")
+    _check_headers(given)
     media = is_langfuse and content == "full"
     return ExportTarget(
         _name(kind, base, project),
@@ -86,6 +80,16 @@ def _check(kind: str, content: str, preview_characters: int) -> None:
         raise SettingInvalid(f"export_to(content={content!r}): use one of {', '.join(CONTENT_MODES)}")
     if not isinstance(preview_characters, int) or preview_characters < 1:  # pyright: ignore[reportUnnecessaryIsInstance]
         raise SettingInvalid(f"export_to(preview_characters={preview_characters!r}): give a number from 1")
+
+
+def _bearer(key: str | None) -> dict[str, str]:
+    return {"authorization": f"Bearer {key}"} if key else {}
+
+
+def _check_headers(headers: Mapping[str, str]) -> None:
+    for name, value in headers.items():
+        if not (value.isascii() and value.isprintable()):
+            raise SettingInvalid(f"export_to: the header {name} has characters that no header can have; correct it")
 
 
 def _check_types(texts: Mapping[str, Any], headers: Any, redact: Any) -> None:
@@ -126,7 +130,8 @@ def _base(kind: str, url: str) -> str:
     return url.rstrip("/")
 
 
-def _langfuse_headers(public: str | None, secret: str | None) -> Mapping[str, str]:
+def _langfuse_headers(environ: Mapping[str, str], public_key: str | None, secret_key: str | None) -> Mapping[str, str]:
+    public, secret = public_key or environ.get("LANGFUSE_PUBLIC_KEY"), secret_key or environ.get("LANGFUSE_SECRET_KEY")
     if not public or not secret:
         raise SettingInvalid(
             "export_to('langfuse') needs the keys of a project: set LANGFUSE_PUBLIC_KEY and LANGFUSE_SECRET_KEY, "

@@ -66,25 +66,25 @@ class EndingOrder:
 
 @dataclass(frozen=True, slots=True)
 class EndingTurn:
-    """When one call has its answer: see `api.replaying.Turn`."""
+    """When one call has its answer: see `api.replaying.AnswerTurn`."""
 
     order: EndingOrder
     call: RecordedCall
 
     def is_due(self) -> bool:
-        """See `Turn`."""
+        """See `AnswerTurn`."""
         return self.order.is_due(self.call)
 
     def when_due(self, wake: Callable[[], object]) -> None:
-        """See `Turn`."""
+        """See `AnswerTurn`."""
         self.order.when_due(self.call, wake)
 
     def take(self) -> None:
-        """See `Turn`."""
+        """See `AnswerTurn`."""
         self.order.give(self.call)
 
     def give_up(self) -> None:
-        """See `Turn`."""
+        """See `AnswerTurn`."""
         self.order.give_up()
 
 

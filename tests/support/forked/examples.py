@@ -6,7 +6,7 @@ from pathlib import Path
 
 from tests.support.forked.programs import Ended, run
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 # Nothing listens on the discard port.
 NOBODY = "http://127.0.0.1:9"
 

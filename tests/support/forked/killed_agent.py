@@ -23,7 +23,7 @@ from playhead.testing.answers import Said
 from playhead.testing.request import ChatRequest
 from tests.support.forked.programs import Ended, Running, started
 
-TESTS = Path(__file__).parents[1]
+TESTS = Path(__file__).parents[2]
 PROGRAM = TESTS / "wire" / "rewind" / "resume_fifty_steps.py"
 # Of clients that have an environment of their own.
 OTHER_CLIENTS = str(TESTS / "frameworks" / "programs")
