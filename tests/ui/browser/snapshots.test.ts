@@ -18,7 +18,7 @@ const MOSAIC = 6;
 const COLOURS = 64;
 /** A stone of the mosaic differs when one of its colours does by more than this, of 255. */
 const DIFFERENT = 20;
-const MOST_DIFFERENT = 12;
+const MOST_DIFFERENT = 20;
 
 // Of a step in a page of half the size.
 const STEP = 13;
