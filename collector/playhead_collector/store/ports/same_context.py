@@ -35,7 +35,8 @@ class SameContextStore(Protocol):
     async def runs_with_same_context(
         self, project: int, parts: Sequence[EventRange], *, without: Sequence[str], limit: int
     ) -> Sequence[SameContext]:
-        """Runs with a model call whose context a call in these parts of a run had, too; those with a later one first.
+        """Runs with a model call whose context a call in these parts of a run had, too; those with a later one first,
+        of equal ones by run.
 
         Of each run the last such call.  Of each context, and of all runs together, at most `limit`; none of `without`.
         """

@@ -176,7 +176,7 @@ class RecordLists:
             for run, seq in self._calls_with(thread)[:limit]:
                 if run not in without:
                     last[run] = SameContext(here, run, seq)
-        return sorted(last.values(), key=lambda each: each.here, reverse=True)[:limit]
+        return sorted(last.values(), key=lambda each: (-each.here, each.run))[:limit]
 
     async def use_totals(self, project: int, ref: ContentRef) -> UseTotals:
         found = self._uses(ref)
