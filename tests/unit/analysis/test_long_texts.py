@@ -142,7 +142,7 @@ def measure(shape: str, length: int) -> None:
     asked = questions(half)
     least = dict.fromkeys(asked, 1e9)
     most = dict.fromkeys(asked, 1e9)
-    for attempt in range(5):
+    for attempt in range(12):
         slow = [each for each in asked if most[each] > max(TOO_SHORT_TO_TELL, MOST * least[each])]
         if attempt and not slow:
             break
