@@ -10,7 +10,7 @@ from typing import Self, TypeVar
 import httpx
 
 from playhead.client.exchange import TIMEOUT_SECONDS, answer, collector_url, options, unreachable
-from playhead.client.operation import ApiRequest, PagedRequest, WatchRequest
+from playhead.client.operation import ApiRequest, PagedRequest, WatchRequest, items_of
 from playhead.client.operations import Operations
 from playhead.client.watching import Watch, named_run
 from playhead.errors import CollectorUnreachable
@@ -53,13 +53,7 @@ class Client(Operations):
 
     def pages(self, listing: PagedRequest[T]) -> Iterator[T]:
         """The items of a list; fetches the next page when it is needed.  Raises ClientError."""
-        rest: PagedRequest[T] | None = listing if listing.remaining != 0 else None
-        if rest is not None and (named := rest.run_lookup()) is not None:
-            rest = rest.of_run(self.ask(named)["run"])
-        while rest is not None:
-            page = self.ask(rest.next_request())
-            yield from page["items"]
-            rest = rest.after_page(page)
+        return items_of(self, listing)
 
     def watching(self, request: WatchRequest) -> Iterator[RecordedEvent]:
         """Events as they happen; a connection that is lost is made again.  Raises ClientError."""

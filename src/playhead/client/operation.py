@@ -100,6 +100,17 @@ class WatchRequest:
     reconnect_seconds: float
 
 
+def items_of(requests: SyncRequests, listing: PagedRequest[T]) -> Iterator[T]:
+    """The items of a list; asks for the next page when it is needed.  Raises ClientError."""
+    rest: PagedRequest[T] | None = listing if listing.remaining != 0 else None
+    if rest is not None and (named := rest.run_lookup()) is not None:
+        rest = rest.of_run(requests.ask(named)["run"])
+    while rest is not None:
+        page = requests.ask(rest.next_request())
+        yield from page["items"]
+        rest = rest.after_page(page)
+
+
 class SyncRequests(Protocol):
     """Interface of `Client`: sends requests and waits for their answers."""
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TypeVar, cast
 
-from playhead.client.operation import ApiRequest, PagedRequest, WatchRequest
+from playhead.client.operation import ApiRequest, PagedRequest, WatchRequest, items_of
 from playhead.client.operations import Operations
 from playhead.errors import SettingInvalid
 from playhead.wire.answers import RecordedEvent
@@ -61,13 +61,7 @@ class JournalClient(Operations):
 
     def pages(self, listing: PagedRequest[T]) -> Iterator[T]:
         """The items of a list.  Raises ClientError."""
-        rest: PagedRequest[T] | None = listing if listing.remaining != 0 else None
-        if rest is not None and (named := rest.run_lookup()) is not None:
-            rest = rest.of_run(self.ask(named)["run"])
-        while rest is not None:
-            page = self.ask(rest.next_request())
-            yield from page["items"]
-            rest = rest.after_page(page)
+        return items_of(self, listing)
 
     def watching(self, request: WatchRequest) -> Iterator[RecordedEvent]:
         """Raises BadRequest: only a collector has what happens elsewhere."""

@@ -9,7 +9,7 @@ import time
 from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 from playhead.api import runtime
 from playhead.api.calls.lifecycle import current_span
@@ -42,7 +42,7 @@ class PendingWait:
     framework: str
     wait_id: str
     conversation: str | None
-    kind: str
+    kind: Literal["approval", "input"]
     action: str
     name: str | None = None
     details: Any = None
@@ -141,7 +141,7 @@ def _new_promise(span: ObservedSpan, wait: PendingWait, number: int) -> tuple[Pr
 def _promise(wait: PendingWait, promise_id: str, span: ObservedSpan | None, run: str | None) -> Promise:
     return {
         "id": promise_id,
-        "kind": wait.kind,  # type: ignore[typeddict-item]
+        "kind": wait.kind,
         "run": run,
         "key": f"{wait.framework} {wait.wait_id}",
         "name": wait.name,

@@ -3,7 +3,7 @@ run that brings their results.
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Any, cast
+from typing import Any, Literal, cast
 
 from playhead.api.calls.span import ObservedSpan
 from playhead.api.promises.pending import PendingWait, open_wait, settle_wait
@@ -53,7 +53,7 @@ def results_of(found: Sequence[tuple[PendingWait, PromiseAnswer]]) -> Any:
     return results
 
 
-def wait_of(call: Any, messages: Any, kind: str) -> PendingWait:
+def wait_of(call: Any, messages: Any, kind: Literal["approval", "input"]) -> PendingWait:
     """A tool's call as what people, or other systems, are asked.  Providers may number calls anew in each conversation:
     the framework's id of the run that has asked for it does not repeat."""
     tool, arguments = str(call.tool_name), call.args_as_dict()
