@@ -35,8 +35,6 @@ _QUESTIONS = (
 # What a summary names; a list of runs with `fork_of` has them all.
 _MAX_FORKS = 100
 _MAX_SCORES = 100
-# A run is continued after its end, as a rule: what says so stands among its last events.
-_LAST_EVENTS = 100
 
 
 async def list_runs(
@@ -136,9 +134,12 @@ async def _metadata(record: RunRecord, started: RunStarted | None) -> Any:
 
 async def _continued_by(record: RunRecord) -> list[str]:
     """Runs that begin from this one's last checkpoint. What a fork shares with its parent is the parent's."""
-    last = await record.events(after=max(0, record.last - _LAST_EVENTS))
-    found = [event.next_run for event in last if isinstance(event, RunContinued) and event.run == record.run]
-    return list(dict.fromkeys(each for each in found if each))
+    if record.row.continued_by is not None:
+        return list(record.row.continued_by)
+    found: dict[str, None] = {}  # an older version projected this run: its events say it
+    async for block in record.onwards(record.row.shared or 0):
+        found |= {event.next_run: None for event in block if isinstance(event, RunContinued) and event.next_run}
+    return list(found)
 
 
 async def _error(record: RunRecord) -> CallError | None:

@@ -23,7 +23,7 @@ T = TypeVar("T", RunEvent, RunState)
 # As many as a question reads at a time.
 _EVENTS = 256
 _QUICK = 1
-_TUPLES = ("tags", "agents", "models", "tools")
+_TUPLES = ("tags", "agents", "models", "tools", "continued_by")
 # What projections are made of: of other code, they may be others.
 _CODE = ("model", "dialect", "lift", "project")
 

@@ -42,6 +42,9 @@ class RunRow:
     """For a fork: the number of the parent's events before its own; None while that is not known."""
     usage: tuple[ModelUsage, ...] | None = None
     """Token usage by model, of calls that reported it; None in a run that an older version projected."""
+    continued_by: tuple[str, ...] | None = None
+    """Runs that begin from this one's last checkpoint, oldest first, the latest 100 of them; None in a run that an
+    older version projected."""
     parent_missing: bool = False
     """Set by the store: whether a part of its events belongs to a parent that is not stored."""
     forks: int = 0

@@ -8,6 +8,9 @@ from playhead.model.usage import ModelUsage, add_usage
 from playhead.project.forking import SharedHistory
 from playhead.project.run_row import RunRow
 
+# Of the runs that continue one, so many are named: a row of a list stays small.
+_MAX_CONTINUED_BY = 100
+
 
 def states(events: Sequence[ev.RunEvent], every: int, start: RunState | None = None) -> tuple[RunState, list[RunState]]:
     """The last state, and the states after every `every` events, folded from `start`."""
@@ -36,6 +39,7 @@ class Tally:
         self._tools: dict[str | None, None] = {}
         self._open: dict[str | None, str | None] = {}
         self._usage: dict[tuple[str | None, str | None], ModelUsage] = {}
+        self._continued_by: dict[str, None] = {}
 
     def add(self, events: Iterable[ev.RunEvent], *, own: bool = True) -> None:
         """Adds the next events. `own` is False for those that a fork shares with its parent."""
@@ -67,6 +71,8 @@ class Tally:
                 self.fork = self.fork or event
             case ev.RunCompleted() | ev.RunFailed():
                 self.ended_ns = max(self.ended_ns or 0, event.time_ns)
+            case ev.RunContinued(next_run=run) if run:
+                self._continued_by[run] = None
             case _:
                 pass
 
@@ -81,6 +87,11 @@ class Tally:
     def usage(self) -> tuple[ModelUsage, ...]:
         """Usage by model, of calls that reported input and output tokens, in the order of first use."""
         return tuple(self._usage.values())
+
+    @property
+    def continued_by(self) -> tuple[str, ...]:
+        """The latest runs that begin from this one's last checkpoint, in the order in which they began."""
+        return tuple(self._continued_by)[-_MAX_CONTINUED_BY:]
 
     @property
     def agents(self) -> tuple[str, ...]:
@@ -142,6 +153,7 @@ def row_of(
         context_peak=tally.context_peak,
         compressions=len(state.compressions),
         usage=tally.usage,
+        continued_by=tally.continued_by,
         spans_missing=spans_missing,
         sealed=sealed,
         fork_of=fork.parent_run if fork else None,

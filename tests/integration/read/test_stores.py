@@ -7,6 +7,7 @@ import httpx
 from fastapi import FastAPI
 
 from playhead.local.journal_records import JournalRecords
+from playhead.model import names
 from playhead_collector.app import PROJECT, create_app
 from playhead_collector.serve.local import local_app
 from playhead_collector.settings import CollectorSettings
@@ -59,3 +60,27 @@ async def test_memory_and_journal_give_the_answers_of_postgres(store: PostgresSt
                 assert other == expected, (name, question)
             asked += expected[0] == 200
     assert asked > 50
+
+
+async def test_every_store_names_the_runs_that_continue_one_however_much_that_recorded_afterwards(
+    store: PostgresStore, tmp_path: Path
+):
+    first, again = "c1" * 16, "c2" * 16
+    talk = conversation(TALK, 1)
+    for next_run in (first, again, first):
+        talk.say(names.CONTINUED, **{names.CONTINUES: next_run})
+    for n in range(300):
+        talk.change("later", n)
+    batch, in_memory = talk.batch(ended=False), MemoryRecords()
+    await store.ingest(PROJECT, batch)
+    in_memory.add(batch.spans, batch.logs, batch.contents, batch.threads)
+    write_journal(tmp_path, [batch])
+    app = create_app(CollectorSettings(seal_after_seconds=3_600), store)
+    async with client_of(app) as postgres, local(in_memory) as memory, local(JournalRecords(tmp_path)) as journal:
+        for each in (postgres, memory, journal):
+            _, detail = await answer(each, f"/runs/{TALK}")
+            assert detail["continued_by"] == [first, again]
+        talk.say(names.CONTINUED, **{names.CONTINUES: FORK})  # projected from where the run was
+        await store.ingest(PROJECT, Batch([], talk.logs[-1:], [], []))
+        _, detail = await answer(postgres, f"/runs/{TALK}")
+        assert detail["continued_by"] == [first, again, FORK]

@@ -22,7 +22,17 @@ RUNS = [
         2, usage=USAGE, session="s-1", status="failed", agents=("support",), tags=("beta", "eu:west"), context_peak=12
     ),
     made(3, name=None, user="a%_'\\", tools=("search", "pay"), fork_of=run_number(1), fork_at=9, parent_missing=True),
-    made(4, name="STRASSE Ü", sealed=True, spans_missing=2, compressions=1, llm_calls=5, tool_calls=6, attempt=1),
+    made(
+        4,
+        name="STRASSE Ü",
+        sealed=True,
+        spans_missing=2,
+        compressions=1,
+        llm_calls=5,
+        tool_calls=6,
+        attempt=1,
+        continued_by=(run_number(0), run_number(2)),
+    ),
 ]
 
 

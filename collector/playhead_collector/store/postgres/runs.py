@@ -30,7 +30,8 @@ _MANY = {"tags": "tag", "agents": "agent", "models": "model", "tools": "tool"}
 _ONE = ("status", "session", "user", "fork_of")
 # Fields that the store computes when the row is read.
 _THE_STORES = ("parent_missing", "forks")
-_FIELDS = tuple(each.name for each in fields(RunRow) if each.name not in ("run", *_THE_STORES, "usage", *_MANY))
+_OWN_FORM = ("run", "usage", "continued_by")
+_FIELDS = tuple(each.name for each in fields(RunRow) if each.name not in (*_OWN_FORM, *_THE_STORES, *_MANY))
 _BIG = {"started_ns", "ended_ns", "input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tokens"}
 
 
@@ -77,6 +78,7 @@ def _json_of(summary: Summary) -> dict[str, Any]:
     values = {name: _storable(name, getattr(row, name)) for name in _FIELDS}
     values |= {"run_id": row.run, "shared_run": None if row.shared is None else id_of(row.fork_of or "")}
     values |= {"labels": _labels(row), "search": _search(row), "usage": _usage_json(row)}
+    values |= {"continued_by": None if row.continued_by is None else list(map(clean, row.continued_by))}
     values |= {"projection": summary.projection, "settled": summary.settled}
     return {name: value for name, value in values.items() if value is not None}
 
@@ -191,7 +193,8 @@ def _row(found: Record) -> RunRow:
         start = label(one, "")
         values[many] = tuple(each[len(start) :] for each in found["labels"] if each.startswith(start))
     values |= {name: found[name] for name in _THE_STORES}
-    return RunRow(run=found["run_id"].hex, usage=_usage(found["usage"]), **values)
+    continued_by = None if found["continued_by"] is None else tuple(found["continued_by"])
+    return RunRow(run=found["run_id"].hex, usage=_usage(found["usage"]), continued_by=continued_by, **values)
 
 
 def _usage_json(row: RunRow) -> list[dict[str, Any]] | None:

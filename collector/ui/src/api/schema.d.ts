@@ -2795,7 +2795,7 @@ export interface components {
          *
          *     `metadata` is JSON from the program; `error` is the error of a failed run.  `scores` are the latest 100, without
          *     those that a later score replaces.  `continues`: the run whose last checkpoint this one begins from;
-         *     `continued_by`: runs that begin from this one's, oldest first, as far as the run's last 100 events say so.
+         *     `continued_by`: runs that begin from this one's, oldest first, the latest 100 of them.
          */
         RunDetail: {
             /** Run */
