@@ -17,6 +17,14 @@ T = TypeVar("T")
 _BLOCK_BYTES = 64 * 1024
 # Fewer than SQLite takes in one query.
 _VALUES = 500
+# Each where it was written first, in the order of the files: what many processes wrote has a row for each of them.
+_FIRST_CONTENTS = """
+with wanted (start) as (values {})
+select content.start, content.segment, content.at, content.size from wanted join content
+    on content.start = wanted.start
+    and content.segment = (select min(segment) from content as each where each.start = wanted.start)
+order by content.segment, content.at
+"""
 # Not sound, not a database, and without our tables.
 _DAMAGE = frozenset({sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_ERROR, sqlite3.SQLITE_MISMATCH})
 
@@ -189,18 +197,25 @@ class JournalIndex:
         found: dict[bytes, bytes] = {}
         for first in range(0, len(starts), _VALUES):
             some = starts[first : first + _VALUES]
-            marks = ",".join("?" * len(some))
-            query = f"select start, segment, at, size from content where start in ({marks}) order by segment, at"  # noqa: S608
-            for start, segment, at, size in self._rows(query, *some):
-                if start not in found:
-                    with suppress(FileNotFoundError):  # its space was given back meanwhile
-                        found[start] = self._frame(segment, at, size)[1]
+            for start, segment, at, size in self._rows(_FIRST_CONTENTS.format(",".join(["(?)"] * len(some))), *some):
+                try:
+                    payload = self._frame(segment, at, size)[1]
+                except FileNotFoundError:  # its space was given back meanwhile
+                    payload = self._payload("content", start, behind=segment)
+                if payload is not None:
+                    found[start] = payload
         return found
 
     def _thread(self, start: bytes) -> bytes | None:
-        for segment, at, size in self._rows("select segment, at, size from thread where start = ?", start):
+        return self._payload("thread", start, behind=0)
+
+    def _payload(self, table: str, start: bytes, behind: int) -> bytes | None:
+        """What stands in the first segment behind this one that is there and has it."""
+        query = f"select segment, at, size from {table} where start = ? and segment > ? order by segment limit 1"  # noqa: S608
+        while rows := self._rows(query, start, behind):
+            behind, at, size = rows[0]
             with suppress(FileNotFoundError):
-                return self._frame(segment, at, size)[1]
+                return self._frame(behind, at, size)[1]
         return None
 
     def _frame(self, segment: int, at: int, size: int | None) -> tuple[bytes, bytes]:

@@ -3,7 +3,7 @@
 import os
 import sqlite3
 import time
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,11 +16,8 @@ from playhead.journal.lane import LaneReader, is_owned, names_in
 _SETTLED_NS = 3_000_000_000
 
 
-@dataclass(frozen=True, slots=True)
-class _KnownLane:
-    id: int
-    changed: int
-    is_final: bool
+# The end of a path, size in bytes (None: of no interest), and time of change in ns.
+_KnownFile = tuple[str, int | None, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,35 +67,42 @@ class IndexUpdate:
             for name, path in self._changed():
                 lane = self._lane(name)
                 if lane is not None:
-                    self._forget_missing(lane.id, LaneReader(path))
+                    self._forget_missing(lane, LaneReader(path))
 
-    def _lanes(self) -> dict[str, _KnownLane]:
-        rows = self._db.execute("select name, id, changed, is_final from lane")
-        return {name: _KnownLane(number, changed, bool(is_final)) for name, number, changed, is_final in rows}
-
-    def _lane(self, name: str) -> _KnownLane | None:
-        row = self._db.execute("select id, changed, is_final from lane where name = ?", (name,)).fetchone()
-        return None if row is None else _KnownLane(row[0], row[1], bool(row[2]))
+    def _lane(self, name: str) -> int | None:
+        row = self._db.execute("select id from lane where name = ?", (name,)).fetchone()
+        return None if row is None else row[0]
 
     def _changed(self) -> list[tuple[str, Path]]:
         """Lanes that are not what they were at the last update, deleted ones included."""
-        known, segments = self._lanes(), self._all_segments()
+        known = self._final_lanes()
+        others = {name for (name,) in self._db.execute("select name from lane where not is_final")}
         found: list[tuple[str, Path]] = []
         folder = os.fspath(self._journal_dir)
         for name in names_in(self._journal_dir):
-            lane = known.pop(name, None)
+            files = known.pop(name, None)
             path = f"{folder}/{name}"
-            if lane is None:
-                if name != database.FOLDER and _is_lane(path):
+            if files is not None:
+                if not _is_unchanged(path, files):
                     found.append((name, Path(path)))
-            elif not lane.is_final or not _is_unchanged(path, lane, segments.get(lane.id, ())):
+            elif name in others or (name != database.FOLDER and _is_lane(path)):
+                others.discard(name)
                 found.append((name, Path(path)))
-        return [*found, *((name, self._journal_dir / name) for name in known)]
+        return [*found, *((name, self._journal_dir / name) for name in (*known, *others))]
 
-    def _all_segments(self) -> dict[int, list[tuple[int, int, int]]]:
-        found: dict[int, list[tuple[int, int, int]]] = {}
-        for lane, *segment in self._db.execute("select lane, number, size, changed from segment"):
-            found.setdefault(lane, []).append((segment[0], segment[1], segment[2]))
+    def _final_lanes(self) -> dict[str, list[_KnownFile]]:
+        """Of each lane that has ended, its folder and its segments."""
+        query = (
+            "select name, lane.changed, number, size, segment.changed from lane left join segment "
+            "on segment.lane = lane.id where is_final"
+        )
+        found: dict[str, list[_KnownFile]] = {}
+        for name, folder_changed, number, size, changed in self._db.execute(query):
+            files = found.get(name)
+            if files is None:
+                files = found[name] = [("", None, folder_changed)]
+            if number is not None:
+                files.append((f"/{number:08d}.segment", size, changed))
         return found
 
     def _update_lane(self, name: str, path: Path) -> None:
@@ -108,20 +112,20 @@ class IndexUpdate:
             changed = path.stat().st_mtime_ns
         except FileNotFoundError:
             if lane is not None:
-                self._forget_missing(lane.id, reader)
-                self._db.execute("delete from lane where id = ?", (lane.id,))
+                self._forget_missing(lane, reader)
+                self._db.execute("delete from lane where id = ?", (lane,))
             return
         except PermissionError:
             return  # another user's
         # Asked before the segments are read: what has ended writes no more.
         is_final = not _may_be_owned(path) and time.time_ns() - changed > _SETTLED_NS
         if lane is None:
-            number = self._db.execute("insert into lane (name, changed, is_final) values (?, 0, 0)", (name,)).lastrowid
-            lane = _KnownLane(number or 0, 0, is_final=False)
-        self._forget_missing(lane.id, reader)
+            query = "insert into lane (name, changed, is_final) values (?, 0, 0)"
+            lane = self._db.execute(query, (name,)).lastrowid or 0
+        self._forget_missing(lane, reader)
         for number in reader.segments():
-            self._update_segment(lane.id, number, reader.segment_path(number))
-        self._db.execute("update lane set changed = ?, is_final = ? where id = ?", (changed, is_final, lane.id))
+            self._update_segment(lane, number, reader.segment_path(number))
+        self._db.execute("update lane set changed = ?, is_final = ? where id = ?", (changed, is_final, lane))
 
     def _forget_missing(self, lane: int, reader: LaneReader) -> None:
         there = set(reader.segments())
@@ -198,13 +202,11 @@ def _is_lane(path: str) -> bool:
     return True
 
 
-def _is_unchanged(path: str, lane: _KnownLane, segments: "list[tuple[int, int, int]] | tuple[()]") -> bool:
+def _is_unchanged(path: str, files: Sequence[_KnownFile]) -> bool:
     try:
-        if os.stat(path).st_mtime_ns != lane.changed:  # noqa: PTH116 - as above
-            return False
-        for number, size, changed in segments:
-            state = os.stat(f"{path}/{number:08d}.segment")  # noqa: PTH116
-            if (state.st_size, state.st_mtime_ns) != (size, changed):
+        for end, size, changed in files:
+            state = os.stat(path + end)  # noqa: PTH116 - as above
+            if state.st_mtime_ns != changed or (size is not None and state.st_size != size):
                 return False
     except OSError:
         return False

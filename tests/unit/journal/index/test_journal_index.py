@@ -9,6 +9,7 @@ import pytest
 from playhead.journal.frame import RESOURCE, SPAN, frame
 from playhead.journal.index import database
 from playhead.journal.index.reading import JournalIndex
+from playhead.journal.index.scanning import START_BYTES
 from playhead.journal.lane import LaneReader, LaneWriter, adopt
 from playhead.local.journal_records import JournalRecords
 from playhead.model.ref import ContentRef
@@ -203,6 +204,49 @@ def test_contents_and_threads_are_those_that_were_recorded(journal: Path):
     depths = [nodes[ContentRef(tip)].depth for tip in tips]
     assert max(depths) > 1
     assert all(node.parent is None or nodes[node.parent].depth == node.depth - 1 for node in nodes.values())
+
+
+def _start(ref: ContentRef | None) -> bytes:
+    assert ref is not None
+    return ref.digest[:START_BYTES]
+
+
+def test_what_many_processes_wrote_costs_as_much_as_what_one_wrote(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    batch = conversation(RUN, 2).batch()
+    starts = {_start(content.ref) for content in batch.contents}
+    steps: list[int] = []
+    opened = database.open_file
+
+    def counting(journal_dir: Path) -> sqlite3.Connection:
+        db = opened(journal_dir)
+        db.set_progress_handler(lambda: steps.append(1), 1)
+        return db
+
+    def steps_of_reading() -> int:
+        index = looked_at(tmp_path)
+        steps.clear()
+        assert index.contents(starts).keys() == starts
+        assert index.thread(_start(batch.threads[-1].ref)) is not None
+        index.close()
+        return len(steps)
+
+    monkeypatch.setattr(database, "open_file", counting)
+    write_journal(tmp_path, [batch])
+    alone = steps_of_reading()
+    for _ in range(30):
+        write_journal(tmp_path, [batch])
+    assert steps_of_reading() <= 1.1 * alone
+
+
+def test_content_is_read_from_another_file_where_the_first_is_gone(journal: Path):
+    batch = conversation(RUN, 2).batch()
+    write_journal(journal, [batch])
+    index = looked_at(journal)
+    (first, *_) = sorted(journal.glob("*/*.segment"))
+    first.unlink()
+    found = index.contents([_start(content.ref) for content in batch.contents])
+    assert found.keys() == {_start(content.ref) for content in batch.contents}
+    assert index.thread(_start(batch.threads[-1].ref)) is not None
 
 
 def test_a_record_that_names_no_run_belongs_to_its_trace(tmp_path: Path):
