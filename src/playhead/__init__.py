@@ -172,6 +172,7 @@ _LAZY = {
 }
 
 _ALONE = frozenset({"playhead.client", "playhead.errors", "playhead.local.replaying"})
+_SWITCHES = "playhead.capture.registry"
 
 
 class _Package(ModuleType):
@@ -195,11 +196,15 @@ def __getattr__(name: str) -> Any:
 
 
 def _recording(module: str) -> ModuleType:
-    """A module that records, which takes `playhead.configure`.  A fork in another thread waits for the import."""
+    """A module that records, which takes `playhead.configure`.  A fork in another thread waits for the import.
+
+    What switches instrumentation on takes that only with the first library that the program imports.
+    """
     from playhead.api.forks import delay_forks  # noqa: PLC0415 - as above
 
     with delay_forks():
-        import_module("playhead.configure")
+        if module != _SWITCHES:
+            import_module("playhead.configure")
         return import_module(module)
 
 

@@ -3,7 +3,6 @@
 `playhead.configure` says when it starts, and with which settings.
 """
 
-import atexit
 import os
 import threading
 from collections.abc import Callable, Sequence
@@ -20,7 +19,7 @@ from opentelemetry.sdk.trace import TracerProvider
 from playhead.api import runtime
 from playhead.api.calls.grouping import forget_groups
 from playhead.api.events.context_warnings import ContextWarnings
-from playhead.api.forks import delay_forks, end_imports
+from playhead.api.forks import at_exit, delay_forks, end_imports
 from playhead.api.functions import background
 from playhead.api.guard import swallowed, warn_once
 from playhead.api.ports import Redact
@@ -397,4 +396,4 @@ def _at_exit() -> None:
 
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_in_child)
-atexit.register(_at_exit)
+at_exit(_at_exit)

@@ -5,12 +5,14 @@ imported there, so forks wait for our imports.  So does the program's end: Pytho
 locks of imports that they hold, and what is deleted after that may import something.
 """
 
+import atexit
+
 # Imported here, not by the first thread that needs it: it registers a lock to be taken before forks and released after.
 # A fork that has waited for this very import would release what it never took ("release unlocked lock").
 import concurrent.futures.thread  # noqa: F401 # pyright: ignore[reportUnusedImport]
 import os
 import threading
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from typing import Any
 from weakref import WeakSet
@@ -25,6 +27,7 @@ class _Imports:
 
 _locks: WeakSet[Any] = WeakSet()
 _forking = threading.local()
+_last_calls: list[Callable[[], object]] = []
 
 
 def fork_safe_lock() -> "threading.RLock":
@@ -51,6 +54,17 @@ def end_imports() -> None:
     _Imports.lock.acquire(timeout=_MAX_SECONDS)
 
 
+def at_exit(call: Callable[[], object]) -> None:
+    """Calls it when the program ends, after what the program registered with `atexit` since Playhead was imported,
+    however late the caller was imported: calls that the program makes there are still recorded and delivered."""
+    _last_calls.append(call)
+
+
+def _at_exit() -> None:
+    for call in _last_calls:
+        call()
+
+
 def _before() -> None:
     _forking.waited = _Imports.lock.acquire(timeout=_MAX_SECONDS)
 
@@ -69,5 +83,6 @@ def _in_child() -> None:
         lock._at_fork_reinit()  # as the standard library does with its own
 
 
+atexit.register(_at_exit)
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(before=_before, after_in_parent=_in_parent, after_in_child=_in_child)

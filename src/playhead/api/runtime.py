@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from importlib import import_module
 
 from playhead.api.calls.span import ObservedSpan
+from playhead.api.forks import delay_forks
 from playhead.api.ports import Recorder
 from playhead.api.run import ActiveRun
 
@@ -59,11 +60,17 @@ def install(runtime: Runtime) -> None:
     current = runtime
 
 
+def import_root() -> None:
+    """Imports what the first observed call needs to set recording up.  A fork in another thread waits for it."""
+    if _configure is None:
+        with delay_forks():
+            import_module(_ROOT)  # by its name: the call path does not depend on what sets it up
+
+
 def recorder() -> Recorder | None:
     """The recorder, set up from the environment on first use; None: nothing is recorded."""
     if current is UNCONFIGURED:
-        if _configure is None:
-            import_module(_ROOT)  # by its name: the call path does not depend on what sets it up
+        import_root()
         if _configure is not None:
             _configure()
     return current.recorder

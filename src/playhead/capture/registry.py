@@ -100,7 +100,7 @@ def _patch_when_imported(name: str, path: str) -> None:
     What a capture module needs takes longer to load than all else that a program does when it starts.
     """
     if name in sys.modules or path in sys.modules:
-        cast(Capture, importlib.import_module(path)).patch()
+        _capture(path).patch()
         return
     _waiting.add(name)
     if name not in _hooked:
@@ -112,12 +112,20 @@ def _on_import(name: str, path: str, _: object) -> None:
     try:
         if name in _waiting:
             _waiting.discard(name)
-            with delay_forks():
-                module = importlib.import_module(path)
-            cast(Capture, module).patch()
+            _capture(path).patch()
     except BaseException as error:  # noqa: BLE001 - the guard
         let_through(error)
         swallowed(f"instrument {name}", error)
+
+
+def _capture(path: str) -> Capture:
+    """The module that instruments a library.  What records its calls is imported beside it: here, where the program
+    imports a library, and not with its first call, which may be one of many in an event loop."""
+    with delay_forks():
+        from playhead.api.runtime import import_root  # noqa: PLC0415 - a program that uses no library needs none of it
+
+        import_root()
+        return cast(Capture, importlib.import_module(path))
 
 
 def _path(name: str, *, is_explicit: bool) -> str | None:

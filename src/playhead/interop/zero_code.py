@@ -8,20 +8,20 @@ Only what the environment leaves open is set.
 """
 
 import os
+import sys
 from importlib.util import find_spec
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 from weakref import WeakSet
 
-from opentelemetry.sdk.trace import TracerProvider
-
-from playhead.api.calls.mirror_span import program_provider
-from playhead.api.forks import fork_safe_lock
+from playhead.api.forks import delay_forks, fork_safe_lock
 from playhead.api.guard import swallowed
 from playhead.capture.others.report import report_at_exit_if_asked
 from playhead.capture.registry import LIBRARIES, instrument
-from playhead.interop.ref_processor import RefSpanProcessor
 from playhead.model.objects.interrupts import let_through
 from playhead.settings.sdk import load
+
+if TYPE_CHECKING:
+    from opentelemetry.sdk.trace import TracerProvider
 
 _HOOKS = ("OTEL_INSTRUMENTATION_GENAI_COMPLETION_HOOK", "OPENINFERENCE_BLOB_UPLOADER")
 
@@ -30,7 +30,7 @@ class _SpansOfOthers:
     """Whether spans of others are recorded without the program having asked for it, and of which providers."""
 
     is_on = False
-    providers: ClassVar[WeakSet[TracerProvider]] = WeakSet()
+    providers: ClassVar["WeakSet[TracerProvider]"] = WeakSet()
     mutex = fork_safe_lock()
 
 
@@ -73,6 +73,12 @@ def _names_of(library: str) -> set[str]:
 
 def record_spans_of_others() -> None:
     """Adds a `RefSpanProcessor` to the program's tracer provider, if it has one by now, and once."""
+    if "opentelemetry.sdk.trace" not in sys.modules:
+        return  # no provider has been made; what looks for one would import all of OpenTelemetry
+    with delay_forks():
+        from playhead.api.calls.mirror_span import program_provider  # noqa: PLC0415 - see above
+        from playhead.interop.ref_processor import RefSpanProcessor  # noqa: PLC0415 - see above
+
     provider = program_provider() if _SpansOfOthers.is_on else None
     if provider is None:
         return

@@ -157,3 +157,14 @@ def test_the_executors_of_the_standard_library_are_imported_before_a_fork_can_wa
     """Their module registers a lock for forks; a fork that waits for its import would release it untaken."""
     code = "import sys; from playhead import observe; sys.exit('concurrent.futures.thread' not in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], timeout=60, check=False).returncode == 0
+
+
+def test_recording_that_is_imported_late_ends_after_what_the_program_registered_since_the_first_import():
+    code = """
+import atexit
+from playhead.api import forks
+atexit.register(print, "program")
+forks.at_exit(lambda: print("recording"))
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True)
+    assert done.stdout.split() == ["program", "recording"]
