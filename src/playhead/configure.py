@@ -6,6 +6,7 @@ fails, says so once and records nothing.  A run that the environment says to go 
 
 import os
 import sys
+import threading
 import time
 from collections.abc import Generator
 from contextlib import contextmanager
@@ -81,11 +82,11 @@ def configure(
 def _uninterrupted() -> Generator[None]:
     """A call in a signal's handler that interrupts this block is not recorded: to start within a start waits for ever
     for locks that this thread holds, those of the standard library included."""
-    was, ProcessState.is_starting = ProcessState.is_starting, True
+    was, ProcessState.starting_thread = ProcessState.starting_thread, threading.get_ident()
     try:
         yield
     finally:
-        ProcessState.is_starting = was
+        ProcessState.starting_thread = was
 
 
 def _start_from_environment() -> None:
@@ -97,7 +98,7 @@ def _start_from_environment() -> None:
     with ProcessState.mutex:
         if runtime.current is not UNCONFIGURED:
             return  # another thread was quicker
-        if ProcessState.is_starting:
+        if ProcessState.starting_thread is not None:
             ProcessState.missed += 1
             return
         with _uninterrupted():

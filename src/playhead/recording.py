@@ -86,8 +86,8 @@ class ProcessState:
     redact: Redact | None = None
     next_run: list[ActiveRun] | None = None
     """The run that the environment says to go on with, until a run has begun."""
-    is_starting = False
-    """Whether the holder of `mutex` is starting or ending recording: a signal's handler may interrupt it there."""
+    starting_thread: int | None = None
+    """The holder of `mutex` while it starts or ends recording: a signal's handler may interrupt it there."""
     is_ending = False
     """Whether the interpreter is about to end: nothing is delivered any more, and no thread is started."""
     settings_at_exit: Settings | None = None
@@ -370,6 +370,8 @@ def _in_child() -> None:
     """After `os.fork`: thread and lane are the parent's; the child begins its own with its first record."""
     try:
         ProcessState.mutex = threading.RLock()
+        if ProcessState.starting_thread != threading.get_ident():
+            ProcessState.starting_thread = None  # that thread is not here to end what it has begun
         recording = ProcessState.recording
         ProcessState.is_ending = False
         if recording is None:

@@ -401,6 +401,44 @@ print(failed)
     assert sorted(results) == ["child"] * 24 + ["thread"] * 24
 
 
+@needs_fork
+def test_a_child_that_is_forked_while_another_thread_starts_recording_records(tmp_path: Path):
+    body = """
+import os, threading
+from importlib import import_module
+from playhead import observe
+
+configure = import_module("playhead.configure")
+starting, forked = threading.Event(), threading.Event()
+start = configure.start
+
+def slow_start(settings):
+    starting.set()
+    forked.wait(20)
+    start(settings)
+
+@observe(kind="tool")
+def tool(x):
+    return x
+
+configure.start = slow_start
+caller = threading.Thread(target=tool, args=("thread",))
+caller.start()
+starting.wait(20)
+child = os.fork()
+if child == 0:
+    forked.set()
+    tool("child")
+    os._exit(0)
+os.waitpid(child, 0)
+forked.set()
+caller.join()
+"""
+    finish(script(tmp_path, body))
+    seen = read_journal(tmp_path)
+    assert sorted(seen.value(span, names.TOOL_RESULT_REF) for span in seen.calls("tool")) == ["child", "thread"]
+
+
 def test_a_program_that_records_nothing_makes_no_folder_and_no_thread(tmp_path: Path):
     body = "import playhead, threading; playhead.instrument(); print(threading.active_count())"
     out, _ = finish(script(tmp_path / "journal", body))
