@@ -372,9 +372,8 @@ def _in_child() -> None:
         ProcessState.mutex = threading.RLock()
         if ProcessState.starting_thread != threading.get_ident():
             ProcessState.starting_thread = None  # that thread is not here to end what it has begun
-        recording = ProcessState.recording
         ProcessState.is_ending = False
-        if recording is None:
+        if (recording := ProcessState.recording) is None:
             return
         recording.journal.after_fork()
         recording.has_shipper = False
