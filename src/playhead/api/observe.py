@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Callable, Iterable, Mapping
+from datetime import timedelta
 from types import FrameType
 from typing import Any, Self, TypeVar, cast, overload
 
@@ -45,6 +46,7 @@ def observe(
     metadata: Mapping[str, Any] | None = None,
     record: str | Iterable[str] | None = None,
     approval: ToolRule | None = None,
+    retention: float | timedelta | None = None,
 ) -> "Observation": ...
 def observe(
     target: Any = None,
@@ -63,6 +65,7 @@ def observe(
     metadata: Mapping[str, Any] | None = None,
     record: str | Iterable[str] | None = None,
     approval: ToolRule | None = None,
+    retention: float | timedelta | None = None,
 ) -> Any:
     """Records a call: name, arguments, result, error, nesting.  A run begins at the outermost observed call.
 
@@ -74,7 +77,8 @@ def observe(
     agent).  When a run goes on from a record, calls of kind llm, tool, retriever and embedding are answered from it,
     and so is any call with `replay=True`; a tool with `idempotent=True` may be executed twice.  `redact` is called with
     the arguments and with the result, and returns what may be recorded.  `session`, `user`, `tags` and `metadata`
-    describe the run, if one begins here, and `record` ("clock,random,uuid") names what it records besides calls.
+    describe the run, if one begins here, `record` ("clock,random,uuid") names what it records besides calls, and
+    `retention` says how long the journal keeps its session (see `playhead.run`).
     Nothing that goes wrong in here is raised into the program; an unknown kind is a step, with one warning.
 
     `approval`, for a tool: "always", or a function of its name and arguments that says whether a person has to approve
@@ -87,7 +91,7 @@ def observe(
         kind = "step"
     more = {names.REPLAYABLE: replay, names.IDEMPOTENT: idempotent}
     observation = Observation(
-        label, kind, capture_input, capture_output, redact, root_attributes(session, user, tags), metadata
+        label, kind, capture_input, capture_output, redact, root_attributes(session, user, tags, retention), metadata
     )
     observation.attributes = {name: True for name, on in more.items() if on}
     observation.record = None if record is None else kinds_of(record)

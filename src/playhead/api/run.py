@@ -5,13 +5,15 @@ from itertools import count
 from typing import Any
 
 from playhead.api.forks import fork_safe_lock
-from playhead.api.guard import swallowed
+from playhead.api.guard import swallowed, warn_once
 from playhead.api.ids import new_run_id
 from playhead.api.ports import RunThreads
 from playhead.api.replaying import Replay
 from playhead.api.starting import StartingPoint
 from playhead.model import names
 from playhead.model.objects.interrupts import let_through
+from playhead.model.objects.plain_forms import safe_repr
+from playhead.settings.retention import RETENTION, retention_seconds
 
 
 class _ForkCount:
@@ -134,15 +136,27 @@ class ActiveRun:
         return next(counter)
 
 
-def root_attributes(session: Any, user: Any, tags: Any) -> dict[str, Any]:
-    """Returns the root span's attributes for session, user and tags; empty, with a warning, if they cannot be read."""
+def root_attributes(session: Any, user: Any, tags: Any, retention: Any = None) -> dict[str, Any]:
+    """Returns the root span's attributes for session, user, tags and retention; empty, with a warning, if they cannot
+    be read."""
     try:
         found = {names.CONVERSATION: session, names.USER: user}
         said: dict[str, Any] = {name: str(value) for name, value in found.items() if value is not None}
         if tags:
             said[names.RUN_TAGS] = [tags] if isinstance(tags, str) else [str(tag) for tag in tags]
+        if retention is not None:
+            said |= _retention(retention)
         return said
     except BaseException as error:  # noqa: BLE001 - the guard
         let_through(error)
         swallowed("describe a run", error)
+        return {}
+
+
+def _retention(value: object) -> dict[str, Any]:
+    try:
+        return {names.RUN_RETENTION: retention_seconds(value)}
+    except (ValueError, TypeError):
+        said = safe_repr(value)
+        warn_once(f"retention {said}", f"retention={said} is ignored: expected {RETENTION.accepts}, or a timedelta")
         return {}

@@ -8,6 +8,7 @@ import inspect
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping
+from datetime import timedelta
 from types import FrameType
 from typing import Any, ParamSpec, Self, TypeVar, cast
 
@@ -77,6 +78,9 @@ class run:  # noqa: N801 - it is used like a function
     `continues` begins the run from the last checkpoint of another one, by id: `run.checkpoint`, `run.state` and
     `run.history` are that run's, and each of the two names the other.  Entering the block then raises NoRecord where
     nothing is known of that run.
+
+    `retention`: how long the journal keeps the runs of this session (without one, this run) after they were delivered
+    and have ended: seconds or a timedelta, an hour to 30 days.  The default is `PLAYHEAD_JOURNAL_KEEP_SECONDS`.
     """
 
     def __init__(
@@ -90,13 +94,14 @@ class run:  # noqa: N801 - it is used like a function
         redact: Redact | None = None,
         record: str | Iterable[str] | None = None,
         continues: str | None = None,
+        retention: float | timedelta | None = None,
     ):
         self.name = as_text(name)
         self._continues = continues
         self._start: StartingPoint | None = None
         self.state = UserState()
         self.id: str | None = None
-        self._root = root_attributes(session, user, tags)
+        self._root = root_attributes(session, user, tags, retention)
         self._metadata = metadata
         self._redact = redact
         self._record = kinds_of(record) if record is not None else None

@@ -4,18 +4,22 @@ Records that were not acknowledged are never deleted here.
 """
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from playhead.journal.ended.ended_runs import EndedRuns
+from playhead.journal.ended.runs_seen import merge_runs_seen, runs_in
 from playhead.journal.index.pruning import prune
 from playhead.journal.lane import LaneReader, Position, adopt, lanes
 
 # A process that has not written for a minute measures again before it writes much.
 _ACTIVE_SECONDS = 60.0
-# Whoever has less time than this is the program, and the index can wait for the shipper or a reader.
-_PRUNES_SECONDS = 1.0
+# Whoever has less time than this is the program: it reads no records, and leaves the index to the shipper or a reader.
+_BACKGROUND_SECONDS = 1.0
+# About 0.1 s of the shipping thread's time.
+_MAX_READ = 64 * 2**20
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,20 +51,52 @@ def _segments(reader: LaneReader) -> Iterator[tuple[int, float]]:
 
 
 def reclaim(journal_dir: Path, own: Path | None, excess: int, *, seconds: float = float("inf")) -> int:
-    """Deletes acknowledged segments, oldest first, until so many bytes are free. Returns how many bytes were freed.
+    """Deletes acknowledged segments until so many bytes are free. Returns how many bytes were freed.
 
-    Stops after `seconds`, since thousands of lanes take long. From the lane `own` it deletes only segments before the
-    one being shipped. Of the other lanes it considers only those of dead processes.
+    Lanes of which all runs have ended go first, then whatever was acknowledged, each oldest first. Stops after
+    `seconds`, since thousands of lanes take long; in little time it does not read which runs have ended. From the lane
+    `own` it deletes only segments before the one being shipped. Of the other lanes it considers only those of dead
+    processes.
     """
-    freed, deadline = 0, time.monotonic() + seconds
-    for path in lanes(journal_dir):
+    deadline = time.monotonic() + seconds
+    found = lanes(journal_dir)
+    in_background = seconds >= _BACKGROUND_SECONDS
+    freed = _delete_ended(journal_dir, [path for path in found if path != own], excess) if in_background else 0
+    for path in found:
         if freed >= excess or time.monotonic() > deadline:
             break
         with suppress(OSError):  # cannot be deleted now, e.g. because another process does so, too
             freed += (_shrink_own if path == own else _shrink_dead)(path, excess - freed)
-    if freed and seconds >= _PRUNES_SECONDS:
+    if freed and in_background:
         prune(journal_dir)
     return freed
+
+
+def _delete_ended(journal_dir: Path, found: Iterable[Path], excess: int) -> int:
+    """Deletes delivered lanes of dead processes whose runs have all ended, as far as the oldest `_MAX_READ` tell."""
+    freed, left = 0, _MAX_READ
+    notes = EndedRuns(journal_dir)
+    ended = notes.known()
+    for path in found:
+        if freed >= excess or left <= 0:
+            break
+        with suppress(OSError):
+            reader = LaneReader(path)
+            numbers = reader.segments()
+            if not _is_delivered(reader, numbers):
+                continue
+            left -= sum(map(reader.segment_bytes, numbers))
+            seen = merge_runs_seen(runs_in(reader.segment_path(number).read_bytes()) for number in numbers)
+            if new := seen.ended - ended:
+                notes.note(new)  # before the lane is deleted: other lanes of these runs do not say it
+                ended |= new
+            if seen.runs <= ended:
+                freed += _shrink_dead(path, excess - freed)
+    return freed
+
+
+def _is_delivered(reader: LaneReader, numbers: Sequence[int]) -> bool:
+    return not numbers or reader.released() >= Position(numbers[-1], reader.segment_bytes(numbers[-1]))
 
 
 def _shrink_own(path: Path, excess: int) -> int:
@@ -70,7 +106,7 @@ def _shrink_own(path: Path, excess: int) -> int:
 def _shrink_dead(path: Path, excess: int) -> int:
     reader = LaneReader(path)
     acked, numbers = reader.released(), reader.segments()
-    is_delivered = not numbers or acked >= Position(numbers[-1], reader.segment_bytes(numbers[-1]))
+    is_delivered = _is_delivered(reader, numbers)
     if not is_delivered and acked.segment <= numbers[0]:
         return 0
     adopted = adopt(path)

@@ -86,6 +86,7 @@ RUN_NAME: Final = "playhead.run.name"
 RUN_ATTEMPT: Final = "playhead.run.attempt"
 RUN_TAGS: Final = "playhead.run.tags"
 PROJECT_NAME: Final = "openinference.project.name"  # Phoenix's word for a group of traces, on a resource
+RUN_RETENTION: Final = "playhead.run.retention_seconds"  # on the root: how long the journal keeps the session
 RUN_METADATA_REF: Final = "playhead.run.metadata_ref"
 RUN_ROOT: Final = "playhead.run.root"  # true on the span that the run begins and ends with
 RECORDED_VALUES: Final = "playhead.run.record"  # on the root: what is recorded besides calls, "clock,random,uuid"

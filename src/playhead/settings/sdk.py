@@ -18,6 +18,7 @@ from playhead.model.instrumentations import FAMILIES
 from playhead.model.names import VALUE_KINDS
 from playhead.model.objects.masking import DEFAULT_KEYS
 from playhead.settings import table as s
+from playhead.settings.retention import RETENTION
 from playhead.settings.table import (
     MIB,
     InForce,
@@ -150,8 +151,9 @@ class Settings:
     journal_keep_seconds: float = setting(
         "PLAYHEAD_JOURNAL_KEEP_SECONDS",
         3600.0,
-        s.SECONDS,
-        "how long the journal keeps records once they are delivered and their runs have ended",
+        RETENTION,
+        "how long the journal keeps records once they are delivered and their runs have ended; "
+        "`playhead.run(retention=...)` says it for a session",
     )
     # 64 MiB: what the collector accepts; above it a marker with size, digest and the first 64 KiB is kept.
     max_content_bytes: int = setting(

@@ -1,6 +1,7 @@
 """Delivered lanes of dead processes go after a while; what an open run needs, stays."""
 
 import os
+import time
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -9,8 +10,8 @@ from typing import Any
 import pytest
 
 from playhead.export.expiry.dead_lanes import Expiry
-from playhead.export.expiry.ended_runs import EndedRuns
 from playhead.export.ship import Shipper
+from playhead.journal.ended.ended_runs import EndedRuns
 from playhead.journal.lane import LaneReader, LaneWriter, lanes
 from playhead.model import names
 from tests.integration.export.fake_collector import FakeCollector
@@ -146,3 +147,89 @@ def test_a_program_deletes_what_is_old_however_short_it_lives(
     assert young.exists()
     assert lane.path.exists()
     assert told == []
+
+
+# --- how long a session is kept ---------------------------------------------------------------------------------------
+
+HOUR = 3_600.0
+
+
+def session_root(run: str, session: str | None = "conv-42", retention: float | None = None) -> bytes:
+    said: dict[str, Any] = {names.CONVERSATION: session, names.RUN_RETENTION: retention}
+    attributes: dict[str, Any] = {names.RUN_ID: run, names.RUN_ROOT: True}
+    return span(1, ended=True, **attributes, **{name: value for name, value in said.items() if value is not None})
+
+
+class Looks:
+    """Looks at a journal with a clock that stands still in between."""
+
+    def __init__(self, journal: Path, default: float = HOUR) -> None:
+        self.journal, self.default, self.time = journal, default, time.time()
+
+    def after(self, seconds: float) -> list[Path]:
+        """The lanes that are left after so many seconds, looked at by another process."""
+        self.time += seconds
+        Expiry(self.journal, self.default, lambda: self.time).run_once(self.journal / "own")
+        return lanes(self.journal)
+
+
+@pytest.mark.parametrize("session", ["conv-42", 'said "so" \\ ü', None])
+def test_a_session_is_kept_for_as_long_as_was_said_for_it(journal: Path, session: str | None):
+    kept = lane_of(journal, session_root("a", session, 24 * HOUR), age=0)
+    other = lane_of(journal, session_root("b", "conv-43"), age=0)
+    looks = Looks(journal)
+    assert looks.after(0.9 * HOUR) == [kept, other]
+    assert looks.after(0.2 * HOUR) == [kept]
+    assert looks.after(22 * HOUR) == [kept]
+    assert looks.after(HOUR) == []
+
+
+def test_all_runs_of_a_session_are_kept_for_the_longest_that_was_said(journal: Path):
+    said = lane_of(journal, session_root("a", retention=2 * HOUR), age=0)
+    more = lane_of(journal, session_root("b", retention=24 * HOUR), age=0)
+    silent = lane_of(journal, session_root("c"), age=0)
+    looks = Looks(journal)
+    assert looks.after(3 * HOUR) == [said, more, silent]
+    later = lane_of(journal, session_root("d"), age=-20 * HOUR)
+    assert looks.after(21.5 * HOUR) == [later], "the lanes that said it are gone"
+    assert looks.after(18 * HOUR) == [later]
+    assert looks.after(2 * HOUR) == []
+
+
+def test_a_session_may_be_kept_for_a_shorter_time_than_others(journal: Path):
+    lane_of(journal, session_root("a", retention=HOUR), age=0)
+    other = lane_of(journal, session_root("b", None), age=0)
+    looks = Looks(journal, default=48 * HOUR)
+    assert looks.after(1.1 * HOUR) == [other]
+    assert looks.after(46 * HOUR) == [other]
+    assert looks.after(HOUR) == []
+
+
+def test_a_run_that_goes_on_in_another_process_is_kept_as_long_as_its_beginning(journal: Path):
+    lane_of(journal, session_root("a", None, 24 * HOUR), age=0)
+    lane_of(journal, call("a"), age=0)
+    looks = Looks(journal)
+    assert len(looks.after(23 * HOUR)) == 2
+    assert looks.after(2 * HOUR) == []
+
+
+def test_a_session_that_is_kept_is_not_read_again_by_each_process(journal: Path, monkeypatch: pytest.MonkeyPatch):
+    lane_of(journal, session_root("a", retention=24 * HOUR), age=0)
+    looks = Looks(journal)
+    assert len(looks.after(2 * HOUR)) == 1
+    read: list[Path] = []
+    monkeypatch.setattr(Expiry, "_read", lambda _, paths: read.extend(paths) or [])
+    looks.after(20 * HOUR)
+    assert read == []
+    looks.after(3 * HOUR)
+    assert len(read) == 1
+
+
+def test_retention_never_takes_what_is_open_or_not_delivered(journal: Path):
+    open_run = lane_of(journal, span(1, ended=False, **_said("a")), age=0)
+    undelivered = lane_of(journal, session_root("b", retention=HOUR), delivered=False, age=0)
+    assert Looks(journal).after(40 * 24 * HOUR) == [open_run, undelivered]
+
+
+def _said(run: str) -> dict[str, Any]:
+    return {names.RUN_ID: run, names.RUN_ROOT: True, names.RUN_RETENTION: HOUR}

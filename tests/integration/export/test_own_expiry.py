@@ -12,12 +12,13 @@ from playhead.api import runtime
 from playhead.export.cursor import end_of
 from playhead.export.expiry.own_lane import OwnExpiry
 from playhead.export.ship import Shipper
+from playhead.journal.ended.runs_seen import runs_in
 from playhead.journal.lane import LaneReader, LaneWriter
 from playhead.journal.recorder import JournalRecorder
 from playhead.settings.sdk import Settings
 from tests.integration.export.conftest import ImpatientClock
 from tests.integration.export.fake_collector import FakeCollector
-from tests.integration.export.test_expiry import KEEP, call, root
+from tests.integration.export.test_expiry import HOUR, KEEP, call, root, session_root
 from tests.integration.export.test_ship_failures import wait_until
 from tests.support.journal_reader import start_recording
 from tests.unit.export.records import WHO
@@ -78,12 +79,41 @@ def test_what_an_open_run_may_need_stays_until_it_ends(own: Own):
     own.look()
     own.append(root("a", ended=False), call("a"))
     assert own.look() == [2, 3]
-    own.append(call("b"), root("b"))
+    own.append(call("a"), call("b"), root("b"))
     own.look()
     own.append(root("c"))
     assert own.look(KEEP / 2) == [2, 3, 4]
     own.append(root("a"))  # and now it has ended
     assert own.look(KEEP / 2)[0] > 3
+
+
+def test_what_neither_an_open_run_nor_a_kept_session_needs_goes_between_them(own: Own):
+    own.append(root("a", ended=False), call("a"))
+    own.look()
+    own.append(call("b"), root("b"))
+    own.look()
+    own.append(session_root("c", retention=24 * HOUR))
+    own.look()
+    own.append(call("d"), root("d"))
+    own.look()
+    own.append(root("e"))
+    assert own.look() == [1, 3, 5, 6]
+    own.append(root("a"), delivered=False)
+    assert own.look(24 * HOUR) == [5, 6, 7], "those behind are not acknowledged"
+
+
+def test_retention_runs_while_sessions_are_recorded(own: Own):
+    until: dict[bytes, float] = {}
+    gone = set[bytes]()
+    for number in range(24):
+        retention = 5 * KEEP if number % 6 == 0 else None
+        own.append(session_root(f"{number}", f"conv-{number}", retention), call(f"{number}"))
+        until[b"%d" % number] = own.time + (retention or KEEP)
+        left = own.look(KEEP / 2)
+        found = runs_in(b"".join(own.reader.segment_path(each).read_bytes() for each in left)).runs
+        assert {run for run, end in until.items() if end > own.time} <= found
+        gone = until.keys() - found
+    assert {b"0", b"1", b"7", b"13"} <= gone
 
 
 def test_a_run_that_ended_in_another_process_is_not_open(own: Own, tmp_path: Path):
@@ -140,6 +170,19 @@ def test_the_shipper_of_a_process_that_lives_on_deletes_what_is_old(
 def test_contents_are_recorded_anew_in_a_new_segment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     for _ in start_recording(tmp_path / "journal", monkeypatch):
         _say_twice()
+
+
+def test_the_record_of_a_run_says_how_long_it_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    for _ in start_recording(tmp_path / "journal", monkeypatch):
+        with playhead.run("a", session="conv-42", retention=2 * HOUR) as run:
+            pass
+        recorder = runtime.current.recorder
+        assert isinstance(recorder, JournalRecorder)
+        assert recorder.journal.lane is not None
+        seen = runs_in(LaneReader(recorder.journal.lane.path).segment_path(1).read_bytes())
+        run_id = str(run.id).encode()
+        assert seen.ended == {run_id}
+        assert seen.retention == {run_id: 2 * HOUR, seen.sessions[run_id]: 2 * HOUR}
 
 
 def _say_twice() -> None:

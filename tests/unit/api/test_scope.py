@@ -2,6 +2,7 @@
 
 import re
 import threading
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -25,6 +26,30 @@ def test_a_run_is_an_agent_with_an_id_that_sorts_by_time(recording: Recording):
     assert (root.attributes[names.RUN_NAME], root.attributes[names.RUN_TAGS]) == ("support", ["a", "b"])
     assert seen.value(root, names.RUN_METADATA_REF) == {"x": 1}
     assert playhead.current_run_id() is None
+
+
+@pytest.mark.parametrize("week", [604_800, timedelta(days=7)])
+def test_a_run_says_how_long_its_session_is_kept(recording: Recording, week: float | timedelta):
+    with playhead.run("support", session="s", retention=week):
+        pass
+
+    @observe(session="s", retention=week)
+    def agent() -> None: ...
+
+    agent()
+    seen = recording.read()
+    assert [seen.call(name).attributes[names.RUN_RETENTION] for name in ("support", "agent")] == [604_800] * 2
+
+
+@pytest.mark.parametrize("wrong", [3_599, timedelta(days=31), -1, "1h", True, float("nan"), [1]])
+def test_a_retention_out_of_bounds_is_ignored_with_a_warning(
+    recording: Recording, wrong: Any, caplog: pytest.LogCaptureFixture
+):
+    with playhead.run("support", session="s", retention=wrong):
+        pass
+    assert names.RUN_RETENTION not in recording.read().call("support").attributes
+    assert "from 3600 (an hour) to 2592000 (30 days)" in caplog.text
+    caplog.clear()
 
 
 def test_a_run_inside_a_run_is_an_agent_of_it(recording: Recording):

@@ -6,6 +6,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -19,6 +20,7 @@ from playhead.journal.space import journal_usage, reclaim
 from playhead.model import names
 from playhead.recording import ProcessState
 from tests.support.journal_reader import Recording, read_lane, start_recording
+from tests.unit.export.records import span
 
 WHO = frame(RESOURCE, b"{}")
 
@@ -77,6 +79,30 @@ def test_a_dead_lane_that_is_delivered_goes_whole(tmp_path: Path):
     reader.ack(Position(2, reader.segment_bytes(2)))
     assert reclaim(tmp_path, tmp_path / "own", 1) > 200
     assert lanes(tmp_path) == []
+
+
+def test_lanes_of_ended_runs_go_before_older_ones_of_open_runs(tmp_path: Path):
+    def delivered(run: str, *, ended: bool) -> Path:
+        lane = LaneWriter(tmp_path, fsync=False, resource_frame=WHO)
+        attributes: dict[str, Any] = {names.RUN_ID: run, names.RUN_ROOT: True}
+        lane.append(span(1, ended=ended, **attributes))
+        LaneReader(lane.path).ack(lane.position)
+        lane.close()
+        return lane.path
+
+    begun, open_run = delivered("a", ended=False), delivered("b", ended=False)
+    ended, later = delivered("a", ended=True), delivered("c", ended=True)
+    living = lane_of(tmp_path, 1, alive=True)
+    assert reclaim(tmp_path, living.path, 1) > 0
+    assert lanes(tmp_path) == [begun, open_run, later, living.path], "the one that says that its run has ended"
+    assert reclaim(tmp_path, living.path, 1) > 0
+    assert lanes(tmp_path) == [open_run, later, living.path], "its end is known though the record of it is gone"
+    reclaim(tmp_path, living.path, 1)
+    assert lanes(tmp_path) == [open_run, living.path]
+    reclaim(tmp_path, living.path, 1)
+    assert lanes(tmp_path) == [living.path], "the collector has it: it goes before records would be lost"
+    assert not ended.exists()
+    living.close()
 
 
 def test_a_living_process_keeps_its_lane(tmp_path: Path):

@@ -2,8 +2,11 @@
 
 Lanes of runs that have not ended are kept, because a resume may need them.  The shipping thread checks a few lanes at a
 time, and the following ones the next time.  For the lane of the living process see `own_lane`.
+
+A lane of a session that is kept longer gets a file `kept-until`, so that it is not read again each time.
 """
 
+import os
 import random
 import time
 from bisect import bisect_right
@@ -13,17 +16,22 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from playhead.export.cursor import is_released
-from playhead.export.expiry.ended_runs import EndedRuns
-from playhead.export.expiry.runs_seen import RunsSeen, merge_runs_seen, runs_in
+from playhead.export.expiry.retention import Retention
+from playhead.journal.ended.ended_runs import EndedRuns
+from playhead.journal.ended.runs_seen import RunsSeen, merge_runs_seen, runs_in
+from playhead.journal.files import open_private
 from playhead.journal.index.pruning import prune
 from playhead.journal.lane import LaneReader, adopt, names_in
 
 _MAX_BYTES = 64 * 2**20
+_KEPT_UNTIL = "kept-until"
 
 
 @dataclass(frozen=True, slots=True)
 class _LaneRuns:
     path: Path
+    delivered: float
+    """When its last record was, in seconds since 1970."""
     what: RunsSeen
 
 
@@ -37,13 +45,14 @@ class Expiry:
         wall: Callable[[], float] = time.time,
         start: Callable[[], float] = random.random,
     ):
-        """`keep_seconds`: how long a lane is kept after its last record was delivered.
+        """`keep_seconds`: how long a lane is kept after its last record was delivered, where nothing else was said for
+        one of its sessions.
 
         `wall`: the time in seconds since 1970.  `start`: the lane to begin with, as a share of all, from 0 to 1.  It is
         random, so that short-lived programs, which check only a few lanes each, reach all lanes in the long run.
         """
         self._journal_dir = journal_dir
-        self._keep_seconds = keep_seconds
+        self._retention = Retention(journal_dir, keep_seconds)
         self._wall = wall
         self._start = start
         self._after: str | None = None
@@ -56,18 +65,30 @@ class Expiry:
         """
         # By name only: checking whether each of thousands is a lane takes 100 times as long as listing them.
         names = self._part([name for name in names_in(self._journal_dir) if name != own.name], most_lanes)
-        over = [path for path in map(self._journal_dir.joinpath, names) if self._is_over(path)]
-        if not over:
+        old = [path for path in map(self._journal_dir.joinpath, names) if self._is_old(path)]
+        if not old:
             return 0
-        seen = self._read(over)
+        seen = self._read(old)
         noted = self._ended.known()
         ended = {run for lane in seen for run in lane.what.ended}
         # Before deletion: the record of a run's end may be in a deleted lane, and is needed to delete its other lanes.
         self._ended.note(ended - noted)
-        deleted = sum(self._delete(lane.path) for lane in seen if lane.what.runs <= ended | noted)
+        self._retention.learn(lane.what for lane in seen)
+        over = [lane.path for lane in seen if lane.what.runs <= ended | noted and self._is_due(lane)]
+        deleted = sum(map(self._delete, over))
         if deleted:
             prune(self._journal_dir)
         return deleted
+
+    def _is_due(self, lane: _LaneRuns) -> bool:
+        until = lane.delivered + self._retention.seconds(lane.what)
+        if until <= self._wall():
+            return True
+        with suppress(OSError):
+            fd = open_private(lane.path / _KEPT_UNTIL, os.O_WRONLY | os.O_TRUNC)
+            with os.fdopen(fd, "w") as file:
+                file.write(str(until))
+        return False
 
     def _part(self, found: list[str], most: int) -> list[str]:
         if len(found) <= most:
@@ -77,10 +98,10 @@ class Expiry:
         self._after = part[-1]
         return part
 
-    def _is_over(self, path: Path) -> bool:
+    def _is_old(self, path: Path) -> bool:
         with suppress(OSError):
-            changed = (path / "acked").stat().st_mtime
-            return changed + self._keep_seconds <= self._wall() and is_released(path)
+            is_old = _delivered(path) + self._retention.least_seconds <= self._wall()
+            return is_old and _kept_until(path) <= self._wall() and is_released(path)
         return False
 
     def _read(self, paths: list[Path]) -> list[_LaneRuns]:
@@ -94,9 +115,8 @@ class Expiry:
                 if seen and size > left:
                     break
                 left -= size
-                seen.append(
-                    _LaneRuns(path, merge_runs_seen([runs_in(reader.segment_path(n).read_bytes()) for n in numbers]))
-                )
+                what = merge_runs_seen(runs_in(reader.segment_path(n).read_bytes()) for n in numbers)
+                seen.append(_LaneRuns(path, _delivered(path), what))
         return seen
 
     def _delete(self, path: Path) -> bool:
@@ -110,3 +130,14 @@ class Expiry:
                 finally:
                     adopted.close()
         return False
+
+
+def _delivered(path: Path) -> float:
+    return (path / "acked").stat().st_mtime
+
+
+def _kept_until(path: Path) -> float:
+    try:
+        return float((path / _KEPT_UNTIL).read_text())
+    except (FileNotFoundError, ValueError):
+        return 0.0

@@ -1,19 +1,21 @@
 """Deletes old, delivered segments in the lane of the living process, as `dead_lanes` does for dead processes.
 
-A segment is deleted as a whole. A new segment is begun when the current one reaches the age limit, so that segments
-become old in a process that records little, too. In the new segment contents are recorded again: so everything that a
-resume of a run needs is in the segment in which the run began and in later ones. These are kept until the run has
-ended.
+A segment is deleted as a whole. A new segment is begun when the current one reaches the least age at which anything is
+deleted, so that segments become old in a process that records little, too. In the new segment contents are recorded
+again, so it begins a group of segments that do not refer to earlier ones. A group is deleted when all of it is
+delivered and old enough for the sessions in it, and when all runs with records in it have ended: a resume needs nothing
+else.
 """
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
-from itertools import takewhile
+from itertools import groupby
 from pathlib import Path
 
-from playhead.export.expiry.ended_runs import EndedRuns
-from playhead.export.expiry.runs_seen import RunsSeen, runs_in
+from playhead.export.expiry.retention import Retention
+from playhead.journal.ended.ended_runs import EndedRuns
+from playhead.journal.ended.runs_seen import RunsSeen, merge_runs_seen, runs_in
 from playhead.journal.index.pruning import prune
 from playhead.journal.lane import LaneReader
 
@@ -33,59 +35,72 @@ class OwnExpiry:
         begin_segment: Callable[[], int | None],
         wall: Callable[[], float] = time.time,
     ):
-        """`keep_seconds`: how long a segment is kept after the last append to it.
+        """`keep_seconds`: how long a segment is kept after the last append to it, where nothing else was said for one
+        of its sessions.
 
         `begin_segment` begins a new segment whose records do not refer to contents in earlier segments. It returns the
         segment's number, or None if it could not begin one or the current segment is empty.
         """
         self.lane = lane
         self._reader = LaneReader(lane)
-        self._keep_seconds = keep_seconds
+        self._retention = Retention(lane.parent, keep_seconds)
         self._begin_segment = begin_segment
         self._wall = wall
         self._began = wall()
         self._seen: dict[int, RunsSeen] = {}
         """The runs in segments that are complete, by segment number."""
         self._fresh = [0]
-        """Numbers of the segments that do not refer to contents in earlier segments."""
+        """Numbers of the segments that do not refer to contents in earlier segments, in order."""
         self._ended: dict[bytes, None] = {}
         self._notes = EndedRuns(lane.parent)
 
     def run_once(self) -> int:
         """Deletes segments that are old and not needed, and returns their number.  Raises OSError."""
-        if not 0 <= self._wall() - self._began < self._keep_seconds:
+        least = self._retention.least_seconds
+        if not 0 <= self._wall() - self._began < least:
             number = self._begin_segment()
             self._began = self._wall()
             if number is not None:
                 self._fresh.append(number)
         numbers = self._reader.segments()
         acked = self._reader.released().segment
-        over = list(takewhile(lambda number: number < acked and self._is_over(number), numbers[:-1]))
-        if not over:
+        ages = {number: self._age(number) for number in numbers[:-1] if number < acked}
+        if not any(age >= least for age in ages.values()):
             return 0
-        needed = self._needed_from(numbers)
-        gone = [number for number in over if number < needed]
+        gone = self._deletable(numbers, ages)
         for number in gone:
             self._reader.delete_segment(number)
             self._forget(number)
+        self._forget_groups(set(numbers) - set(gone))
         if gone:
             prune(self.lane.parent)
         return len(gone)
 
-    def _is_over(self, number: int) -> bool:
+    def _age(self, number: int) -> float:
         with suppress(FileNotFoundError):
-            return self._reader.segment_path(number).stat().st_mtime + self._keep_seconds <= self._wall()
-        return True
+            return self._wall() - self._reader.segment_path(number).stat().st_mtime
+        return float("inf")
 
-    def _needed_from(self, numbers: list[int]) -> int:
-        """The first segment that may be needed for a resume."""
-        ended = {*self._ended, *self._notes.known()}
+    def _deletable(self, numbers: list[int], ages: Mapping[int, float]) -> list[int]:
+        """The segments of groups that are not needed.  `ages` in seconds, of those that were delivered."""
         seen = self._read(numbers)
-        new = frozenset[bytes]().union(*(each.ended for each in seen.values())) - ended
+        ended = self._ended_runs(seen.values())
+        self._retention.learn(seen.values())
+        gone: list[int] = []
+        for _, members in groupby(numbers, self._group_of):
+            group = list(members)
+            if not all(number in ages and number in seen for number in group):
+                continue
+            what = merge_runs_seen(seen[number] for number in group)
+            if what.runs <= ended and min(ages[number] for number in group) >= self._retention.seconds(what):
+                gone += group
+        return gone
+
+    def _ended_runs(self, seen: Collection[RunsSeen]) -> set[bytes]:
+        ended = {*self._ended, *self._notes.known()}
+        new = frozenset[bytes]().union(*(each.ended for each in seen)) - ended
         self._notes.note(new)
-        ended |= new
-        open_from = [number for number, each in seen.items() if each.runs - ended]
-        return self._fresh_before(min([*open_from, max(seen, default=0) + 1]))
+        return ended | new
 
     def _read(self, numbers: list[int]) -> dict[int, RunsSeen]:
         seen: dict[int, RunsSeen] = {}
@@ -94,7 +109,7 @@ class OwnExpiry:
             if number not in self._seen:
                 left -= self._reader.segment_bytes(number)
                 if left < 0 and seen:
-                    break  # the next call reads the rest; until then, segments that the rest may need are kept
+                    break  # the next call reads the rest; until then, runs that end there count as open
                 with suppress(FileNotFoundError):
                     self._seen[number] = runs_in(self._reader.segment_path(number).read_bytes())
             if number in self._seen:
@@ -102,7 +117,7 @@ class OwnExpiry:
         self._seen.pop(numbers[-1], None)  # the current segment still grows
         return seen
 
-    def _fresh_before(self, number: int) -> int:
+    def _group_of(self, number: int) -> int:
         return max((fresh for fresh in self._fresh if fresh <= number), default=0)
 
     def _forget(self, number: int) -> None:
@@ -111,5 +126,7 @@ class OwnExpiry:
             self._ended.update(dict.fromkeys(seen.ended))
             for run in list(self._ended)[: max(0, len(self._ended) - _MAX_ENDED)]:
                 del self._ended[run]
-        while len(self._fresh) > 1 and self._fresh[1] <= number:
-            del self._fresh[0]
+
+    def _forget_groups(self, left: Collection[int]) -> None:
+        groups = {self._group_of(number) for number in left}
+        self._fresh = [fresh for fresh in self._fresh if fresh in groups] or [0]

@@ -1,0 +1,53 @@
+"""Decides how long records of runs are kept after they were delivered: as long as a program has said for their session
+or run (`run(retention=...)`), otherwise as long as is set for all.
+
+What is said stands in the record of a run's beginning.  It is noted in a file of the journal's folder: other runs of
+the session have lanes of their own, and the lane that says it may be deleted first.
+"""
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+from playhead.journal.ended.noted_lines import NotedLines
+from playhead.journal.ended.runs_seen import RunsSeen
+from playhead.settings.retention import MAX_SECONDS, MIN_SECONDS
+
+_FILE = "retention"
+
+
+class Retention:
+    """How long the runs of one journal are kept. Belongs to one thread; other processes may use the file, too."""
+
+    def __init__(self, journal_dir: Path, default_seconds: float):
+        """`default_seconds`: for runs of which nothing was said.  Does not access the disk."""
+        self._notes = NotedLines(journal_dir / _FILE)
+        self._default = default_seconds
+        self._said: Mapping[bytes, float] = {}
+
+    @property
+    def least_seconds(self) -> float:
+        """Everything is kept for so long; what is older has to be read to tell."""
+        return min(self._default, MIN_SECONDS)
+
+    def learn(self, seen: Iterable[RunsSeen]) -> None:
+        """Takes what these records and the file say, and adds to the file what it lacks.  Raises OSError."""
+        said: dict[bytes, float] = {}
+        for line in self._notes.known():
+            key, _, seconds = line.partition(b" ")
+            if seconds.isdigit():
+                said[key] = float(seconds)
+        new: dict[bytes, float] = {}
+        for each in seen:
+            for key, seconds in each.retention.items():
+                if min(seconds, MAX_SECONDS) > max(said.get(key, 0.0), new.get(key, 0.0)):
+                    new[key] = min(seconds, MAX_SECONDS)
+        self._notes.note(b"%s %d" % (key, seconds) for key, seconds in sorted(new.items()))
+        self._said = said | new
+
+    def seconds(self, seen: RunsSeen) -> float:
+        """How long to keep records of these runs: as long as one of them has to be."""
+        return max((self._of_run(run, seen.sessions.get(run)) for run in seen.runs), default=self._default)
+
+    def _of_run(self, run: bytes, session: bytes | None) -> float:
+        said = [self._said[key] for key in (run, session) if key is not None and key in self._said]
+        return max(said, default=self._default)

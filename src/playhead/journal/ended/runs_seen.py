@@ -1,0 +1,74 @@
+"""Finds the runs with records in a segment of the journal, which of them end, and how long to keep them. No I/O."""
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from hashlib import sha256
+
+from playhead.journal.frame import ANNOUNCEMENT, SPAN, readable_frames
+from playhead.model import names
+
+_RUN = re.compile(rb'"%s":"([^"\n]*)"' % re.escape(names.RUN_ID.encode()))
+_ROOT = b'"%s":true' % names.RUN_ROOT.encode()
+# The text as it stands in JSON: the same text is always written in the same way.
+_SESSION = re.compile(rb'"%s":"((?:[^"\\]|\\.)*)"' % re.escape(names.CONVERSATION.encode()))
+_RETENTION = re.compile(rb'"%s":([0-9]+)' % re.escape(names.RUN_RETENTION.encode()))
+_KEY_DIGITS = 32
+
+
+@dataclass(frozen=True, slots=True)
+class RunsSeen:
+    """What is known of the runs with records in a segment, by their ids."""
+
+    runs: frozenset[bytes]
+    """Runs with records here."""
+    ended: frozenset[bytes]
+    """Runs that ended here."""
+    sessions: Mapping[bytes, bytes] = field(default_factory=dict[bytes, bytes])
+    """Keys of the sessions of runs that began or ended here."""
+    retention: Mapping[bytes, float] = field(default_factory=dict[bytes, float])
+    """How long to keep a session, by its key, or a run, by its id, in whole seconds: where a program has said it."""
+
+
+def runs_in(data: bytes) -> RunsSeen:
+    """The runs in a segment's bytes."""
+    # Every record of a run contains its id.
+    runs = frozenset(_RUN.findall(data))
+    ended: set[bytes] = set()
+    sessions: dict[bytes, bytes] = {}
+    retention: dict[bytes, float] = {}
+    for kind, payload, _ in readable_frames(data) if _ROOT in data else ():
+        if kind not in (SPAN, ANNOUNCEMENT) or _ROOT not in payload:
+            continue
+        found = _RUN.findall(payload)
+        session, keeps = _SESSION.search(payload), _RETENTION.search(payload)
+        if kind == SPAN:
+            ended.update(found)
+        if session is not None:
+            sessions |= dict.fromkeys(found, _key(session[1]))
+        if keeps is not None:
+            said = dict.fromkeys([*found, *(sessions[run] for run in found if run in sessions)], float(keeps[1]))
+            retention = _longer(retention, said)
+    return RunsSeen(runs, frozenset(ended), sessions, retention)
+
+
+def merge_runs_seen(seen: Iterable[RunsSeen]) -> RunsSeen:
+    """The runs in several segments, combined."""
+    runs, ended = set[bytes](), set[bytes]()
+    sessions: dict[bytes, bytes] = {}
+    retention: dict[bytes, float] = {}
+    for each in seen:
+        runs |= each.runs
+        ended |= each.ended
+        sessions |= each.sessions
+        retention = _longer(retention, each.retention)
+    return RunsSeen(frozenset(runs), frozenset(ended), sessions, retention)
+
+
+def _key(session: bytes) -> bytes:
+    """As long as a run's id, and without what people call their sessions."""
+    return b"s" + sha256(session).hexdigest()[: _KEY_DIGITS - 1].encode()
+
+
+def _longer(one: Mapping[bytes, float], other: Mapping[bytes, float]) -> dict[bytes, float]:
+    return {key: max(one.get(key, 0.0), other.get(key, 0.0)) for key in {**one, **other}}
