@@ -12,10 +12,12 @@ import pytest
 from tests.integration.export.fake_collector import FakeCollector
 from tests.integration.export.test_expiry import lane_of, root
 
-LANES = 2_000
+LANES = 400
+# Of so many at most, the shipping thread reads something while a program ends.
+READ_AT_THE_END = 10
 # An audit hook sees each folder that is listed and each file that is opened, in whatever thread.
 PROGRAM = """
-import json, os, sys, threading, time
+import json, os, sys, threading
 journal, main, seen = os.environ["PLAYHEAD_JOURNAL_DIR"], threading.get_ident(), {"main": set(), "other": set()}
 def hook(event, args):
     if event in {"os.listdir", "os.scandir", "open"} and str(args[0]).startswith(journal):
@@ -24,14 +26,11 @@ sys.addaudithook(hook)
 import playhead
 @playhead.observe
 def step(x): return x
-begun = time.process_time()
 step(1)
-first = time.process_time() - begun
 own = {path for path in seen["main"] | seen["other"] if f"-{os.getpid()}-" in path}
 of_first = sorted(seen["main"] - own)
 playhead.shutdown()
-print(json.dumps({"of_first": of_first, "main": sorted(seen["main"] - own), "other": len(seen["other"] - own),
-                  "first": first, "all": time.process_time()}))
+print(json.dumps({"of_first": of_first, "main": sorted(seen["main"] - own), "other": sorted(seen["other"] - own)}))
 """
 
 
@@ -52,7 +51,8 @@ def run(journal: Path, collector: FakeCollector) -> dict[str, Any]:
 def left_over(tmp_path_factory: pytest.TempPathFactory) -> Path:
     journal = tmp_path_factory.mktemp("left-over")
     for number in range(LANES):
-        lane_of(journal, root(f"{number:032x}"), age=0)
+        # One of a program that was not delivered, one that is old enough to be looked into, and a young one.
+        lane_of(journal, root(f"{number:032x}"), delivered=number % 3 > 0, age=0 if number % 3 == 1 else 10**6)
     return journal
 
 
@@ -60,12 +60,5 @@ def test_neither_the_first_call_nor_the_end_looks_at_what_others_left(left_over:
     said = run(left_over, collector)
     assert said["of_first"] == []
     assert said["main"] == []
-    assert said["other"] < LANES // 50
-
-
-def test_thousands_of_delivered_lanes_cost_nearly_nothing(left_over: Path, tmp_path: Path, collector: FakeCollector):
-    pairs = [(run(tmp_path / "empty", collector), run(left_over, collector)) for _ in range(3)]
-    # Each scan of all lanes is a fifth of what such a program takes; the best of three is what it takes undisturbed.
-    for what in ("first", "all"):
-        alone, beside = (min(pair[which][what] for pair in pairs) for which in (0, 1))
-        assert beside < alone * 1.15 + 0.02
+    lanes = {Path(path).relative_to(left_over).parts[:1] for path in said["other"]}
+    assert len(lanes) <= READ_AT_THE_END + 3, "the folder itself, and the files beside the lanes"
