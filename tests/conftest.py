@@ -20,6 +20,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import pytest
 from hypothesis import settings
 
+from tests.support.lazy_models import make_models_lazily
+
 if TYPE_CHECKING:
     from playhead_collector.process import CollectorProcess
 
@@ -43,6 +45,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_collection_finish() -> None:
     """Tests and libraries stay for good: a full collection otherwise walks millions of objects, thousands of times."""
+    make_models_lazily()
     gc.collect()
     gc.freeze()
 

@@ -47,6 +47,7 @@ from playhead_collector.receive.request_limiter import RequestLimiter
 from playhead_collector.receive.transfer_budget import TransferBudget
 from playhead_collector.retain.sweeper import Sweeper
 from playhead_collector.serve import browser, drop_in, errors, health, identity, routes
+from playhead_collector.serve.attaching import attach
 from playhead_collector.serve.auth import RequireKey, authorize
 from playhead_collector.serve.browser.origin_guard import BrowserGuard
 from playhead_collector.serve.forward_metrics import ForwardMetrics
@@ -182,18 +183,18 @@ def assemble(
     intake = IngestPipeline(store, PROJECT, settings.inline_attribute_characters, (runner.wake, forwarder.wake))
     most = DecodeLimits(items=settings.max_spans_per_request, parts=settings.max_span_parts)
     otlp = OtlpIntake(intake.ingest, metrics, flow, settings.max_request_bytes, most)
-    app.include_router(OtlpHttp(otlp).router())
-    app.include_router(ContentHttp(intake, metrics, flow, *_sizes(settings)).router())
-    app.include_router(LangfuseMediaHttp(intake, metrics, flow, settings.max_content_bytes, clock).router())
+    attach(app, OtlpHttp(otlp).router())
+    attach(app, ContentHttp(intake, metrics, flow, *_sizes(settings)).router())
+    attach(app, LangfuseMediaHttp(intake, metrics, flow, settings.max_content_bytes, clock).router())
     keyring = Keyring(store, PROJECT, settings.api_key or None, wall_ns=clock)
     readiness = Readiness(store)
     reads = _reads(settings, metrics)
-    app.include_router(routes.router(store, runner, PROJECT, answers, keyring, pool, metrics.scopes, reads, hub))
-    app.include_router(routes.deletion_router(store, runner, PROJECT, sweeper, reads))
-    app.include_router(routes.forward_router(store, runner, PROJECT, forwarder, reads, clock))
-    _include_pages(app, readiness)
+    attach(app, routes.router(store, runner, PROJECT, answers, keyring, pool, metrics.scopes, reads, hub))
+    attach(app, routes.deletion_router(store, runner, PROJECT, sweeper, reads))
+    attach(app, routes.forward_router(store, runner, PROJECT, forwarder, reads, clock))
+    _attach_pages(app, readiness)
     forwarding = ForwardMetrics(forwarder, clock, metrics.registry)
-    app.include_router(metrics.router(partial(_measure, metrics, forwarding, store, asyncio.Lock())))
+    attach(app, metrics.router(partial(_measure, metrics, forwarding, store, asyncio.Lock())))
     _observe(metrics, flow, runner, sweeper, hub)
     observe_announcer(metrics.gauge, announcer)
     if pool is not None:
@@ -202,12 +203,12 @@ def assemble(
     return Assembled(app, guard, (_otlp_grpc(otlp, settings, metrics, keyring), GrpcHealth(readiness)))
 
 
-def _include_pages(app: FastAPI, readiness: Readiness) -> None:
+def _attach_pages(app: FastAPI, readiness: Readiness) -> None:
     """What is not about runs."""
-    app.include_router(browser.router(routes.PREFIX))
-    app.include_router(health.router(readiness))
-    app.include_router(identity.router())
-    app.include_router(drop_in.router(version()))
+    attach(app, browser.router(routes.PREFIX))
+    attach(app, health.router(readiness))
+    attach(app, identity.router())
+    attach(app, drop_in.router(version()))
 
 
 def _sweeper(settings: CollectorSettings, store: Store) -> Sweeper:

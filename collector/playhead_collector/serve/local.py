@@ -9,6 +9,7 @@ from fastapi import FastAPI
 from playhead_collector.analysis.configuration import Configured
 from playhead_collector.errors import Refused
 from playhead_collector.serve import errors, routes
+from playhead_collector.serve.attaching import attach
 from playhead_collector.serve.identity import IdentityHeader
 from playhead_collector.store.ports import Store
 from playhead_collector.store.records.ports import ProjectionCache, RecordSource
@@ -46,7 +47,7 @@ def local_app(
     """The application.  Requests that change something, search or follow a run are refused.  `clock`: ns since 1970."""
     app = FastAPI(openapi_url=None)
     store = cast(Store, LocalStore(source, cache, clock=clock))
-    app.include_router(routes.router(store, _NothingToProject(), PROJECT, configured))
+    attach(app, routes.router(store, _NothingToProject(), PROJECT, configured))
     app.add_api_route("/{path:path}", _refuse, methods=["GET", "POST", "PUT", "DELETE"], response_model=None)
     errors.install(app)
     app.add_middleware(IdentityHeader)

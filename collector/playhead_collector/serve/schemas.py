@@ -4,7 +4,7 @@ On Python 3.11 pydantic accepts only a TypedDict of `typing_extensions`, a libra
 each TypedDict is made again with that library, from the same fields.
 """
 
-from functools import lru_cache
+from functools import cache
 from types import UnionType
 from typing import Any, NotRequired, Union, get_args, get_origin, get_type_hints, is_typeddict
 
@@ -13,7 +13,7 @@ import typing_extensions
 from playhead.wire.answers import Page
 
 
-@lru_cache(maxsize=256)
+@cache
 def schema(answer: Any) -> Any:
     """The `response_model` for an answer's type."""
     origin, inside = get_origin(answer), get_args(answer)

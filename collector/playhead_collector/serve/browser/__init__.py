@@ -7,6 +7,7 @@ sign_in        the routes that begin and end a session
 
 from fastapi import APIRouter
 
+from playhead_collector.serve.attaching import attach
 from playhead_collector.serve.browser import docs_page
 from playhead_collector.serve.browser.ui_files import UiFiles
 
@@ -14,6 +15,5 @@ from playhead_collector.serve.browser.ui_files import UiFiles
 def router(prefix: str) -> APIRouter:
     """The pages: the API's description below `prefix`, and the web UI. `sign_in` belongs to the API."""
     pages = APIRouter()
-    pages.include_router(docs_page.router(prefix))
-    pages.include_router(UiFiles().router())
+    attach(pages, docs_page.router(prefix), UiFiles().router())
     return pages

@@ -13,6 +13,7 @@ from playhead_collector.live.hub import LiveHub, StreamLimits
 from playhead_collector.read.record import RunProjector
 from playhead_collector.retain.sweeper import Sweeper
 from playhead_collector.serve.analysis_pool import AnalysisHandlers, LimitedAnalysis
+from playhead_collector.serve.attaching import attach
 from playhead_collector.serve.browser import sign_in
 from playhead_collector.serve.keyring import Keyring
 from playhead_collector.serve.read_limiter import ReadLimiter
@@ -111,7 +112,7 @@ def router(
     keys.add_routes(operators, store, project, keyring)
     sign_in.add_routes(api, keyring)
     scopes.add_routes(api, {} if not_understood is None else not_understood)
-    api.routes += [*limited.routes, *operators.routes]  # not included: the path of an included route has no prefix
+    attach(api, limited, operators)
     return api
 
 
