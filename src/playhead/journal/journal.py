@@ -7,11 +7,11 @@ A journal whose folder was removed or whose descriptors were closed goes on in a
 
 import errno
 import logging
-import random
 import sys
 import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -19,6 +19,8 @@ from playhead.errors import JournalUnusable
 from playhead.journal.frame import RESOURCE, frame
 from playhead.journal.lane import SEGMENT_BYTES, LaneWriter, Position
 from playhead.journal.locking import is_held
+from playhead.journal.room.allowance import Room
+from playhead.journal.room.background import BackgroundJob
 from playhead.journal.segment import SegmentGone
 from playhead.journal.space import journal_usage, reclaim
 from playhead.model.canonical import canonical_json
@@ -26,20 +28,12 @@ from playhead.model.span import Attributes
 
 log = logging.getLogger("playhead")
 
-# The last fifth of the limit is reserved for calls: before it, payloads are replaced by markers.
-_FOR_PAYLOADS = 0.8
-# Acknowledged data is deleted before that limit is reached, so that there is room when it is needed.
+# Acknowledged data is deleted before the limit is reached, so that there is room when it is needed.
 _KEPT = 0.6
 # Space is freed by whole segments, so a small journal has small ones.
 _SEGMENTS = 8
-# All processes share the limit: each writes at most a 64th of it before it measures the folder again.
-_MAX_ALLOWED = 64
-# Measuring costs as much as some hundred appends, so no process does it for less than a 4096th of the limit.
-_MIN_ALLOWED = 4096
-# How often to measure while there is room, and how often while there is none.
-_LOOK_SECONDS, _SHORT_LOOK_SECONDS = 5.0, 1.0
-# Deleting is the shipper's work, a second at a time; a call that cannot be recorded without it does a little itself.
-_SHIPPER_SECONDS, _PROGRAM_SECONDS = 1.0, 0.02
+# Space is freed in the background, for at most a second at a time; a call waits a little for it when the disk is full.
+_BACKGROUND_SECONDS, _PROGRAM_SECONDS = 1.0, 0.02
 # `off` keeps appends in memory for this long at most, and gives them to the shipper in one piece.
 _MAX_BUFFERED = 256 * 1024
 # 4 MiB: some hundred calls, enough for the time until a folder is mounted again or descriptors are free; little
@@ -48,8 +42,8 @@ _MAX_WAITING = 4 * 2**20
 _PIECE = 64 * 1024
 _FIRST_TRY_SECONDS, _MAX_TRY_SECONDS = 0.05, 5.0
 _NO_SPACE = frozenset({errno.ENOSPC, errno.EDQUOT})
-# How much to free when the disk is full: enough for many appends.
-_FREE_AT_ONCE = 2**20
+# How much to free when the disk is full: enough for many appends; and how often to try.
+_FREE_AT_ONCE, _FREEING_SECONDS = 2**20, 1.0
 
 
 @dataclass(slots=True)
@@ -93,6 +87,8 @@ class Journal:
         self._on_failed_write = on_failed_write
         self._on_new_segment = on_new_segment
         self._now = now
+        self._making_room = BackgroundJob(self.make_room)
+        self._deleting = BackgroundJob(self._delete_some)
         # Re-entrant: the garbage collector or a signal may end a call while this thread holds the lock.
         self._mutex = threading.RLock()
         self._forget_all()
@@ -100,12 +96,7 @@ class Journal:
     def _forget_all(self) -> None:
         self._direct: LaneWriter | None = None
         """The lane, while appends may go to it without any check."""
-        self._allowance = self._max_bytes // _MAX_ALLOWED
-        """Number of bytes that may be appended before the folder has to be measured."""
-        self._left = self._max_bytes
-        """Number of bytes that all processes together may append, as of the last measurement."""
-        self._looked = self._now()
-        self._has_looked = False
+        self._room = Room(self._max_bytes, self._now)
         self._waiting: list[bytes] = []
         self._waiting_bytes = 0
         self._next_try = float("-inf")
@@ -121,11 +112,12 @@ class Journal:
         """Appends these frames in one piece. Returns False if they are lost, or wait in memory for the disk."""
         if sys.is_finalizing() and (is_held(self._mutex) or (self.lane and self.lane.is_in_use())):
             return False  # a daemon thread held it when Python stopped that: it holds it for ever
-        lane, allowance = self._direct, self._allowance - len(frames)
+        lane, room = self._direct, self._room
+        allowance = room.allowance - len(frames)
         if lane is None or allowance < 0:
             kept = self._append_or_buffer(frames)
         else:  # the usual case
-            self._allowance = allowance
+            room.allowance = allowance
             try:
                 lane.append(frames)
                 kept = True
@@ -150,34 +142,26 @@ class Journal:
     def before_read(self) -> bool:
         """As `flush`, for the shipper, which also checks the folder now and then so that the program need not."""
         written = self.flush()
-        if self._now() - self._looked >= _LOOK_SECONDS or self._is_first_look_due():
+        if self._room.is_look_due() or self._room.is_first_look_due():
             self.make_room()
         return written
-
-    def _is_first_look_due(self) -> bool:
-        """Whether a young process should measure the folder: it may end before its first regular measurement.
-
-        Measuring takes time with thousands of lanes, so a process that writes little does so with a small
-        probability: together, such processes measure once per so many bytes."""
-        if self._has_looked:
-            return False
-        written = self._max_bytes // _MAX_ALLOWED - self._allowance
-        return random.random() * (self._max_bytes // _MIN_ALLOWED) < written  # noqa: S311 - nobody gains by guessing it
 
     def acknowledged(self, position: Position) -> None:
         """Notes that the collector has everything before this position. Called by the shipper."""
         self._acked = position
         if self._is_short_of_space:
             self._free_space(at_once=True)
-        if self._now() - self._looked >= (_SHORT_LOOK_SECONDS if self._left <= self._max_bytes // 4 else _LOOK_SECONDS):
+        if self._room.is_look_due(more_often_if_short=True):
             self.make_room()
 
-    def make_room(self, *, seconds: float = _SHIPPER_SECONDS) -> None:
-        """Measures the folder and deletes acknowledged segments if needed, for at most `seconds`."""
+    def make_room(self) -> None:
+        """Measures the folder and deletes acknowledged segments if needed. Not for a thread of the program."""
         try:
-            self._check_limits(seconds)
+            self._check_limits()
         except OSError as error:
             self._warn("look", f"the size of the journal in {self.journal_dir} cannot be told ({error})")
+        finally:
+            self._room.end_measurement()
 
     def begin_segment(self) -> int | None:
         """Begins another segment; later records do not refer to anything before it. Returns its number, or None when
@@ -216,6 +200,8 @@ class Journal:
     def after_fork(self) -> None:
         """In the child: forgets the parent's lane and the data that the parent holds in memory."""
         self._mutex = threading.RLock()
+        self._making_room.forget()
+        self._deleting.forget()
         self.on_append, self.on_lane = _ignore_append, _ignore_lane
         lane, self.lane = self.lane, None
         self._forget_all()
@@ -226,7 +212,7 @@ class Journal:
 
     def _append_or_buffer(self, frames: bytes) -> bool:
         with self._mutex:
-            if not self._has_room(len(frames)):
+            if not self._room.take(len(frames), self._making_room.run):
                 self._warn(
                     "full",
                     f"the journal in {self.journal_dir} has no room for more: calls are not recorded until the "
@@ -338,32 +324,16 @@ class Journal:
 
     # --- space --------------------------------------------------------------------------------------------------------
 
-    def _has_room(self, size: int) -> bool:
-        if size <= self._allowance:
-            self._allowance -= size
-            return True
-        if self._left >= size or self._now() - self._looked >= _SHORT_LOOK_SECONDS:
-            self.make_room(seconds=_PROGRAM_SECONDS)
-        if size > self._left:
-            return False
-        self._allowance = max(0, self._allowance - size)
-        return True
-
-    def _check_limits(self, seconds: float) -> None:
-        self._looked, self._has_looked = self._now(), True
+    def _check_limits(self) -> None:
+        self._room.begin_measurement()
         lane = self.lane
         usage = journal_usage(self.journal_dir)
         taken, kept = usage.bytes, int(self._max_bytes * _KEPT)
         if taken > kept:
             own = lane.path if lane is not None else None
-            taken -= reclaim(self.journal_dir, own, taken - kept, seconds=seconds)
-        self._left = left = max(0, self._max_bytes - taken - self._waiting_bytes)
-        share = left // (
-            2 * max(1, usage.active_lanes)
-        )  # each process may write its share before any of them measures again
-        least, most = self._max_bytes // _MIN_ALLOWED, self._max_bytes // _MAX_ALLOWED
-        self._allowance = min(left, most, max(least, share))
-        self._on_room(left > self._max_bytes * (1 - _FOR_PAYLOADS))
+            taken -= reclaim(self.journal_dir, own, taken - kept, seconds=_BACKGROUND_SECONDS)
+        left = max(0, self._max_bytes - taken - self._waiting_bytes)
+        self._on_room(self._room.measured(left, usage.active_lanes))
 
     def _free_space(self, *, at_once: bool = False) -> bool:
         """Frees space when the disk itself is full. Returns whether any was freed."""
@@ -371,15 +341,22 @@ class Journal:
         self._is_short_of_space = True
         if now < self._next_freeing and not at_once:
             return False
-        self._next_freeing = now + _SHORT_LOOK_SECONDS
+        self._next_freeing = now + _FREEING_SECONDS
         try:
-            own = lane.path if lane is not None else None
-            freed = lane is not None and lane.restart(self._acked)
-            freed = freed or reclaim(self.journal_dir, own, _FREE_AT_ONCE, seconds=_PROGRAM_SECONDS) > 0
+            if lane is not None and lane.restart(self._acked):
+                self._is_short_of_space = False
         except OSError:
             return False
-        self._is_short_of_space = not freed
-        return freed
+        if self._is_short_of_space:
+            self._deleting.run(_PROGRAM_SECONDS)
+        return not self._is_short_of_space
+
+    def _delete_some(self) -> None:
+        lane = self.lane
+        own = lane.path if lane is not None else None
+        with suppress(OSError):
+            if reclaim(self.journal_dir, own, _FREE_AT_ONCE, seconds=_BACKGROUND_SECONDS):
+                self._is_short_of_space = False
 
     def _lose(self) -> bool:
         self.counters.lost_records += 1

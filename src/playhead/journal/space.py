@@ -16,9 +16,7 @@ from playhead.journal.lane import LaneReader, Position, adopt, lanes
 
 # A process that has not written for a minute measures again before it writes much.
 _ACTIVE_SECONDS = 60.0
-# Whoever has less time than this is the program: it reads no records, and leaves the index to the shipper or a reader.
-_BACKGROUND_SECONDS = 1.0
-# About 0.1 s of the shipping thread's time.
+# About 0.1 s of a background thread's time.
 _MAX_READ = 64 * 2**20
 
 
@@ -54,20 +52,18 @@ def reclaim(journal_dir: Path, own: Path | None, excess: int, *, seconds: float 
     """Deletes acknowledged segments until so many bytes are free. Returns how many bytes were freed.
 
     Lanes of which all runs have ended go first, then whatever was acknowledged, each oldest first. Stops after
-    `seconds`, since thousands of lanes take long; in little time it does not read which runs have ended. From the lane
-    `own` it deletes only segments before the one being shipped. Of the other lanes it considers only those of dead
-    processes.
+    `seconds`, since thousands of lanes take long. From the lane `own` it deletes only segments before the one being
+    shipped. Of the other lanes it considers only those of dead processes.
     """
     deadline = time.monotonic() + seconds
     found = lanes(journal_dir)
-    in_background = seconds >= _BACKGROUND_SECONDS
-    freed = _delete_ended(journal_dir, [path for path in found if path != own], excess) if in_background else 0
+    freed = _delete_ended(journal_dir, [path for path in found if path != own], excess)
     for path in found:
         if freed >= excess or time.monotonic() > deadline:
             break
         with suppress(OSError):  # cannot be deleted now, e.g. because another process does so, too
             freed += (_shrink_own if path == own else _shrink_dead)(path, excess - freed)
-    if freed and in_background:
+    if freed:
         prune(journal_dir)
     return freed
 

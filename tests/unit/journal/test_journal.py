@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -12,11 +13,14 @@ import pytest
 
 import playhead
 from playhead import observe
+from playhead.api import guard
 from playhead.export.cursor import end_of
+from playhead.journal import journal as journal_module
 from playhead.journal.frame import RESOURCE, frame
 from playhead.journal.journal import Journal
 from playhead.journal.lane import LaneReader, LaneWriter, Position, lanes
-from playhead.journal.space import journal_usage, reclaim
+from playhead.journal.room import allowance
+from playhead.journal.space import DiskUsage, journal_usage, reclaim
 from playhead.model import names
 from playhead.recording import ProcessState
 from tests.support.journal_reader import Recording, read_lane, start_recording
@@ -53,6 +57,14 @@ def journal(
         on_failed_write=lambda: None,
         now=now,
     )
+
+
+def eventually(condition: Callable[[], bool]) -> bool:
+    """Whether it is so within 10 seconds: something goes on in the background."""
+    end, pause = time.monotonic() + 10, threading.Event()
+    while not (found := condition()) and time.monotonic() < end:
+        pause.wait(0.002)
+    return found
 
 
 # --- space ------------------------------------------------------------------------------------------------------------
@@ -163,7 +175,88 @@ def test_a_process_that_waits_for_others_to_be_delivered_goes_on_when_they_are(t
     LaneReader(other.path).ack(end_of(LaneReader(other.path)))
     assert not mine.append(large), "nobody looks at the folder for every append"
     now[0] += 2
-    assert mine.append(large)
+    assert eventually(lambda: mine.append(large))
+    mine.close()
+
+
+# --- in the background ------------------------------------------------------------------------------------------------
+
+
+def test_no_call_lists_the_folder_or_deletes_from_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    threads: dict[str, set[int]] = {"measure": set(), "reclaim": set()}
+
+    def measured(folder: Path) -> DiskUsage:
+        threads["measure"].add(threading.get_ident())
+        return journal_usage(folder)
+
+    def reclaimed(*args: Any, **kwargs: Any) -> int:
+        threads["reclaim"].add(threading.get_ident())
+        return reclaim(*args, **kwargs)
+
+    monkeypatch.setattr(journal_module, "journal_usage", measured)
+    monkeypatch.setattr(journal_module, "reclaim", reclaimed)
+    delivered = lane_of(tmp_path, 1)
+    LaneReader(delivered.path).ack(end_of(LaneReader(delivered.path)))
+    mine = journal(tmp_path, max_bytes=2**20)
+    kept = sum(mine.append(frame(b"S", b"x" * 5_000)) for _ in range(400))
+    mine.close()
+    assert 50 < kept < 400, "it came to the limit"
+    assert threads["measure"]
+    assert threads["reclaim"]
+    assert threading.get_ident() not in threads["measure"] | threads["reclaim"]
+    assert not delivered.path.exists()
+
+
+def test_a_call_waits_but_a_moment_for_a_folder_that_takes_long(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    go_on, measuring = threading.Event(), list[int]()
+
+    def slow(folder: Path) -> DiskUsage:
+        measuring.append(1)
+        go_on.wait(30)
+        return journal_usage(folder)
+
+    monkeypatch.setattr(journal_module, "journal_usage", slow)
+    monkeypatch.setattr(allowance, "_WAIT_SECONDS", 0.001)
+    mine = journal(tmp_path, max_bytes=2**20)
+    kept = [mine.append(frame(b"S", b"x" * 1_000)) for _ in range(100)]
+    assert 30 <= sum(kept) < 40, "a 32nd of the limit is written unmeasured, and no more"
+    assert len(measuring) == 1, "one at a time"
+    go_on.set()
+    assert eventually(lambda: mine.append(frame(b"S", b"x" * 1_000)))
+    mine.close()
+
+
+def test_a_bug_in_the_background_does_not_stop_recording(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+):
+    def broken(folder: Path) -> DiskUsage:
+        raise RuntimeError("no such luck")
+
+    guard.forget_logged()
+    monkeypatch.setattr(journal_module, "journal_usage", broken)
+    mine = journal(tmp_path, max_bytes=2**20)
+    kept = [mine.append(frame(b"S", b"x" * 5_000)) for _ in range(60)]
+    mine.close()
+    assert all(kept)
+    assert eventually(lambda: "could not make room in the journal" in caplog.text)
+    guard.forget_logged()
+
+
+def test_a_forked_child_makes_room_for_itself(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    go_on = threading.Event()
+
+    def slow(folder: Path) -> DiskUsage:
+        go_on.wait(30)
+        return journal_usage(folder)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(journal_module, "journal_usage", slow)
+        mine = journal(tmp_path, max_bytes=2**20)
+        mine.append(frame(b"S", b"x" * 50_000))  # the parent measures now
+    mine.after_fork()
+    assert mine.append(frame(b"S", b"x" * 50_000))
+    assert eventually(lambda: not mine.append(frame(b"S", b"x" * 50_000))), "the child comes to the limit, too"
+    go_on.set()
     mine.close()
 
 

@@ -1,0 +1,93 @@
+"""[room]: how much this process may append before the folder, which all processes share, is measured again."""
+
+import random
+from collections.abc import Callable
+
+# The last fifth of the limit is reserved for calls: before it, payloads are replaced by markers.
+_FOR_PAYLOADS = 0.8
+# All processes share the limit: each writes at most a 64th of it before it measures the folder again.
+_MAX_ALLOWED = 64
+# Measuring costs as much as some hundred appends, so no process does it for less than a 4096th of the limit.
+_MIN_ALLOWED = 4096
+# A call waits for so long to learn that there is room; and once a second, while there was none.
+_WAIT_SECONDS, _FULL_WAIT_SECONDS = 0.25, 0.02
+# How often to measure while there is room, and how often while there is none.
+_LOOK_SECONDS, _SHORT_LOOK_SECONDS = 5.0, 1.0
+
+
+class Room:
+    """The room that is left for this process, as of the last measurement.  Sizes in bytes."""
+
+    __slots__ = ("_beyond", "_left", "_looked", "_max_bytes", "_measurements", "_now", "_reserve", "allowance")
+
+    def __init__(self, max_bytes: int, now: Callable[[], float]):
+        """`max_bytes`: the limit of all processes.  `now`: seconds of a clock that only goes forward."""
+        self.allowance = max_bytes // _MAX_ALLOWED
+        """May be appended before the folder has to be measured."""
+        self._reserve = 0
+        """May be appended while it is measured, without waiting for that."""
+        self._beyond = self.allowance
+        """May be appended beyond that, while measuring takes long."""
+        self._left = max_bytes
+        """What all processes together may append."""
+        self._max_bytes = max_bytes
+        self._now = now
+        self._looked = now()
+        self._measurements = 0
+
+    def take(self, size: int, measure: Callable[[float], None]) -> bool:
+        """Whether so much may be appended, which it then counts.
+
+        `measure` is called where that cannot be said otherwise, with how many seconds to wait for the result.
+        """
+        before = self._measurements
+        if size > self.allowance and (self._left >= size or self._is_old(_SHORT_LOOK_SECONDS)):
+            reserve, self._reserve = self._reserve, 0
+            self.allowance += reserve
+            measure(0.0 if size <= self.allowance else _WAIT_SECONDS if size <= self._left else _FULL_WAIT_SECONDS)
+        if size <= self.allowance:
+            self.allowance -= size
+            return True
+        if self._measurements > before and size <= self._left:
+            self.allowance = 0
+            return True
+        if size > self._beyond:
+            return False
+        self._beyond -= size
+        return True
+
+    def begin_measurement(self) -> None:
+        """To be called before the folder is measured, which nobody needs to do again meanwhile."""
+        self._looked = self._now()
+
+    def measured(self, left: int, active_lanes: int) -> bool:
+        """Notes what is left for all.  Returns whether there is room for payloads, too."""
+        self._left = left
+        share = left // max(1, active_lanes)  # what each process may write before any of them measures again
+        least, most = self._max_bytes // _MIN_ALLOWED, self._max_bytes // _MAX_ALLOWED
+        self.allowance = min(left, most, max(least, share // 2))
+        self._reserve = max(0, min(self.allowance, share - self.allowance))
+        self._beyond = max(0, share - self.allowance - self._reserve)
+        return left > self._max_bytes * (1 - _FOR_PAYLOADS)
+
+    def end_measurement(self) -> None:
+        """To be called after it, also when it failed: then what was left before counts."""
+        self._measurements += 1
+
+    def is_look_due(self, *, more_often_if_short: bool = False) -> bool:
+        """Whether the background should measure now, so that no call has to wait for it."""
+        is_short = more_often_if_short and self._left <= self._max_bytes // 4
+        return self._is_old(_SHORT_LOOK_SECONDS if is_short else _LOOK_SECONDS)
+
+    def is_first_look_due(self) -> bool:
+        """Whether a young process should measure the folder: it may end before its first regular measurement.
+
+        Measuring takes time with thousands of lanes, so a process that writes little does so with a small
+        probability: together, such processes measure once per so many bytes."""
+        if self._measurements:
+            return False
+        written = self._max_bytes // _MAX_ALLOWED - self.allowance
+        return random.random() * (self._max_bytes // _MIN_ALLOWED) < written  # noqa: S311 - nobody gains by guessing it
+
+    def _is_old(self, seconds: float) -> bool:
+        return self._now() - self._looked >= seconds
