@@ -7,7 +7,6 @@ A test that needs nothing starts nothing: every fixture here works only when it 
 import asyncio
 import difflib
 import gc
-import os
 import shutil
 import tempfile
 from collections.abc import Callable, Coroutine, Iterator
@@ -20,6 +19,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import pytest
 from hypothesis import settings
 
+from tests.support.authorities import without_authorities
 from tests.support.lazy_models import make_models_lazily
 
 if TYPE_CHECKING:
@@ -32,8 +32,7 @@ TEMPLATE = "playhead_template"
 NOT_DURABLE = {"fsync": "off", "full_page_writes": "off"}
 T = TypeVar("T")
 _numbers = count(1)
-# Each client of HTTP reads the certificates of all authorities, which takes it 20 ms; nobody is asked over TLS here.
-os.environ.setdefault("SSL_CERT_FILE", str(Path(__file__).parent / "fixtures" / "no_authority.pem"))
+without_authorities()
 # How long one example takes says more about what else the machine does than about what is tested.
 settings.register_profile("playhead", deadline=None)
 settings.load_profile("playhead")

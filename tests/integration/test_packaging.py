@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.authorities import with_authorities
 from tests.support.journal_reader import read_journal
 
 ROOT = Path(__file__).parents[2]
@@ -27,9 +28,11 @@ Run = Callable[..., str]
 def run(command: Sequence[str | Path], cwd: Path, fails_with: int = 0) -> str:
     """What the command says on stdout; where it has to fail with an exit code, what it says on stderr."""
     # Nothing of this process's environment may lend the new one a module.
-    environ = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "PLAYHEAD_"))}
-    if environ["SSL_CERT_FILE"].endswith("no_authority.pem"):  # an index is asked, and tests/conftest.py has set that
-        del environ["SSL_CERT_FILE"]
+    environ = {
+        name: value
+        for name, value in with_authorities(os.environ).items()
+        if not name.startswith(("PYTHON", "PLAYHEAD_"))
+    }
     done = subprocess.run(command, cwd=cwd, env=environ, capture_output=True, text=True, check=False)
     assert done.returncode == fails_with, f"{command}\n{done.stdout}\n{done.stderr}"
     return done.stderr if fails_with else done.stdout
