@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import pytest
 from hypothesis import settings
 
-from tests.support.authorities import without_authorities
-from tests.support.lazy_models import make_models_lazily
+from tests.support.quicker.authorities import without_authorities
+from tests.support.quicker.lazy_models import make_models_lazily
 
 if TYPE_CHECKING:
     from playhead_collector.process import CollectorProcess

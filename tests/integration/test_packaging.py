@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.authorities import with_authorities
 from tests.support.journal_reader import read_journal
+from tests.support.quicker.authorities import with_authorities
 
 ROOT = Path(__file__).parents[2]
 COLLECTOR_ONLY = (

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 _FILE, _OF_THE_MACHINE = "SSL_CERT_FILE", "SSL_CERT_FILE_OF_THE_MACHINE"
-_NONE = str(Path(__file__).parents[1] / "fixtures" / "no_authority.pem")
+_NONE = str(Path(__file__).parents[2] / "fixtures" / "no_authority.pem")
 
 
 def without_authorities() -> None:
