@@ -1,7 +1,9 @@
 """What a process that lives on has delivered goes after a while, too; what an open run needs, stays."""
 
+import contextvars
 import os
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +17,10 @@ from playhead.export.ship import Shipper
 from playhead.journal.ended.runs_seen import runs_in
 from playhead.journal.lane import LaneReader, LaneWriter
 from playhead.journal.recorder import JournalRecorder
+from playhead.local.journal_records import JournalRecords
+from playhead.model import names
+from playhead.model.canonical import value_of
+from playhead.model.ref import ContentRef
 from playhead.settings.sdk import Settings
 from tests.integration.export.conftest import ImpatientClock
 from tests.integration.export.fake_collector import FakeCollector
@@ -116,6 +122,20 @@ def test_retention_runs_while_sessions_are_recorded(own: Own):
     assert {b"0", b"1", b"7", b"13"} <= gone
 
 
+def test_a_clock_that_goes_back_makes_nothing_go_early_and_retention_goes_on(own: Own):
+    own.append(call("a"), root("a"))
+    own.look(KEEP / 2)
+    assert own.look(-10 * KEEP) == [1, 2]
+    own.append(call("b"), root("b"))
+    assert own.look(KEEP / 2) == [1, 2]
+    own.append(root("c"))
+    assert own.look() == [1, 2, 3], "b is old now, and not acknowledged as a whole"
+    own.append(root("d"))
+    assert own.look(1) == [1, 3], "the first one's time is still to come"
+    own.append(root("e"))
+    assert own.look(10 * KEEP)[0] > 2
+
+
 def test_a_run_that_ended_in_another_process_is_not_open(own: Own, tmp_path: Path):
     own.append(root("a", ended=False), call("a"))
     own.look()
@@ -183,6 +203,61 @@ def test_the_record_of_a_run_says_how_long_it_is_kept(tmp_path: Path, monkeypatc
         run_id = str(run.id).encode()
         assert seen.ended == {run_id}
         assert seen.retention == {run_id: 2 * HOUR, seen.sessions[run_id]: 2 * HOUR}
+
+
+@playhead.observe(kind="tool")
+def find(text: str) -> str:
+    return f"found: {text}"
+
+
+def test_an_open_run_is_whole_whatever_retention_took_meanwhile(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    def other(number: int) -> None:
+        with playhead.run("other", session=f"conv-{number}"):
+            find(f"something else {number} " * 50)
+
+    shared = "what both of them look for " * 50
+    for recording in start_recording(tmp_path / "journal", monkeypatch):
+        with playhead.run("long") as run:
+            look = _looks_of_this_process()
+            for number in range(6):
+                find(shared)
+                find(f"step {number} " * 50)
+                look(HOUR)
+                contextvars.Context().run(other, number)
+                look(HOUR)
+        assert len(JournalRecords(recording.folder).runs()) < 4, "runs of others are gone"
+        assert _results(recording.folder, str(run.id)) == [
+            f"found: {text}" for number in range(6) for text in (shared, f"step {number} " * 50)
+        ]
+        look(HOUR)
+        other(7)
+        look(HOUR)
+        assert str(run.id) not in JournalRecords(recording.folder).runs(), "now it has ended, too"
+
+
+def _looks_of_this_process() -> Callable[[float], None]:
+    """Delivers what is in the journal and looks at it so many seconds later."""
+    recorder = runtime.current.recorder
+    assert isinstance(recorder, JournalRecorder)
+    lane = recorder.journal.open()
+    assert lane is not None
+    now, reader = [time.time()], LaneReader(lane.path)
+    expiry = OwnExpiry(lane.path, HOUR, recorder.journal.begin_segment, lambda: now[0])
+
+    def look(seconds: float) -> None:
+        now[0] += seconds
+        reader.ack(end_of(reader))
+        expiry.run_once()
+
+    return look
+
+
+def _results(journal: Path, run: str) -> list[object]:
+    records = JournalRecords(journal)
+    spans = [span for span in records.records(run).spans if span.end_ns is not None]
+    refs = [ContentRef(span.attributes[names.TOOL_RESULT_REF]) for span in spans if span.parent_id is not None]
+    contents = records.contents(refs)
+    return [value_of(contents[ref]) for ref in refs]
 
 
 def _say_twice() -> None:
