@@ -145,7 +145,8 @@ class MessageAdded(Event):
 
 @dataclass(frozen=True, kw_only=True)
 class LlmCalled(Event):
-    """A model call began with this thread as its context."""
+    """A model call began with this thread as its context.  `parent`: the span of the nearest call around it that has
+    events, such as the run's own; None where it is not known."""
 
     kind: ClassVar[str] = "llm_called"
     model: str | None = None
@@ -153,6 +154,7 @@ class LlmCalled(Event):
     operation: str | None = None
     stream: bool = False
     messages: int | None = None
+    parent: str | None = None
     thread: ContentRef | None = ref()
     system: ContentRef | None = ref()
     tools: ContentRef | None = ref()
@@ -198,11 +200,12 @@ class LlmFailed(Event):
 
 @dataclass(frozen=True, kw_only=True)
 class ToolCalled(Event):
-    """A tool began.  `call_id` is the model's name for the request, when known."""
+    """A tool began.  `call_id` is the model's name for the request, when known; `parent`: see `llm_called`."""
 
     kind: ClassVar[str] = "tool_called"
     name: str
     call_id: str | None = None
+    parent: str | None = None
     arguments: ContentRef | None = ref()
 
 
@@ -234,12 +237,13 @@ class ToolFailed(Event):
 @dataclass(frozen=True, kw_only=True)
 class StepStarted(Event):
     """A call of another kind began: `step_kind` is `retriever`, `embedding`, `guardrail`, `agent` or `step`; `model` is
-    that of an embedding or a reranker."""
+    that of an embedding or a reranker; `parent`: see `llm_called`."""
 
     kind: ClassVar[str] = "step_started"
     name: str
     step_kind: str = "step"
     model: str | None = None
+    parent: str | None = None
     input: ContentRef | None = ref()
 
 

@@ -144,6 +144,7 @@ class EventWriter:
                     **self._at_start(span_node, "tool_called"),
                     name=tool_name(span_node.span),
                     call_id=text(attributes, names.TOOL_CALL_ID),
+                    parent=span_node.parent_call,
                     arguments=ref(attributes, names.TOOL_ARGUMENTS_REF) or ref(attributes, names.INPUT_REF),
                 )
             )
@@ -154,6 +155,7 @@ class EventWriter:
                     name=span_node.step_name,
                     step_kind=span_node.kind,
                     model=asked_model(span_node),
+                    parent=span_node.parent_call,
                     input=ref(span_node.span.attributes, names.INPUT_REF),
                 )
             )
@@ -233,6 +235,7 @@ class EventWriter:
                 operation=text(attributes, names.OPERATION),
                 stream=attributes.get(names.REQUEST_STREAM) is True,
                 messages=self.conversations.length(thread),
+                parent=span_node.parent_call,
                 thread=thread,
                 system=ref(attributes, names.SYSTEM_INSTRUCTIONS_REF),
                 tools=ref(attributes, names.TOOL_DEFINITIONS_REF),

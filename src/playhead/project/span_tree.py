@@ -46,6 +46,14 @@ class SpanNode:
     around: bool = False
 
     @property
+    def parent_call(self) -> str | None:
+        """The span of the nearest call around it that has events; None when no such call is known."""
+        above = self.parent
+        while above is not None and above.kind is None and not above.root:
+            above = above.parent
+        return None if above is None else above.span.span_id
+
+    @property
     def step_name(self) -> str:
         """The name as a step; for an agent, the agent's name."""
         return (agent_name(self.span, self.kind) or self.span.name) if self.kind == "agent" else self.span.name

@@ -98,3 +98,18 @@ def test_a_model_call_beside_ours_that_a_framework_describes_is_one():
         theirs(r.answer(outer, "assistant: yes", tokens=7))
         theirs(r.model(["user: another"], "assistant: no", tokens=9))
     assert r.project().row.llm_calls == 2
+
+
+def test_calls_of_parallel_agents_name_the_call_around_them():
+    r = Recording()
+    with r.root() as root:
+        one, two = r.begin("agent", "one"), r.begin("agent", "two")
+        request = theirs(r.begin(None, "POST /search", two))
+        request.kind = 3  # a client's span: it has no events
+        r.end(r.begin("tool", "search", request))
+        r.answer(r.ask(["user: hi"], one), "assistant: ho")
+        for call in (request, one, two):
+            r.end(call)
+    begun = [event for event in r.events() if isinstance(event, ev.StepStarted | ev.ToolCalled | ev.LlmCalled)]
+    assert [event.kind for event in begun] == ["step_started", "step_started", "tool_called", "llm_called"]
+    assert [event.parent for event in begun] == [each.span_id for each in (root, root, two, one)]
