@@ -106,6 +106,7 @@ def test_every_question_of_the_interface_is_there(description: dict[str, Any]):
     expected |= {"get /session", "post /session", "delete /session"}
     expected |= {"get /search/content", "get /search/decisions"}
     expected |= {"get /runs/{run}/otlp", "get /runs/{run}/test", "post /content/pack", "get /runs/{run}/checkpoints"}
+    expected |= {"get /runs/{run}/bundle"}
     across = ("statistics", "transitions", "patterns", "differences", "compression", "failures")
     expected |= {f"get /analytics/{question}" for question in (*across, "divergences", "contents")}
     expected |= {"get /scores", "get /runs/{run}/scores", "post /runs/{run}/scores"}

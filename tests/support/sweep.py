@@ -303,6 +303,10 @@ def _test_file(run: Swept) -> Iterator[Question]:
     yield Question(run.path("/test"), status=200 if run.calls else 409)
 
 
+def _bundle(run: Swept) -> Iterator[Question]:
+    yield Question(run.path("/bundle"))
+
+
 def _lease(holder: str, status: int, **more: Any) -> Question:
     return Question("", status=status, body={"holder": holder, "seconds": 60} | more)
 
@@ -554,4 +558,5 @@ RULES: dict[str, Rule] = {
     "post /content/pack": _pack,
     "get /runs/{run}/otlp": _otlp,
     "get /runs/{run}/test": _test_file,
+    "get /runs/{run}/bundle": _bundle,
 }

@@ -83,6 +83,17 @@ class Prices:
         line = self.of(model)
         return line.limit if line else None
 
+    def limit_at(self, models: Iterable[str], tokens: int | None) -> int | None:
+        """The limit of the model whose context had so many tokens, one of `models`; None when it cannot be told.
+
+        Models with a smaller limit cannot have had them; of the others, all must have the same.
+        """
+        if tokens is None:
+            return None
+        limits = {self.limit_of(model) for model in models}
+        able = {limit for limit in limits if limit is None or limit >= tokens}
+        return able.pop() if len(able) == 1 else None
+
     def _cost_of_model(self, used: ModelUsage) -> float | None:
         price = self.of(used.model) or self.of(used.asked)
         tokens = TokenUsage(used.input_tokens, used.output_tokens, used.cache_read_tokens, used.cache_write_tokens)

@@ -73,6 +73,7 @@ def run_summary(row: RunRow, prices: Prices) -> RunSummary:
         "output_tokens": row.output_tokens,
         "cost": prices.cost_of(row.usage),
         "context_peak": row.context_peak,
+        "context_limit": prices.limit_at(row.models, row.context_peak),
         "compressions": row.compressions,
         "completeness": {
             "complete": row.spans_missing == 0 and row.content_pending == 0 and not row.parent_missing,

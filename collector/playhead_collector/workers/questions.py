@@ -13,7 +13,7 @@ from playhead_collector.analysis.across.differences import answer_differences
 from playhead_collector.analysis.across.divergences import answer_divergences
 from playhead_collector.analysis.across.failures import answer_failures
 from playhead_collector.analysis.across.patterns import answer_patterns
-from playhead_collector.analysis.across.statistics import answer_statistics
+from playhead_collector.analysis.across.statistics.measures import answer_statistics
 from playhead_collector.analysis.across.transitions import answer_transitions
 from playhead_collector.analysis.causes.graph import answer_causes
 from playhead_collector.analysis.compare.comparison import answer_compare

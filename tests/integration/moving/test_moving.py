@@ -1,6 +1,8 @@
 """What is exported and imported again is the same record: every question has the same answer on both collectors."""
 
+import io
 import json
+import tarfile
 from pathlib import Path
 from typing import Any
 
@@ -8,10 +10,10 @@ import httpx
 import pytest
 from typer.testing import CliRunner
 
-from playhead.archive import layout
 from playhead.cli import app
 from playhead.cli.moving.uploading import Uploader
 from playhead.model import names
+from playhead.wire import export_layout as layout
 from playhead_collector.process import CollectorProcess
 from tests.integration.moving.conftest import Cli, ask, everything, keep
 from tests.integration.read.recorded import Recorder, conversation
@@ -115,6 +117,25 @@ def test_an_export_has_each_content_once_under_its_digest(moved: dict[str, Any])
     assert files == {ref.digest.hex() for ref in refs}
     for line in (folder / layout.TRACES).read_bytes().splitlines():
         assert json.loads(line).keys() == {"resourceSpans"}
+
+
+def test_the_bundle_of_a_fork_is_what_the_command_writes(
+    recorded: CollectorProcess, other: CollectorProcess, runs: list[str], moved: Any, cli: Cli, folder: Path
+):
+    bundle = folder / "bundle.tar.gz"
+    answer = httpx.get(f"{recorded.url}/api/v1/runs/{FORK}/bundle")
+    assert answer.headers["content-disposition"] == f'attachment; filename="playhead-{FORK[-8:]}.tar.gz"'
+    bundle.write_bytes(answer.content)
+    read = json.loads(cli(other, "import", bundle, "--json").stdout)
+    written = json.loads(cli(recorded, "export", FORK, "-o", folder / "out", "--json").stdout)
+    counts = ("runs", "spans", "contents", "content_bytes", "missing")
+    with tarfile.open(bundle) as tar:
+        manifest = layout.read_manifest((tar.extractfile(layout.MANIFEST) or io.BytesIO()).read())
+        files = {name for name in tar.getnames() if layout.digest_of_file(name)}
+    assert {name: getattr(manifest, name) for name in counts} == {name: written[name] for name in counts}
+    paths = (folder / "out" / layout.FOLDER).rglob("*")
+    assert files == {path.relative_to(folder / "out").as_posix() for path in paths if path.is_file()}
+    assert (read["runs"], read["new_contents"], read["refused"]) == (2, 0, 0)
 
 
 @pytest.mark.parametrize("suffix", [".tar", ".tar.gz", ".tar.zst"])

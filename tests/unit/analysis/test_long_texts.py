@@ -57,7 +57,7 @@ ASKED = {
     "/events": ["?preview=10000"],
 }
 READS_NO_TEXT = {"", "/spans", "/logs", "/otlp", "/lease", "/explain", "/suspects/rerank", "/ask-again", "/scores"}
-READS_NO_TEXT |= {"/test"}  # it writes texts down, and reads none
+READS_NO_TEXT |= {"/test", "/bundle"}  # they write texts down, and read none
 SHAPES: dict[str, Callable[[int], str]] = {
     **{
         shape: lambda length, shape=shape: text_of_shape(shape, length)

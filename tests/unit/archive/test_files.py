@@ -15,12 +15,12 @@ from hypothesis import strategies as st
 from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsServiceRequest
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 
-from playhead.archive import layout
 from playhead.archive.detect import format_of
 from playhead.archive.documents import Document, json_documents
 from playhead.archive.protobuf import protobuf_file
 from playhead.archive.records import JSON, PROTOBUF, FilePlace, OtlpRecord, UnreadableRecord, json_records, request_of
 from playhead.model.span import LogEvent, Span
+from playhead.wire import export_layout as layout
 from playhead.wire.otlp_json import logs_json, traces_json
 
 MOST = 1_000_000

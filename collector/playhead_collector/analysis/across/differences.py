@@ -13,7 +13,8 @@ from playhead_collector.analysis.across.cohort import Cohort, read_cohort
 from playhead_collector.analysis.across.patterns import choices
 from playhead_collector.analysis.across.rates import MIN_RUNS
 from playhead_collector.analysis.across.significance import benjamini_hochberg, fisher_exact, mann_whitney
-from playhead_collector.analysis.across.statistics import MEASURES, percentile
+from playhead_collector.analysis.across.statistics.measures import MEASURES
+from playhead_collector.analysis.across.statistics.percentile import percentile
 from playhead_collector.analysis.across.steps import FAILED, RETURNED_ERROR, ToolPath, read_steps
 from playhead_collector.store.ports import ReadStore
 

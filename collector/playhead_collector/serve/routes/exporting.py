@@ -1,15 +1,21 @@
-"""Routes for exports: what is stored of a run as OTLP, and stored contents and threads in packs."""
+"""Routes for exports: what is stored of a run as OTLP, a run in one file, and stored contents and threads in packs."""
 
 import asyncio
+import shutil
+import tempfile
+from pathlib import Path
 from typing import Annotated
 
 from fastapi import APIRouter, Body, Query, Response
+from fastapi.responses import FileResponse
+from starlette.background import BackgroundTask
 
 from playhead.model.names import PACK_LOOKED_AT_HEADER
 from playhead.wire import answers as a
 from playhead.wire.answers.exporting import OtlpRequest
 from playhead.wire.pack import PACK, encode_pack
 from playhead_collector.read.as_test import read_test_file
+from playhead_collector.read.bundle import write_bundle
 from playhead_collector.read.content import pack_refs, parse_ref
 from playhead_collector.read.record import RunProjector, open_record
 from playhead_collector.read.spans import list_otlp
@@ -51,6 +57,24 @@ class ExportRoutes:
         async with self._packing:
             return Response(await read_test_file(record), media_type=_PYTHON)
 
+    async def bundle(self, run: p.RunId) -> Response:
+        """The run with all that it names, and the runs that it was forked from, as `playhead import` reads it.
+
+        It is a gzipped tar with the files of `playhead export`. Runs whose contents have more than 1 GiB get 413: that
+        command writes them.
+        """
+        record = await open_record(self._store, self._runner, self._project, run)
+        folder = Path(await asyncio.to_thread(tempfile.mkdtemp, prefix="playhead-bundle-"))
+        remove = BackgroundTask(shutil.rmtree, folder, ignore_errors=True)
+        try:
+            async with self._packing:
+                await write_bundle(record, folder / "bundle")
+        except BaseException:
+            await remove()
+            raise
+        name = f"playhead-{record.run[-8:]}.tar.gz"
+        return FileResponse(folder / "bundle", media_type=_GZIP, filename=name, background=remove)
+
     async def pack(self, refs: Refs) -> Response:
         """Contents and threads by ref, as one pack: the body that `POST /v1/content` takes.
 
@@ -64,7 +88,8 @@ class ExportRoutes:
         return Response(body, media_type=PACK, headers={PACK_LOOKED_AT_HEADER: str(packed.looked_at)})
 
 
-_PYTHON = "text/x-python"
+_PYTHON, _GZIP = "text/x-python", "application/gzip"
+_BUNDLE: Responses = {200: {"description": "The bundle.", "content": {_GZIP: {}}}}
 _TEST: Responses = {200: {"description": "The file.", "content": {_PYTHON: {}}}}
 _PACK: Responses = {200: {"description": "The pack.", "content": {PACK: {}}}}
 
@@ -77,5 +102,12 @@ def add_routes(api: APIRouter, store: Store, runner: RunProjector, project: int)
     api.get("/runs/{run}/test", tags=["runs"], name="test", responses=_TEST | refused, response_class=Response)(
         routes.test
     )
+    api.get(
+        "/runs/{run}/bundle",
+        tags=["runs"],
+        name="bundle",
+        responses=_BUNDLE | refusals(404, 413),
+        response_class=Response,
+    )(routes.bundle)
     pack = routes.pack
     api.post("/content/pack", tags=["content"], name="pack", responses=_PACK, response_class=Response)(pack)

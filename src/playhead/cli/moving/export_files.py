@@ -11,9 +11,9 @@ from typing import Any, BinaryIO, cast
 
 import zstandard
 
-from playhead.archive import layout
 from playhead.errors import SettingInvalid
 from playhead.model.canonical import Content
+from playhead.wire import export_layout as layout
 
 _TAR = (".tar", ".tar.gz", ".tgz", ".tar.zst")
 

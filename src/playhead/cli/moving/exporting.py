@@ -7,7 +7,6 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-from playhead.archive.layout import Manifest
 from playhead.cli import output
 from playhead.cli.connection import CollectorAddress, run_id
 from playhead.cli.moving.export_files import export_to
@@ -17,6 +16,7 @@ from playhead.cli.moving.taken import Taking, with_relatives
 from playhead.errors import NotFound, SettingInvalid
 from playhead.model.canonical import Content
 from playhead.wire.answers import RunSummary
+from playhead.wire.export_layout import Manifest
 
 
 def export_runs(

@@ -16,13 +16,14 @@ from typing import Any, BinaryIO, cast
 
 import zstandard
 
-from playhead.archive import langfuse, layout, phoenix
+from playhead.archive import langfuse, phoenix
 from playhead.archive.detect import Format, format_of, is_json, is_parquet, is_tar
 from playhead.archive.documents import Document, json_documents, lines_of
 from playhead.archive.protobuf import ZSTD_MAGIC, protobuf_file
 from playhead.archive.records import JSON, FilePlace, OtlpRecord, UnreadableRecord, json_records
 from playhead.errors import SettingInvalid
 from playhead.model.span import Span
+from playhead.wire import export_layout as layout
 from playhead.wire.otlp_json import span_json
 from playhead.wire.pack import ThreadExtension
 

@@ -4,7 +4,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from playhead.archive import layout
 from playhead.cli.moving.export_files import ExportFiles
 from playhead.cli.moving.progress import ShowProgress
 from playhead.cli.moving.ref_queue import RefQueue
@@ -13,6 +12,7 @@ from playhead.errors import ClientError, CollectorUnreachable, NotAuthorized
 from playhead.model.canonical import canonical_json
 from playhead.model.ref import ContentRef
 from playhead.model.thread import extend
+from playhead.wire import export_layout as layout
 from playhead.wire.answers import RunSummary
 from playhead.wire.answers.exporting import OtlpRequest
 from playhead.wire.pack import Pack, ThreadExtension

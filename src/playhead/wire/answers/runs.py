@@ -25,6 +25,8 @@ class RunSummary(TypedDict):
     """Summary of a run.  Counts and sums are those of its state after the last event; `events` is that event's seq.
 
     `cost` is the sum over calls with a known price, in the currency of the price table; null if no price is known.
+    `context_limit` is the limit in tokens of the model whose context had `context_peak`, by the same table; null if it
+    is unknown, or if the run's models have different ones.
     A fork differs from the run `fork_of` from seq `fork_at` on; it shares the `shared` events before, which are part of
     the counts.
     """
@@ -50,6 +52,7 @@ class RunSummary(TypedDict):
     output_tokens: int
     cost: float | None
     context_peak: int | None
+    context_limit: int | None
     compressions: int
     completeness: Completeness
     fork_of: str | None

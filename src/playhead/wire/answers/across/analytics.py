@@ -67,11 +67,33 @@ class ToolUse(TypedDict):
     returned_error: int
 
 
+class PeriodMeasure(TypedDict):
+    """A number of `count` runs that began in a period: their p50, p95 and sum."""
+
+    count: int
+    p50: float
+    p95: float
+    sum: float
+
+
+class Period(TypedDict):
+    """The runs that began from `since` on and before `until`: how many, how many of them succeeded and failed, and
+    their `measures`."""
+
+    since: str
+    until: str
+    runs: int
+    succeeded: int
+    failed: int
+    measures: dict[str, PeriodMeasure]
+
+
 class RunStatistics(TypedDict):
     """What runs take.
 
     `measures` are turns, tool_calls, errors, compressions, input_tokens, output_tokens, context_peak (tokens), seconds
-    and cost (in `currency`); runs for which one is not known are not in its `count`.
+    and cost (in `currency`); runs for which one is not known are not in its `count`.  `periods`: the time from the
+    first to the last of these runs in 24 equal parts, oldest first; empty if all began at one time.
     """
 
     population: Population
@@ -80,6 +102,7 @@ class RunStatistics(TypedDict):
     measures: dict[str, Measured]
     currency: str
     tools: list[ToolUse]
+    periods: list[Period]
 
 
 class Transition(TypedDict):

@@ -8,6 +8,8 @@ from playhead.project.run_row import RunRow
 from playhead.wire.answers.across.analytics import Measured, RunStatistics, ToolUse
 from playhead_collector.analysis.across.cohort import Cohort, Member, read_cohort
 from playhead_collector.analysis.across.rates import success_rate
+from playhead_collector.analysis.across.statistics.percentile import percentile
+from playhead_collector.analysis.across.statistics.periods import periods_of
 from playhead_collector.analysis.across.steps import FAILED, RETURNED_ERROR, ToolPath, read_steps
 from playhead_collector.read.prices import Prices
 from playhead_collector.store.ports import ReadStore
@@ -37,14 +39,12 @@ async def answer_statistics(
 
 def statistics_of(cohort: Cohort, walks: Sequence[ToolPath], prices: Prices) -> RunStatistics:
     """The statistics of these runs.  Pure."""
-    measures: dict[str, Measured] = {}
 
     def cost(row: RunRow) -> float | None:
         return prices.cost_of(row.usage)
 
-    for name, of in (*MEASURES.items(), ("cost", cost)):
-        if measured := _measured(cohort.members, of):
-            measures[name] = measured
+    named = {**MEASURES, "cost": cost}
+    measures = {name: measured for name, of in named.items() if (measured := _measured(cohort.members, of))}
     return {
         "population": cohort.population,
         "statuses": dict(Counter(member.row.status for member in cohort.members)),
@@ -52,15 +52,8 @@ def statistics_of(cohort: Cohort, walks: Sequence[ToolPath], prices: Prices) -> 
         "measures": measures,
         "currency": prices.currency,
         "tools": _tools(walks),
+        "periods": periods_of(cohort.members, named),
     }
-
-
-def percentile(ordered: Sequence[float], share: float) -> float:
-    """The value below which this share lies, interpolated between neighbours. `ordered` has at least one."""
-    at = (len(ordered) - 1) * share
-    low = int(at)
-    high = min(low + 1, len(ordered) - 1)
-    return ordered[low] + (ordered[high] - ordered[low]) * (at - low)
 
 
 def _measured(members: Iterable[Member], of: Callable[[RunRow], float | None]) -> Measured | None:

@@ -1,0 +1,96 @@
+"""reading → [archive] → file.  The files of an export (see `export_layout`) in one gzipped tar."""
+
+import hashlib
+import io
+import tarfile
+from collections import Counter, defaultdict
+from datetime import UTC, datetime
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from playhead.model.canonical import Content
+from playhead.model.thread import extend
+from playhead.wire import export_layout as layout
+from playhead.wire.pack import Pack, ThreadExtension
+
+# Contents are compressed little better at higher levels, which take several times as long.
+_COMPRESSION = 3
+
+
+class Archive:
+    """An export that is being written to `path`.  Blocks; contents go to the disk at once, lines when it is finished.
+
+    `known` are the digests of what was written, `counts` those of the manifest.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._lines: defaultdict[str, list[bytes]] = defaultdict(list)
+        self.known: set[bytes] = set()
+        self.counts: Counter[str] = Counter()
+
+    def __enter__(self) -> Self:
+        self._tar = tarfile.open(self._path, "w:gz", compresslevel=_COMPRESSION, format=tarfile.PAX_FORMAT)
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self._tar.close()
+
+    def line(self, name: str, line: bytes) -> set[bytes]:
+        """Adds a line to one of the files of lines. Returns the digests of what it names."""
+        self._lines[name].append(line + b"\n")
+        return layout.refs_in(line)
+
+    def pack(self, pack: Pack) -> set[bytes]:
+        """Adds contents and threads, each once. Returns the digests of what they name."""
+        found: set[bytes] = set()
+        for content in pack.contents:
+            found |= self._content(content)
+        for thread in pack.threads:
+            found |= self._thread(thread)
+        return found
+
+    def _content(self, content: Content) -> set[bytes]:
+        ref = content.ref.plain
+        if ref.digest in self.known:
+            return set()
+        self.known.add(ref.digest)
+        self.counts.update(contents=1, content_bytes=len(content.data))
+        self._file(layout.content_file(ref.digest.hex()), content.data)
+        self.line(layout.CONTENTS, layout.ContentLine(ref, content.media_type, len(content.data)).line())
+        return layout.refs_in(content.data)
+
+    def _thread(self, thread: ThreadExtension) -> set[bytes]:
+        new = [node for node in extend(thread.messages, thread.parent) if node.ref.digest not in self.known]
+        if not new:
+            return set()
+        messages = tuple(node.message for node in new)
+        self.known.update(node.ref.digest for node in new)
+        self.line(layout.THREADS, layout.thread_line(ThreadExtension(new[0].parent, messages)))
+        return {message.digest for message in messages}
+
+    def finish(self) -> None:
+        """Writes the files of lines and the manifest: the export is whole."""
+        files: dict[str, layout.LineFile] = {}
+        for name in layout.LINE_FILES:
+            data = b"".join(self._lines[name])
+            files[name] = layout.LineFile(len(self._lines[name]), len(data), hashlib.sha256(data).hexdigest())
+            self._file(name, data)
+        names = ("runs", "spans", "logs", "contents", "content_bytes", "missing")
+        made_at = datetime.now(UTC).isoformat(timespec="seconds")
+        manifest = layout.Manifest(_version(), made_at, **{name: self.counts[name] for name in names}, files=files)
+        self._file(layout.MANIFEST, layout.manifest_bytes(manifest))
+
+    def _file(self, name: str, data: bytes) -> None:
+        about = tarfile.TarInfo(name)
+        about.size = len(data)
+        self._tar.addfile(about, io.BytesIO(data))
+
+
+def _version() -> str:
+    try:
+        return version("playhead")
+    except PackageNotFoundError:
+        return "0"
