@@ -70,9 +70,11 @@ def main() -> None:
 
 if __name__ == "__main__":
     with tempfile.TemporaryDirectory() as journal:
-        logging.getLogger("playhead").setLevel(logging.ERROR)  # it would warn that nobody is there
-        os.environ.setdefault("OTEL_EXPORTER_OTLP_ENDPOINT", "http://127.0.0.1:9")
-        playhead.configure(journal_dir=journal, exit_timeout_seconds=0.1)
+        if not {"PLAYHEAD_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT"} & os.environ.keys():
+            logging.getLogger("playhead").setLevel(logging.ERROR)  # it would warn that nobody is there
+            os.environ["OTEL_EXPORTER_OTLP_ENDPOINT"] = "http://127.0.0.1:9"
+            os.environ["PLAYHEAD_EXIT_TIMEOUT_SECONDS"] = "0.1"
+        playhead.configure(journal_dir=journal)
         playhead.instrument("openai")
         main()
         playhead.shutdown()

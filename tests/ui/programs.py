@@ -89,6 +89,16 @@ def forgetful(client: openai.OpenAI) -> str:
     return ask(short).content or ""
 
 
+# --- a run that is continued -----------------------------------------------------------------------------------------
+
+
+def continued() -> None:
+    with playhead.run("day one") as first:
+        playhead.checkpoint({"done": 3})
+    with playhead.run("day two", continues=first.id) as second:
+        second.state["done"] = 4
+
+
 def scripted(server: MockModelServer) -> None:
     server.when(contains(HOSTILE, role="user"), text(HOSTILE))
     server.when(contains(AGAIN, role="user", last=True), text("It is on its way."))
@@ -107,4 +117,5 @@ if __name__ == "__main__":
         client = openai.OpenAI(base_url=server.base_url, api_key="none")
         hostile(client)
         forgetful(client)
+    continued()
     playhead.flush()

@@ -1,11 +1,10 @@
-// A real browser: an installed Chromium, or the one that @sparticuz/chromium carries.
-import { existsSync } from "node:fs";
+// A real browser: an installed Chromium, or the one that @sparticuz/chromium carries. All tests share it.
+import { existsSync, readFileSync } from "node:fs";
 import { createRequire } from "node:module";
-import { readFileSync } from "node:fs";
 import { after, afterEach } from "node:test";
 
 import carried from "@sparticuz/chromium";
-import { type Browser, type BrowserContextOptions, chromium, type Page } from "playwright-core";
+import { type Browser, type BrowserContext, type BrowserContextOptions, chromium, type Page } from "playwright-core";
 
 /** The collector that the tests ask; tests/ui/test_browser.py starts it. */
 export const URL_OF_COLLECTOR = process.env.PLAYHEAD_UI_URL ?? "";
@@ -17,20 +16,27 @@ const ARGUMENTS = ["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "
 const QUIET = ["--disable-quic", "--disable-background-networking", "--disable-component-update"];
 
 let browser: Browser | null = null;
+// Pages of one context share what was loaded and compiled.
+const contexts = new Map<string, Promise<BrowserContext>>();
+const openPages: Page[] = [];
+const own: BrowserContext[] = [];
 afterEach(async () => {
   // A page that is not looked at any more goes on drawing, and following streams.
-  await Promise.all(browser?.contexts().map((context) => context.close()) ?? []);
+  await Promise.all([...openPages.splice(0).map((page) => page.close()), ...own.splice(0).map((context) => context.close())]);
 });
 after(() => browser?.close());
 
-/** A page at an address of the UI, after `prepare`. What goes wrong in it ends up in `problems`. */
+/** What a page that nothing is prepared in says to get a context of its own: to be cut off, or without a cache. */
+export const alone = async (): Promise<void> => undefined;
+
+/** A page at an address of the UI, after `prepare`, in a context of its own then. What goes wrong in it ends up in `problems`. */
 export async function open(path: string, options: BrowserContextOptions = {}, prepare?: (page: Page) => Promise<unknown>): Promise<{ page: Page; problems: string[] }> {
   browser ??= await chromium.launch({
     executablePath: existsSync(INSTALLED) ? INSTALLED : await carried.executablePath(),
     args: [...ARGUMENTS, ...QUIET],
   });
-  const context = await browser.newContext({ viewport: { width: 1440, height: 900 }, colorScheme: "dark", reducedMotion: "reduce", ...options });
-  const page = await context.newPage();
+  const page = await (await context(browser, options, prepare !== undefined)).newPage();
+  openPages.push(page);
   page.setDefaultTimeout(30_000);
   const problems: string[] = [];
   page.on("pageerror", (error) => problems.push(error.message));
@@ -40,28 +46,45 @@ export async function open(path: string, options: BrowserContextOptions = {}, pr
     void dialog.dismiss();
   });
   await prepare?.(page);
-  await page.goto(URL_OF_COLLECTOR + path);
+  await page.goto(path.startsWith("http") ? path : URL_OF_COLLECTOR + path);
   return { page, problems };
 }
 
-/** What axe finds, a line each. */
-export async function violations(page: Page): Promise<string[]> {
-  await page.evaluate(AXE);
-  const found = await page.evaluate(async () => {
-    const axe = (globalThis as unknown as { axe: { run(): Promise<{ violations: { id: string; nodes: { html: string }[] }[] }> } }).axe;
-    return (await axe.run()).violations.map((each) => `${each.id}: ${each.nodes.map((node) => node.html.slice(0, 200)).join(" | ")}`);
-  });
+async function context(browser: Browser, options: BrowserContextOptions, isOwn: boolean): Promise<BrowserContext> {
+  const made = () => browser.newContext({ viewport: { width: 1440, height: 900 }, colorScheme: "dark", reducedMotion: "reduce", acceptDownloads: true, ...options });
+  if (isOwn) {
+    own.push(await made());
+    return own.at(-1) as BrowserContext;
+  }
+  const key = JSON.stringify(options);
+  const known = contexts.get(key) ?? made();
+  contexts.set(key, known);
+  return known;
+}
+
+/** What axe finds, a line each. `rules`: only these. */
+async function violations(page: Page, rules: string[] | null): Promise<string[]> {
+  if (!(await page.evaluate(() => "axe" in globalThis))) await page.evaluate(AXE);
+  return page.evaluate(async (rules) => {
+    const axe = (globalThis as unknown as { axe: { run(options: object): Promise<{ violations: { id: string; nodes: { html: string }[] }[] }> } }).axe;
+    const options = { resultTypes: ["violations"], ...(rules === null ? {} : { runOnly: rules }) };
+    return (await axe.run(options)).violations.map((each) => `${each.id}: ${each.nodes.map((node) => node.html.slice(0, 200)).join(" | ")}`);
+  }, rules);
+}
+
+/** What axe finds in the page as it is, in each theme: a theme has other colours, and nothing else. */
+export async function violationsInBothThemes(page: Page): Promise<string[]> {
+  const found: string[] = (await violations(page, null)).map((each) => `dark: ${each}`);
+  await page.emulateMedia({ colorScheme: "light" });
+  found.push(...(await violations(page, ["color-contrast"])).map((each) => `light: ${each}`));
+  await page.emulateMedia({ colorScheme: "dark" });
   return found;
 }
 
-/** What axe finds in the page as it is, in each theme. */
-export async function violationsInBothThemes(page: Page): Promise<string[]> {
-  const found: string[] = [];
-  for (const colorScheme of ["dark", "light"] as const) {
-    await page.emulateMedia({ colorScheme });
-    found.push(...(await violations(page)).map((each) => `${colorScheme}: ${each}`));
-  }
-  return found;
+/** Does it when it is first asked for, and never again. */
+export function once(does: () => Promise<void>): () => Promise<void> {
+  let done: Promise<void> | null = null;
+  return () => (done ??= does());
 }
 
 /** A run of this name, by the API. */

@@ -3,7 +3,7 @@ import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
 import { once } from "node:events";
 import { after, test } from "node:test";
 
-import { open, URL_OF_COLLECTOR } from "./browser.ts";
+import { alone, open, URL_OF_COLLECTOR } from "./browser.ts";
 
 const started: ChildProcessWithoutNullStreams[] = [];
 after(() => started.forEach((agent) => agent.kill("SIGKILL")));
@@ -20,14 +20,14 @@ async function waiting(): Promise<[ChildProcessWithoutNullStreams, string]> {
 test("a run grows while it is looked at, over a cut of the connection, and ends", async () => {
   const [agent, run] = await waiting();
   await waitForRun(run);
-  const { page } = await open(`/runs/${run}`);
-  await page.getByRole("option", { name: /step/ }).first().waitFor();
+  const { page } = await open(`/runs/${run}`, {}, alone);
+  await page.getByRole("treeitem", { name: /step/ }).first().waitFor();
   agent.stdin.write("second\n");
-  await page.waitForFunction(() => document.querySelectorAll('[role="option"][id^="step-"]').length >= 2);
+  await page.waitForFunction(() => document.querySelectorAll('[role="treeitem"][id^="step-"]').length >= 2);
   await page.context().setOffline(true);
   agent.stdin.write("third\n");
   await page.context().setOffline(false);
-  await page.waitForFunction(() => document.querySelectorAll('[role="option"][id^="step-"]').length >= 3, undefined, { timeout: 60_000 });
+  await page.waitForFunction(() => document.querySelectorAll('[role="treeitem"][id^="step-"]').length >= 3, undefined, { timeout: 60_000 });
   agent.stdin.end();
   await once(agent, "exit");
   await page.getByText("8 events").waitFor();

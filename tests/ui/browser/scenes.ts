@@ -102,7 +102,7 @@ export const VIEWS: Record<string, Scene> = {
       await page.getByRole("button", { name: "by time" }).click();
     },
   },
-  "run-invented": { path: at("forgetful", "at=18"), ready: async (page) => (await page.getByRole("option", { name: /send_item/ }).click(), await why(page).getByText("LMP-9999").first().waitFor()) },
+  "run-invented": { path: at("forgetful", "at=18"), ready: async (page) => (await page.getByRole("treeitem", { name: /send_item/ }).click(), await why(page).getByText("LMP-9999").first().waitFor()) },
   "run-long-texts": { path: at("hostile", "at=6&panel=event"), ready: async (page) => (await state(page), await page.keyboard.press("End")) },
   "run-nested": { path: at("review", "at=12"), ready: async (page) => (await text(page, "Call of"), await text(page, "llm_calls")) },
   "fork-dialog": {
@@ -151,7 +151,7 @@ export const STATES: Record<string, Scene> = {
   "state-not-live": {
     path: at("waiting", "at=2"),
     ready: async (page) => {
-      await page.getByRole("option").first().waitFor();
+      await page.getByRole("treeitem").first().waitFor();
       await page.getByText("events").first().waitFor();
       await page.route("**/events?*", (route) => route.abort());
       await page.reload();

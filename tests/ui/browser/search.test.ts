@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
-import { before, test } from "node:test";
+import { test } from "node:test";
 
-import { open, runNamed, URL_OF_COLLECTOR, violations } from "./browser.ts";
+import { alone, once, open, runNamed, URL_OF_COLLECTOR, violationsInBothThemes } from "./browser.ts";
 
 /** Sealed runs are indexed in the background, when the machine has time for it. */
 const LONGEST_MS = 150_000;
-before(async () => {
+const indexed = once(async () => {
   const end = Date.now() + LONGEST_MS;
   while (Date.now() < end) {
     const answer = await fetch(`${URL_OF_COLLECTOR}/api/v1/search/decisions?source=invented&tool=send_item`);
@@ -16,12 +16,14 @@ before(async () => {
 });
 
 test("decisions are found by conditions that stand in the address, and lead to their event", async () => {
+  await indexed();
   const { page, problems } = await open("/");
   await page.getByRole("navigation", { name: "Pages" }).getByRole("link", { name: "Search" }).click();
   await page.getByRole("combobox", { name: "source" }).selectOption("invented");
   await page.waitForURL(/source=invented/);
   const row = page.locator("tbody tr", { hasText: "send_item" });
   await row.locator("mark.bad").getByText("LMP-9999").waitFor();
+  assert.deepEqual(await violationsInBothThemes(page), []);
   await page.getByRole("complementary", { name: "In these results" }).getByRole("button", { name: /send item/ }).click();
   await page.waitForURL(/tool=send_item/);
   await row.getByRole("link", { name: "send_item" }).click();
@@ -34,6 +36,7 @@ test("decisions are found by conditions that stand in the address, and lead to t
 });
 
 test("texts are found with quotes, and lead to the event with which they came", async () => {
+  await indexed();
   const { page, problems } = await open("/search?for=texts");
   await page.getByText("Write words that must all stand in one text").waitFor();
   await page.getByRole("textbox", { name: "words" }).fill("77812345 crack");
@@ -42,13 +45,15 @@ test("texts are found with quotes, and lead to the event with which they came", 
   const found = page.getByRole("region", { name: "Results" });
   await found.locator("mark").getByText("77812345").first().waitFor();
   await found.getByRole("link", { name: "open content" }).first().waitFor();
+  assert.deepEqual(await violationsInBothThemes(page), []);
   await found.getByRole("link", { name: /at event \d+/ }).first().click();
   await page.waitForURL(new RegExp(`/runs/${await runNamed("forgetful")}\\?at=\\d+`));
   assert.deepEqual(problems.filter((line) => !line.includes("404")), []);
 });
 
 test("nothing found, a condition that is wrong, and no answer at all say so", async () => {
-  const { page } = await open("/search?tool=no_such_tool");
+  await indexed();
+  const { page } = await open("/search?tool=no_such_tool", {}, alone);
   await page.getByText("No decisions meet all these conditions.").waitFor();
   await page.goto(`${URL_OF_COLLECTOR}/search?argument=nonsense`);
   await page.getByRole("alert").getByText("write name=value").waitFor();
@@ -58,12 +63,3 @@ test("nothing found, a condition that is wrong, and no answer at all say so", as
   await page.getByRole("alert").getByText("The collector does not answer.").waitFor();
 });
 
-for (const colorScheme of ["dark", "light"] as const)
-  test(`axe finds nothing in a search, ${colorScheme}`, async () => {
-    const { page } = await open("/search?source=invented", { colorScheme });
-    await page.locator("tbody mark.bad").first().waitFor();
-    assert.deepEqual(await violations(page), []);
-    await page.goto(`${URL_OF_COLLECTOR}/search?for=texts&q=lamp`);
-    await page.locator("blockquote mark").first().waitFor();
-    assert.deepEqual(await violations(page), []);
-  });

@@ -1,9 +1,11 @@
 // The main pages look as they did: pytest tests/ui -k snapshots --write-golden draws them again.
 import assert from "node:assert/strict";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
-import { before, test } from "node:test";
+import { test } from "node:test";
 
-import { open, URL_OF_COLLECTOR } from "./browser.ts";
+import type { Page } from "playwright-core";
+
+import { once, open, URL_OF_COLLECTOR } from "./browser.ts";
 import { withFonts } from "./fonts.ts";
 import { decoded, type Picture, scaled, small } from "./png.ts";
 import { MAIN } from "./scenes.ts";
@@ -38,7 +40,7 @@ function differences(a: Picture, b: Picture): number {
 }
 
 /** The last events of runs that have ended may still be on their way. */
-before(async () => {
+const ended = once(async () => {
   for (let tries = 0; tries < 300; tries++) {
     const answer = await fetch(`${URL_OF_COLLECTOR}/api/v1/runs?status=running`);
     if (((await answer.json()) as { items: unknown[] }).items.length === 0) return;
@@ -47,30 +49,36 @@ before(async () => {
   throw new Error("a run that has ended is still shown as running");
 });
 
-for (const colorScheme of ["dark", "light"] as const)
-  for (const { name, scene } of scenes)
-    test(`snapshot of ${name}, ${colorScheme}`, { timeout: 60_000 }, async (t) => {
-      assert.ok(scene);
-      const { page } = await open(await scene.path(), { colorScheme }, async (page) => (await withFonts(page), await steady(page)));
-      await scene.ready(page);
-      await page.evaluate(() => document.fonts.ready.then(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))));
-      const now = scaled(decoded(await page.screenshot()), HALF);
-      drawn.set(`${name} ${colorScheme}`, now);
-      const kept = `${KEPT}/${name}-${colorScheme}.png`;
-      if (MUST_WRITE) return writeFileSync(kept, small(now, COLOURS));
-      const found = existsSync(kept) ? differences(decoded(readFileSync(kept)), now) : Infinity;
-      t.diagnostic(`${found} places differ`);
-      if (found <= MOST_DIFFERENT) return;
-      writeFileSync(`${DRAWN}/${name}-${colorScheme}.png`, small(now, COLOURS));
-      assert.fail(`${found} places differ from ${kept}: see ${DRAWN}/${name}-${colorScheme}.png. If that is meant, run pytest tests/ui -k snapshots --write-golden`);
-    });
+/** Compares the page as it is with the picture that is kept, or keeps it. What differs too much is named. */
+async function compared(page: Page, name: string): Promise<string | null> {
+  await page.evaluate(() => document.fonts.ready.then(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))));
+  const now = scaled(decoded(await page.screenshot()), HALF);
+  drawn.set(name, now);
+  const kept = `${KEPT}/${name}.png`;
+  if (MUST_WRITE) writeFileSync(kept, small(now, COLOURS));
+  const found = existsSync(kept) ? differences(decoded(readFileSync(kept)), now) : Infinity;
+  if (found <= MOST_DIFFERENT) return null;
+  writeFileSync(`${DRAWN}/${name}.png`, small(now, COLOURS));
+  return `${found} places differ from ${kept}: see ${DRAWN}/${name}.png. If that is meant, run pytest tests/ui -k browser --write-golden`;
+}
+
+for (const { name, scene } of scenes)
+  test(`snapshot of ${name}`, { timeout: 60_000 }, async () => {
+    await ended();
+    assert.ok(scene);
+    const { page } = await open(await scene.path(), {}, async (page) => (await withFonts(page), await steady(page)));
+    await scene.ready(page);
+    const dark = await compared(page, `${name}-dark`);
+    await page.emulateMedia({ colorScheme: "light" });
+    assert.deepEqual([dark, await compared(page, `${name}-light`)].filter((each) => each !== null), []);
+  });
 
 test("a page that lacks three steps, and another page, are told apart", () => {
-  const page = drawn.get("run dark");
+  const page = drawn.get("run-dark");
   assert.ok(page);
   const without = { ...page, rgba: page.rgba.slice() };
   for (let y = 180; y < 180 + 3 * STEP; y++) without.rgba.fill(18, y * page.width * 4, (y * page.width + WIDTH) * 4);
   assert.ok(differences(page, without) > MOST_DIFFERENT);
-  const other = drawn.get("run-compression dark");
+  const other = drawn.get("run-compression-dark");
   assert.ok(other && differences(page, other) > 10 * MOST_DIFFERENT);
 });

@@ -20,7 +20,7 @@ test("which value in this tool call was invented?", async () => {
   const { page } = await open("/");
   const { act, isFew } = counted();
   await act(page.getByRole("link", { name: "forgetful" }).click());
-  await act(page.getByRole("option", { name: /send_item/ }).click());
+  await act(page.getByRole("treeitem", { name: /send_item/ }).click());
   const why = page.getByRole("region", { name: "Why this step" });
   await why.locator(".arg", { hasText: "item_id" }).locator("mark.bad").getByText("LMP-9999").waitFor();
   await why.locator(".arg", { hasText: "item_id" }).getByText("said nowhere: invented").waitFor();

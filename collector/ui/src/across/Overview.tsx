@@ -4,6 +4,7 @@ import type { CompressionOutcomes, Measured, RunStatistics, SuccessRate } from "
 import { count, duration, money, percent, shortId } from "../model/format";
 import { About, Answer, type Question } from "./Answer";
 import { runsLink, toolCondition } from "./links";
+import { OverTime } from "./OverTime";
 import { Evidence, Rate } from "./Rate";
 
 /** Names of measures, and how their numbers are written. */
@@ -68,6 +69,7 @@ export function Overview({ params, where, outcome }: Question) {
                 )}
               </section>
             </div>
+            <OverTime periods={data.periods} where={where} />
           </>
         )}
       </Answer>

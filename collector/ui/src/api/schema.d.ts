@@ -2447,6 +2447,41 @@ export interface components {
             only_b: number;
         };
         /**
+         * Period
+         * @description The runs that began from `since` on and before `until`: how many, how many of them succeeded and failed, and
+         *     their `measures`.
+         */
+        Period: {
+            /** Since */
+            since: string;
+            /** Until */
+            until: string;
+            /** Runs */
+            runs: number;
+            /** Succeeded */
+            succeeded: number;
+            /** Failed */
+            failed: number;
+            /** Measures */
+            measures: {
+                [key: string]: components["schemas"]["PeriodMeasure"];
+            };
+        };
+        /**
+         * PeriodMeasure
+         * @description A number of `count` runs that began in a period: their p50, p95 and sum.
+         */
+        PeriodMeasure: {
+            /** Count */
+            count: number;
+            /** P50 */
+            p50: number;
+            /** P95 */
+            p95: number;
+            /** Sum */
+            sum: number;
+        };
+        /**
          * Population
          * @description The runs that an answer is about: those that met the conditions and have ended, newest first, without forks.
          *
@@ -2840,6 +2875,8 @@ export interface components {
             cost: number | null;
             /** Context Peak */
             context_peak: number | null;
+            /** Context Limit */
+            context_limit: number | null;
             /** Compressions */
             compressions: number;
             completeness: components["schemas"]["Completeness"];
@@ -2944,7 +2981,8 @@ export interface components {
          * @description What runs take.
          *
          *     `measures` are turns, tool_calls, errors, compressions, input_tokens, output_tokens, context_peak (tokens), seconds
-         *     and cost (in `currency`); runs for which one is not known are not in its `count`.
+         *     and cost (in `currency`); runs for which one is not known are not in its `count`.  `periods`: the time from the
+         *     first to the last of these runs in 24 equal parts, oldest first; empty if all began at one time.
          */
         RunStatistics: {
             population: components["schemas"]["Population"];
@@ -2961,12 +2999,16 @@ export interface components {
             currency: string;
             /** Tools */
             tools: components["schemas"]["ToolUse"][];
+            /** Periods */
+            periods: components["schemas"]["Period"][];
         };
         /**
          * RunSummary
          * @description Summary of a run.  Counts and sums are those of its state after the last event; `events` is that event's seq.
          *
          *     `cost` is the sum over calls with a known price, in the currency of the price table; null if no price is known.
+         *     `context_limit` is the limit in tokens of the model whose context had `context_peak`, by the same table; null if it
+         *     is unknown, or if the run's models have different ones.
          *     A fork differs from the run `fork_of` from seq `fork_at` on; it shares the `shared` events before, which are part of
          *     the counts.
          */
@@ -3013,6 +3055,8 @@ export interface components {
             cost: number | null;
             /** Context Peak */
             context_peak: number | null;
+            /** Context Limit */
+            context_limit: number | null;
             /** Compressions */
             compressions: number;
             completeness: components["schemas"]["Completeness"];

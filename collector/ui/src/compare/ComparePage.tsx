@@ -1,11 +1,14 @@
 // Two runs beside each other: what they have in common is one line, then their calls in pairs, and what came of it.
 import { Link, useSearchParams } from "wouter";
 
-import type { CallPair, Comparison } from "../api/types";
+import { get } from "../api/client";
+import type { CallPair, Comparison, StateAt } from "../api/types";
 import { useApi } from "../api/useApi";
 import { count, duration, shortId } from "../model/format";
 import { Failed, Loading } from "../parts/Notices";
-import { moment } from "./aligned";
+import { stateRows } from "../run/stateRows";
+import { differing, moment } from "./aligned";
+import { firstDifference } from "./firstDifference";
 import { Moment } from "./Moment";
 import { textOf } from "./outcome";
 import { Tracks } from "./Tracks";
@@ -30,6 +33,7 @@ export function ComparePage({ a, b }: { a: string; b: string }) {
   const here = moment(data.items, at, data.common);
   const labels = [label(data.a), label(data.b)] as const;
   const move = (n: number) => setQuery((before) => { before.set("pair", String(n + 1)); return before; }, { replace: true });
+  const first = (name: string) => void firstDifference(at, (n) => stateDiffers(data, n, name)).then(move, () => undefined);
   const turn = () => setQuery((before) => { isAll ? before.delete("show") : before.set("show", "all"); return before; });
   return (
     <main className="page" aria-label="Comparison">
@@ -45,7 +49,7 @@ export function ComparePage({ a, b }: { a: string; b: string }) {
         <section className="card" aria-label="Both on one axis">
           <h2>Both on one axis <span className="sub"><kbd>←</kbd> <kbd>→</kbd> move both</span></h2>
           <Tracks data={data} at={at} labels={labels} onMove={move} />
-          <Moment a={{ run: data.a.run, at: here.a }} b={{ run: data.b.run, at: here.b }} labels={labels} />
+          <Moment a={{ run: data.a.run, at: here.a }} b={{ run: data.b.run, at: here.b }} labels={labels} onFirst={first} />
         </section>
       )}
       <section className="card" aria-label="What came of it">
@@ -68,6 +72,14 @@ export function ComparePage({ a, b }: { a: string; b: string }) {
       </section>
     </main>
   );
+}
+
+/** Whether a row of the states differs after a pair. */
+async function stateDiffers(data: Comparison, n: number, name: string): Promise<boolean> {
+  const here = moment(data.items, n, data.common);
+  const states = await Promise.all([[data.a.run, here.a], [data.b.run, here.b]].map(([run, at]) => get<StateAt>(`/runs/${run}/state`, { at: at as number, hydrate: true })));
+  const [a, b] = states.map(stateRows);
+  return differing(a ?? [], b ?? []).some((row) => row.name === name);
 }
 
 const label = (run: Comparison["a"]): string => `${run.name ?? "run"} ${shortId(run.run)}`;

@@ -13,13 +13,16 @@ const SHOWN = 8;
 
 type Side = { run: string; at: number };
 
-export function Moment({ a, b, labels }: { a: Side; b: Side; labels: readonly [string, string] }) {
+/** `onFirst` finds the first pair after which a row of the states differs, and goes there. */
+type Props = { a: Side; b: Side; labels: readonly [string, string]; onFirst: (name: string) => void };
+
+export function Moment({ a, b, labels, onFirst }: Props) {
   return (
     <div className="moment">
       <p className="sub">
         After <Link className="go" href={`/runs/${a.run}?at=${a.at}`}>event {a.at}</Link> of {labels[0]} and <Link className="go" href={`/runs/${b.run}?at=${b.at}`}>event {b.at}</Link> of {labels[1]}:
       </p>
-      <States a={a} b={b} labels={labels} />
+      <States a={a} b={b} labels={labels} onFirst={onFirst} />
       <Contexts a={a} b={b} />
     </div>
   );
@@ -27,7 +30,7 @@ export function Moment({ a, b, labels }: { a: Side; b: Side; labels: readonly [s
 
 const useStateAt = ({ run, at }: Side) => useApi<StateAt>(`/runs/${run}/state`, { at, hydrate: true }, true);
 
-function States({ a, b, labels }: { a: Side; b: Side; labels: readonly [string, string] }) {
+function States({ a, b, labels, onFirst }: Props) {
   const [first, second] = [useStateAt(a), useStateAt(b)];
   const error = first.error ?? second.error;
   if (error !== null) return <Failed error={error} />;
@@ -37,8 +40,8 @@ function States({ a, b, labels }: { a: Side; b: Side; labels: readonly [string, 
   return (
     <div className="table">
       <table aria-label="States">
-        <thead><tr><th>state</th><th>{labels[0]}</th><th>{labels[1]}</th></tr></thead>
-        <tbody>{rows.map((row) => <tr key={row.name}><td>≠ {row.name}</td><td className="wide"><code>{row.a}</code></td><td className="wide ink-state"><code>{row.b}</code></td></tr>)}</tbody>
+        <thead><tr><th>state</th><th>{labels[0]}</th><th>{labels[1]}</th><th><span className="visually-hidden">first difference</span></th></tr></thead>
+        <tbody>{rows.map((row) => <tr key={row.name}><td>≠ {row.name}</td><td className="wide"><code>{row.a}</code></td><td className="wide ink-state"><code>{row.b}</code></td><td><button type="button" className="go" title="Go to the first step after which this differs" onClick={() => onFirst(row.name)}>first difference</button></td></tr>)}</tbody>
       </table>
     </div>
   );

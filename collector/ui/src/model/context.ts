@@ -46,4 +46,13 @@ export function argumentsText(given: unknown): string {
   return Object.entries(given).map(([name, value]) => `${name}=${JSON.stringify(value)}`).join(", ");
 }
 
+/** The names of tools, in whatever form their definitions are; "?" for one without. */
+export function toolNames(tools: unknown): string[] {
+  if (!Array.isArray(tools)) return [];
+  return tools.flatMap((tool: { name?: unknown; function?: { name?: unknown }; functionDeclarations?: unknown; function_declarations?: unknown } | null) => {
+    const several = tool?.functionDeclarations ?? tool?.function_declarations;
+    return Array.isArray(several) ? toolNames(several) : [String(tool?.name ?? tool?.function?.name ?? "?")];
+  });
+}
+
 const isEmpty = (tools: unknown): boolean => tools === null || tools === undefined || (Array.isArray(tools) && tools.length === 0);

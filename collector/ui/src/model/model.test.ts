@@ -5,6 +5,7 @@ import { byStep, byTime, nearest } from "./axis";
 import { argumentsText, blocks, messageTokens, partText } from "./context";
 import { ago, duration, money, percent, shortId } from "./format";
 import { type Folded, fold, laneOf, rowAt, steps } from "./steps";
+import { inTreeOrder, parents, placeAt, toggled, withoutCollapsed } from "./tree";
 
 function event(seq: number, kind: string, more: Partial<RecordedEvent> = {}): RecordedEvent {
   const time = new Date(1_760_000_000_000 + seq * 1000).toISOString();
@@ -96,6 +97,45 @@ describe("steps", () => {
     ]);
     expect([0, 1, 2, 3, 4, 5, 6, 7].map((at) => rowAt(rows, at))).toEqual([-1, -1, 0, 1, 2, 1, 0, 2]);
     expect(rowAt([], 3)).toBe(-1);
+  });
+
+  test("parallel agents are siblings, and each call is below the one that made it", () => {
+    const rows = steps([
+      event(1, "run_started", { span: "root" }),
+      event(2, "step_started", { span: "a", data: { name: "one", step_kind: "agent", parent: "root" } }),
+      event(3, "step_started", { span: "b", data: { name: "two", step_kind: "agent", parent: "root" } }),
+      event(4, "message_added", { span: "m", data: { role: "user" } }),
+      event(5, "llm_called", { span: "m", data: { model: "gpt", parent: "a" } }),
+      event(6, "tool_called", { span: "t", data: { name: "find", parent: "b" } }),
+      event(7, "llm_called", { span: "n", data: { model: "inner", parent: "t" } }),
+      event(8, "state_changed", { span: "b", data: { key: "plan" } }),
+      event(9, "state_changed", { span: "root", data: { key: "todo" } }),
+      event(10, "tool_called", { span: "u", data: { name: "lost", parent: "gone" } }),
+    ]);
+    expect(rows.map((row) => [row.seq, row.parent, row.depth])).toEqual([
+      [2, null, 0], [3, null, 0], [4, 2, 1], [5, 2, 1], [6, 3, 1], [7, 6, 2], [8, 3, 1], [9, null, 0], [10, null, 0],
+    ]);
+    const ordered = inTreeOrder(rows);
+    expect(ordered.map((row) => row.seq)).toEqual([2, 4, 5, 3, 6, 7, 8, 9, 10]);
+    const shown = withoutCollapsed(ordered, new Set([3]));
+    expect(shown.map((each) => [each.row.seq, each.hasMore, each.hidden])).toEqual([[2, true, 0], [4, false, 0], [5, false, 0], [3, true, 3], [9, false, 0], [10, false, 0]]);
+    const places = new Map(shown.map((each, n) => [each.row.seq, n]));
+    expect([1, 5, 7, 8, 9].map((at) => placeAt(shown, places, rows, at))).toEqual([-1, 2, 3, 3, 4]);
+    expect([2, 5, 7, 9].map((at) => toggled(rows, parents(rows), at))).toEqual([2, 2, 6, null]);
+  });
+
+  test("without parallel calls the order stays as it is, and rows without their parent are at the top", () => {
+    const rows = steps([
+      event(1, "run_started", { span: "root" }),
+      event(2, "step_started", { span: "a", data: { parent: "root" } }),
+      event(3, "tool_called", { span: "t", data: { parent: "a" } }),
+      event(4, "tool_failed", { span: "t" }),
+      event(5, "step_completed", { span: "a" }),
+      event(6, "tool_called", { span: "u", data: { parent: "root" } }),
+    ]);
+    expect(inTreeOrder(rows)).toBe(rows);
+    expect(inTreeOrder(rows.slice(1)).map((row) => row.seq)).toEqual([3, 6]);
+    expect(withoutCollapsed(rows, new Set([2]))[0]).toMatchObject({ hidden: 1, hiddenFailed: 1 });
   });
 
   test("lanes", () => {

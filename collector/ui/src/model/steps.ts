@@ -4,12 +4,17 @@ import type { RecordedEvent } from "../api/types";
 export type Lane = "model" | "tool" | "message" | "state" | "compression";
 export type StepKind = "agent" | "step" | "model" | "tool" | "message" | "state" | "compression" | "other";
 
-/** A row of the tree. `seq`..`end`: its first and last event; `end` null: it has not ended. Times are ms since 1970. */
+/**
+ * A row of the tree. `seq`..`end`: its first and last event; `end` null: it has not ended. `parent`: the seq of the row
+ * that it is below; null: of none. Times are ms since 1970.
+ */
 export type Step = {
   seq: number;
   end: number | null;
+  span: string | null;
   kind: StepKind;
   name: string;
+  parent: number | null;
   depth: number;
   failed: boolean;
   started: number;
@@ -26,15 +31,21 @@ const STATE = new Set(["state_changed", "checkpoint_created", "plan_changed", "m
 /** Events that are told by the row of another one, or by the header. */
 const HIDDEN = new Set(["run_started", "run_completed", "run_sealed"]);
 
-/** Events that were folded, their steps, and what is needed to fold those that follow: calls that are open, by span. */
+/**
+ * Events that were folded, their rows in the order in which they began, and what is needed to fold those that follow:
+ * indexes of the rows of open calls and of all calls, by span; those of open steps, the innermost one last; and the
+ * span of the run's own call.
+ */
 export type Folded = {
   readonly events: readonly RecordedEvent[];
   readonly rows: readonly Step[];
   readonly open: ReadonlyMap<string, number>;
-  readonly depth: number;
+  readonly calls: ReadonlyMap<string, number>;
+  readonly path: readonly number[];
+  readonly root: string | null;
 };
 
-const NOTHING: Folded = { events: [], rows: [], open: new Map(), depth: 0 };
+const NOTHING: Folded = { events: [], rows: [], open: new Map(), calls: new Map(), path: [], root: null };
 
 /** The steps of these events, in their order. Messages that a call gave are told by the call's row. */
 export function steps(events: readonly RecordedEvent[]): readonly Step[] {
@@ -44,27 +55,72 @@ export function steps(events: readonly RecordedEvent[]): readonly Step[] {
 /** The same as a fold of all events; where `before` folded the first of them, only the others are looked at. */
 export function fold(events: readonly RecordedEvent[], before: Folded = NOTHING): Folded {
   const known = isBeginning(before.events, events) ? before : NOTHING;
-  const rows = known.rows.slice();
-  const open = new Map(known.open);
-  let depth = known.depth;
-  for (let n = known.events.length; n < events.length; n++) {
-    const event = events[n] as RecordedEvent;
-    const opened = ENDS.has(event.kind) && event.span !== null ? open.get(event.span) : undefined;
-    const row = opened === undefined ? undefined : rows[opened];
-    if (opened !== undefined && row !== undefined) {
-      rows[opened] = closed(row, event);
-      open.delete(event.span as string);
-      if (row.kind === "step" || row.kind === "agent") depth = Math.max(0, depth - 1);
-      continue;
-    }
-    if (HIDDEN.has(event.kind) || (event.kind === "message_added" && event.data.source === "output")) continue;
-    rows.push(begin(event, depth));
-    if (event.kind in OPENS && event.span !== null) {
-      open.set(event.span, rows.length - 1);
-      if (event.kind === "step_started") depth += 1;
-    }
+  const folding = new Folding(known);
+  for (let n = known.events.length; n < events.length; n++) folding.add(events[n] as RecordedEvent);
+  const { rows, open, calls, path, root } = folding;
+  return { events, rows, open, calls, path, root };
+}
+
+/** Rows while events are added to a copy of what was folded before. */
+class Folding {
+  readonly rows: Step[];
+  readonly open: Map<string, number>;
+  readonly calls: Map<string, number>;
+  path: readonly number[];
+  root: string | null;
+
+  constructor(before: Folded) {
+    this.rows = before.rows.slice();
+    this.open = new Map(before.open);
+    this.calls = new Map(before.calls);
+    this.path = before.path;
+    this.root = before.root;
   }
-  return { events, rows, open, depth };
+
+  add(event: RecordedEvent): void {
+    if (event.kind === "run_started") this.root = event.span;
+    if (this.end(event) || HIDDEN.has(event.kind) || (event.kind === "message_added" && event.data.source === "output")) return;
+    const parent = this.parentOf(event);
+    const row = begin(event, parent === null ? null : (this.rows[parent] ?? null));
+    if (event.kind in OPENS && event.span !== null) this.begin(event.span, row);
+    this.rows.push(row);
+  }
+
+  /** Closes the row of a call; false when the event ends none. */
+  private end(event: RecordedEvent): boolean {
+    const opened = ENDS.has(event.kind) && event.span !== null ? this.open.get(event.span) : undefined;
+    const row = opened === undefined ? undefined : this.rows[opened];
+    if (opened === undefined || row === undefined) return false;
+    this.rows[opened] = closed(row, event);
+    this.open.delete(event.span as string);
+    if (this.path.includes(opened)) this.path = this.path.filter((each) => each !== opened);
+    return true;
+  }
+
+  private begin(span: string, row: Step): void {
+    const place = this.rows.length;
+    this.open.set(span, place);
+    this.calls.set(span, place);
+    if (row.kind === "step" || row.kind === "agent") this.path = [...this.path, place];
+    // What a call brought in comes before it, and is of its span.
+    for (let n = place - 1; this.rows[n]?.span === span; n--) this.rows[n] = { ...(this.rows[n] as Step), parent: row.parent, depth: row.depth };
+  }
+
+  /** The index of the row that an event's row is below. Without a call's parent, it is the innermost open step. */
+  private parentOf(event: RecordedEvent): number | null {
+    const isCall = event.kind in OPENS;
+    const around = isCall ? (event.data as { parent?: string }).parent : event.span;
+    if (around != null && around === this.root) return null;
+    const found = around == null ? undefined : this.calls.get(around);
+    if (found === undefined) return isCall && around != null ? null : (this.path.at(-1) ?? null);
+    const row = this.rows[found];
+    return isCall || row?.kind !== "model" ? found : this.indexOf(row.parent);
+  }
+
+  private indexOf(seq: number | null): number | null {
+    const found = seq === null ? -1 : rowAt(this.rows, seq, false);
+    return found < 0 ? null : found;
+  }
 }
 
 /** Events may be replaced later, so that each one is compared. */
@@ -72,8 +128,11 @@ function isBeginning(first: readonly RecordedEvent[], events: readonly RecordedE
   return first.length <= events.length && first.every((event, n) => event === events[n]);
 }
 
-/** The index of the row that the playhead stands in: the last one that began, or that ended exactly there; -1: none. */
-export function rowAt(rows: readonly Step[], at: number): number {
+/**
+ * The index of the row that the playhead stands in, of rows in the order in which they began: the last one that began,
+ * or (`orEnds`) that ended exactly there; -1: none.
+ */
+export function rowAt(rows: readonly Step[], at: number, orEnds = true): number {
   let low = 0;
   let high = rows.length;
   while (low < high) {
@@ -82,23 +141,25 @@ export function rowAt(rows: readonly Step[], at: number): number {
     else high = middle;
   }
   const found = low - 1;
-  for (let n = found; n >= 0 && n > found - NEAR; n--) if (rows[n]?.end === at) return n;
+  for (let n = found; orEnds && n >= 0 && n > found - NEAR; n--) if (rows[n]?.end === at) return n;
   return found;
 }
 
 /** Rows before the playhead of which one may end there. */
 const NEAR = 50;
 
-function begin(event: RecordedEvent, depth: number): Step {
+function begin(event: RecordedEvent, parent: Step | null): Step {
   const at = Date.parse(event.time);
   const kind = kindOf(event);
   const isOpen = event.kind in OPENS;
   return {
     seq: event.seq,
     end: isOpen ? null : event.seq,
+    span: event.span,
     kind,
     name: nameOf(event, kind),
-    depth,
+    parent: parent?.seq ?? null,
+    depth: parent === null ? 0 : parent.depth + 1,
     failed: event.kind.endsWith("_failed"),
     started: at,
     ended: isOpen ? null : at,

@@ -1,7 +1,7 @@
 import { useEffect, useRef } from "react";
 
 const KEYS: [string, string][] = [
-  ["/", "find runs"],
+  ["/", "find runs; in the list, write conditions: Tab completes them"],
   ["j  k", "next and previous run in the list"],
   ["Enter", "open the chosen run; Space: look at it beside the list"],
   ["←  →", "one event back, one on"],
@@ -11,6 +11,7 @@ const KEYS: [string, string][] = [
   ["Space", "play, in 10 seconds at most, or pause"],
   ["⇧ drag", "narrow the timeline, as dragging over its numbers does"],
   ["[  ]", "begin and end what the timeline shows at the playhead; 0: show all"],
+  ["c  ⇧c", "collapse or open the step at the playhead, or all steps"],
   ["1 … 4", "context, tokens, compression, event"],
   ["?", "these keys"],
 ];

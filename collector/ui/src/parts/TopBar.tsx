@@ -19,7 +19,7 @@ export function TopBar({ session, onSession }: { session: Session; onSession: (s
       if (event.key === "?") setHelp(true);
       else if (event.key === "/") {
         event.preventDefault();
-        find.current?.focus();
+        (document.getElementById("filter-line") ?? find.current)?.focus(); // the list of runs has a line of its own
       }
     };
     window.addEventListener("keydown", press);

@@ -3,9 +3,9 @@ import { Link } from "wouter";
 
 import { apiUrl } from "../api/client";
 import type { RecordedEvent, RunDetail } from "../api/types";
-import { count, duration, localTime, money, shortId } from "../model/format";
+import { count, duration, localTime, money, percent, shortId } from "../model/format";
 import { Copy } from "../parts/Copy";
-import { Status } from "../runs/RunsTable";
+import { peakTitle, Status } from "../runs/RunsTable";
 import { CopyAsTest } from "./CopyAsTest";
 
 /** Forks that the header names; the list of runs has all of them. */
@@ -36,10 +36,11 @@ export function Head({ run, at, event }: { run: RunDetail; at: number; event: Re
       <Fact name="model / tool calls" value={`${count(run.llm_calls)} / ${count(run.tool_calls)}`} />
       <Fact name="tokens in → out" value={`${count(run.input_tokens)} → ${count(run.output_tokens)}`} />
       <Fact name="cost" value={money(run.cost)} optional />
-      <Fact name="context peak" value={run.context_peak === null ? "–" : count(run.context_peak)} optional />
+      <Fact name="context peak" value={run.context_peak === null ? "–" : count(run.context_peak)} more={run.context_peak === null || run.context_limit === null ? "" : percent(run.context_peak / run.context_limit)} title={peakTitle(run)} optional />
       <Fact name={run.errors === 1 ? "error" : "errors"} value={count(run.errors)} isBad={run.errors > 0} />
       <div className="acts">
         <a className="button" href={apiUrl(`/runs/${run.run}`)}>JSON</a>
+        <a className="button" href={apiUrl(`/runs/${run.run}/bundle`)} download title="Everything that was recorded of this run, in one file that `playhead import` reads">Bundle</a>
         <CopyAsTest run={run.run} />
         <button className="button main" type="button" onClick={() => sheet.current?.showModal()}>Fork from here</button>
       </div>
@@ -75,7 +76,9 @@ function jsonOrText(preview: string | undefined): string {
   }
 }
 
-function Fact({ name, value, isBad = false, optional = false }: { name: string; value: string; isBad?: boolean; optional?: boolean }) {
-  return <div className={optional ? "fact optional" : "fact"}><b className={isBad ? "ink-bad" : ""}>{value}</b><span>{name}</span></div>;
+type FactProps = { name: string; value: string; more?: string; title?: string; isBad?: boolean; optional?: boolean };
+
+function Fact({ name, value, more = "", title, isBad = false, optional = false }: FactProps) {
+  return <div className={optional ? "fact optional" : "fact"} title={title}><b className={isBad ? "ink-bad" : ""}>{value}{more !== "" && <span className="sub"> {more}</span>}</b><span>{name}</span></div>;
 }
 

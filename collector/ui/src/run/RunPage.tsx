@@ -13,7 +13,7 @@ import { Failed, Loading } from "../parts/Notices";
 import { Head } from "./Head";
 import { PANELS, Stage } from "./Stage";
 import { StatePanel } from "./StatePanel";
-import { StepsPanel } from "./StepsPanel";
+import { StepsPanel } from "./steps/StepsPanel";
 import { Timeline } from "./Timeline";
 import { useEvents } from "./useEvents";
 import { useKeys } from "./useKeys";
@@ -44,9 +44,8 @@ function Run({ run }: { run: RunDetail }) {
   const folded = useRef<Folded | undefined>(undefined);
   const rows = useMemo(() => {
     folded.current = fold(events.items, folded.current);
-    const all = folded.current.rows;
-    return focus === null ? all : all.filter((row) => row.seq >= focus.from && row.seq <= focus.to);
-  }, [events.items, focus]);
+    return folded.current.rows;
+  }, [events.items]);
   const zones = useZones();
   const isFirst = useRef(true);
   const written = useRef(0); // the position that this page wrote to the address; the playhead may be further by now
@@ -82,7 +81,7 @@ function Run({ run }: { run: RunDetail }) {
               {focus !== null && <button type="button" className="go" onClick={() => narrow(null)}>only {count(focus.from)} to {count(focus.to)} ✕</button>}
               {events.isCut && <span className="r ink-bad">not live: connecting again</span>}
             </div>
-            <StepsPanel rows={rows} head={head} />
+            <StepsPanel rows={rows} focus={focus} head={head} />
           </section>
           <button type="button" className="split" aria-label="Width of the steps" {...zones.left} />
           <section className="zone" aria-label="Stage">

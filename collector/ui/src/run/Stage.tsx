@@ -1,6 +1,6 @@
 import type { RecordedEvent, RunDetail } from "../api/types";
-import { CompressionPanel } from "./CompressionPanel";
-import { ContextPanel } from "./ContextPanel";
+import { CompressionPanel } from "./compression/CompressionPanel";
+import { ContextPanel } from "./context/ContextPanel";
 import { EventPanel } from "./EventPanel";
 import { TokensPanel } from "./TokensPanel";
 

@@ -1,8 +1,10 @@
 // Why this step: where each argument's value was said, the decision it belongs to, and what else was open.
+import { Link } from "wouter";
+
 import type { Attribution, ContextQuote, DecisionDetail, RecordedEvent, ValueOrigin } from "../api/types";
 import { useApi } from "../api/useApi";
 import { argumentsText } from "../model/context";
-import { compact } from "../model/format";
+import { compact, count } from "../model/format";
 import { ContentLink } from "../parts/ContentLink";
 import { Empty, Failed, Loading } from "../parts/Notices";
 
@@ -61,7 +63,7 @@ export function WhyPanel({ run, events, at, onMove, onLight }: Props) {
             </span>
           </div>
         )}
-        {choice.data !== null && <Choice choice={choice.data} onMove={onMove} />}
+        {choice.data !== null && <Choice run={run} choice={choice.data} onMove={onMove} />}
       </div>
     </>
   );
@@ -100,7 +102,7 @@ function Where({ quote, onMove, onLight }: { quote: Pick<ContextQuote, "seq" | "
   );
 }
 
-function Choice({ choice, onMove }: { choice: DecisionDetail; onMove: (seq: number) => void }) {
+function Choice({ run, choice, onMove }: { run: string; choice: DecisionDetail; onMove: (seq: number) => void }) {
   const others = choice.options.filter((option) => !option.chosen);
   return (
     <>
@@ -114,11 +116,21 @@ function Choice({ choice, onMove }: { choice: DecisionDetail; onMove: (seq: numb
         {others.length === 0 ? <span className="sub">Nothing that was recorded.</span> : others.map((option) => (
           <div key={option.name}><code>{option.name}</code> <span className="sub">{option.considered ?? ""}</span></div>
         ))}
-        {choice.elsewhere.map((other, n) => (
-          <p key={n} className="sub">In exactly this context, other runs chose {other.same ? "the same" : <code>{chosenText(other.chosen)}</code>}.</p>
-        ))}
+        {choice.elsewhere.map((other, n) => <Elsewhere key={n} run={run} other={other} />)}
       </div>
     </>
+  );
+}
+
+/** What other runs chose with the same context. */
+function Elsewhere({ run, other }: { run: string; other: DecisionDetail["elsewhere"][number] }) {
+  const runs = [...new Set(other.calls.map((call) => call.run))].filter((each) => each !== run);
+  const which = runs.length === 0 ? "this run, at another call," : `${count(runs.length)} other ${runs.length === 1 ? "run" : "runs"}`;
+  return (
+    <p className="sub">
+      In exactly this context, {which} chose {other.same ? "the same" : <code>{chosenText(other.chosen)}</code>}.{" "}
+      {runs[0] !== undefined && <Link className="go" href={`/compare/${run}/${runs[0]}`}>{other.same ? "Compare" : "First step where they differ"}</Link>}
+    </p>
   );
 }
 

@@ -1,5 +1,7 @@
-// One line of conditions, and chips of what the shown runs have: everything is in the address.
+// The filter line, chips of the conditions that hold, and facets of the runs that are shown: everything is in the address.
 import type { RunSummary } from "../api/types";
+import { FilterLine } from "./FilterLine";
+import { NAMES } from "./filterTerms";
 
 type Props = {
   runs: readonly RunSummary[];
@@ -8,20 +10,12 @@ type Props = {
   json: string;
 };
 const STATUSES = ["running", "completed", "failed", "cancelled"];
-/** Conditions with values that the shown runs suggest. */
-const NAMED: [string, (run: RunSummary) => readonly string[]][] = [
-  ["agent", (run) => run.agents],
-  ["model", (run) => run.models],
-  ["tool", (run) => run.tools],
-  ["tag", (run) => run.tags],
-  ["session", (run) => (run.session === null ? [] : [run.session])],
-  ["user", (run) => (run.user === null ? [] : [run.user])],
-];
 
 export function Filters({ runs, get, set, json }: Props) {
-  const others = ["since", "until", "fork_of", "score", "text"].filter((name) => get(name) !== null);
+  const held = ["text", ...Object.keys(NAMES)].filter((name) => name !== "status" && get(name) !== null);
   return (
     <div className="filters" role="group" aria-label="Conditions">
+      <FilterLine runs={runs} onApply={set} />
       {STATUSES.map((status) => (
         <button
           key={status}
@@ -33,31 +27,12 @@ export function Filters({ runs, get, set, json }: Props) {
           {status}
         </button>
       ))}
-      {NAMED.map(([name, values]) => (
-        <label key={name}>
-          {name}
-          <input
-            key={get(name) ?? ""}
-            className="input"
-            size={9}
-            list={`${name}-values`}
-            defaultValue={get(name) ?? ""}
-            onChange={(event) => suggested(runs, values).has(event.target.value) && set({ [name]: event.target.value })}
-            onKeyDown={(event) => event.key === "Enter" && set({ [name]: event.currentTarget.value })}
-            onBlur={(event) => event.target.value === "" && get(name) !== null && set({ [name]: null })}
-          />
-          <datalist id={`${name}-values`}>{[...suggested(runs, values)].map((value) => <option key={value} value={value} />)}</datalist>
-        </label>
-      ))}
-      {others.map((name) => (
-        <button key={name} type="button" className="chip" aria-pressed="true" onClick={() => set({ [name]: null })}>
+      {held.map((name) => (
+        <button key={name} type="button" className="chip" aria-pressed="true" title="Take this condition back" onClick={() => set({ [name]: null })}>
           {name}: {get(name)} ✕
         </button>
       ))}
-      <a className="link" href={json} style={{ marginLeft: "auto" }}>As JSON</a>
+      <a className="link" href={json}>As JSON</a>
     </div>
   );
 }
-
-const suggested = (runs: readonly RunSummary[], values: (run: RunSummary) => readonly string[]): ReadonlySet<string> =>
-  new Set(runs.flatMap(values));

@@ -2,7 +2,7 @@ import { Link } from "wouter";
 
 import type { RunDetail } from "../api/types";
 import { useApi } from "../api/useApi";
-import { compact, count, duration, localDateTime, money, shortId } from "../model/format";
+import { compact, count, duration, localDateTime, money, percent, shortId } from "../model/format";
 import { Failed, Loading } from "../parts/Notices";
 import { Status } from "./RunsTable";
 
@@ -33,7 +33,7 @@ function Facts({ run }: { run: RunDetail }) {
     ["events", count(run.events)],
     ["calls", `${count(run.llm_calls)} of models, ${count(run.tool_calls)} of tools`],
     ["errors", count(run.errors)],
-    ["context peak", run.context_peak === null ? "–" : `${count(run.context_peak)} tokens`],
+    ["context peak", run.context_peak === null ? "–" : `${count(run.context_peak)} tokens${run.context_limit === null ? "" : `, ${percent(run.context_peak / run.context_limit)} of ${count(run.context_limit)}`}`],
     ["models", run.models.join(", ") || "–"],
     ["tools", run.tools.join(", ") || "–"],
     ["tokens", `${count(run.input_tokens)} → ${count(run.output_tokens)}`],

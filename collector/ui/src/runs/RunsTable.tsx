@@ -2,7 +2,7 @@ import { useEffect, useState } from "react";
 import { Link } from "wouter";
 
 import type { RunSummary } from "../api/types";
-import { ago, count, duration, localDateTime, money, shortId } from "../model/format";
+import { ago, count, duration, localDateTime, money, percent, shortId } from "../model/format";
 
 type Props = { runs: readonly RunSummary[]; chosen: number | null; onChoose: (n: number) => void; ticked: readonly string[]; onTick: (run: string) => void };
 
@@ -34,7 +34,7 @@ export function RunsTable({ runs, chosen, onChoose, ticked, onTick }: Props) {
             <td className="r">{run.llm_calls} / {run.tool_calls}</td>
             <td className="r">{count(run.input_tokens)} → {count(run.output_tokens)}</td>
             <td className="r optional">{money(run.cost)}</td>
-            <td className="r">{run.context_peak === null ? "–" : count(run.context_peak)}{run.compressions > 0 && <span className="tag cut">{run.compressions} compressed</span>}</td>
+            <td className="r" title={peakTitle(run)}>{run.context_peak === null ? "–" : count(run.context_peak)}{run.context_peak !== null && run.context_limit !== null && <span className="sub"> {percent(run.context_peak / run.context_limit)}</span>}{run.compressions > 0 && <span className="tag cut">{run.compressions} compressed</span>}</td>
             <td className={run.errors > 0 ? "r ink-bad" : "r"}>{run.errors}</td>
             <td className="optional">{run.session}</td><td className="optional">{run.user}</td><td>{run.tags.join(", ")}</td>
             <td>{run.fork_of !== null ? `of ${shortId(run.fork_of)} at ${run.fork_at ?? "?"}` : run.fork_count > 0 ? count(run.fork_count) : ""}</td>
@@ -43,6 +43,12 @@ export function RunsTable({ runs, chosen, onChoose, ticked, onTick }: Props) {
       </tbody>
     </table>
   );
+}
+
+/** What the peak is a share of. */
+export function peakTitle(run: Pick<RunSummary, "context_peak" | "context_limit">): string {
+  if (run.context_peak === null) return "No provider counted the tokens of a context.";
+  return run.context_limit === null ? "The largest context, in tokens; the limit of its model is not known." : `The largest context: ${count(run.context_peak)} of ${count(run.context_limit)} tokens that its model takes.`;
 }
 
 /** A duration as a bar beside its number; the longest run in the list takes all of it. */

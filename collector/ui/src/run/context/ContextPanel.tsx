@@ -1,16 +1,14 @@
 // Exactly what the model saw: blocks against the limit, what changed since the call before, and the messages.
-import { Fragment, useEffect, useMemo, useRef } from "react";
+import { useMemo, useRef, useState } from "react";
 
-import type { ContextAt, Diff, Message, RecordedEvent, StateAt } from "../api/types";
-import { useApi } from "../api/useApi";
-import { blocks, kindOf, messageTokens, partText } from "../model/context";
-import { count, percent } from "../model/format";
-import { ContentLink } from "../parts/ContentLink";
-import { Empty, Failed, Loading } from "../parts/Notices";
+import type { ContextAt, Diff, Message, RecordedEvent, StateAt } from "../../api/types";
+import { useApi } from "../../api/useApi";
+import { type BlockKind, blocks, kindOf, messageTokens } from "../../model/context";
+import { count, percent } from "../../model/format";
+import { ContentLink } from "../../parts/ContentLink";
+import { Empty, Failed, Loading } from "../../parts/Notices";
+import { Row, said, Tools } from "./Messages";
 import { Stack } from "./Stack";
-
-const LONG = 1200;
-const INKS: Record<string, string> = { system: "ink-state", user: "ink-user", assistant: "ink-model", results: "ink-tool" };
 
 type Props = { run: string; events: readonly RecordedEvent[]; at: number; lit: string | null; onMove: (seq: number) => void };
 
@@ -20,6 +18,9 @@ export function ContextPanel({ run, events, at, lit, onMove }: Props) {
   const isKnown = call !== null && events.length >= call.seq;
   const before = useMemo(() => (call === null || !isKnown ? null : previousCall(events, call.seq, call.actor)), [events, call, isKnown]);
   const diff = useApi<Diff>(call === null || !isKnown ? null : `/runs/${run}/diff`, { from: before ?? 1, to: call?.seq }, true);
+  const since = useMemo(() => broughtBy(events), [events]);
+  const box = useRef<HTMLDivElement>(null);
+  const [chosen, setChosen] = useState<BlockKind | null>(null);
   const state = useApi<StateAt>(call === null ? null : `/runs/${run}/state`, { at: call?.seq }, true);
   if (error !== null) return error.status === 404 ? <Empty>Up to this event, no model was called.</Empty> : <Failed error={error} />;
   if (data === null || call === null) return <Loading what="the context" />;
@@ -27,14 +28,18 @@ export function ContextPanel({ run, events, at, lit, onMove }: Props) {
   const tokens = messageTokens(messages, data.tools, data.context_tokens);
   const limit = state.data?.context_limit ?? null;
   const marks = changes(diff.data, before !== null);
+  const choose = (kind: BlockKind) => {
+    setChosen(kind === chosen ? null : kind);
+    if (kind !== chosen) box.current?.querySelector(`[data-kind="${kind}"]`)?.scrollIntoView({ block: "center" });
+  };
   const isCompressed = before !== null && events.slice(before, call.seq).some((event) => event.kind === "context_compressed");
   return (
-    <div className="ctx" aria-busy={isStale}>
+    <div className="ctx" ref={box} aria-busy={isStale}>
       <div className="sub">
         Call of {call.model} at <button type="button" className="go" onClick={() => onMove(call.seq)}>event {call.seq}</button>,{" "}
         {data.context_tokens === null ? "tokens not counted" : <>{count(data.context_tokens)}{limit !== null && <> of {count(limit)} tokens ({percent(data.context_tokens / limit)})</>}</>}
       </div>
-      <Stack blocks={blocks(messages, tokens.each, tokens.tools)} />
+      <Stack blocks={blocks(messages, tokens.each, tokens.tools)} share={limit === null || data.context_tokens === null ? null : data.context_tokens / limit} chosen={chosen} onChoose={choose} />
       <div className="legend">
         {!isKnown ? <span>…</span> : before === null ? <span>The first call{call.actor === null ? "" : ` of ${call.actor}`}.</span> : (
           <>
@@ -51,9 +56,16 @@ export function ContextPanel({ run, events, at, lit, onMove }: Props) {
         )}
       </div>
       {data.missing.length > 0 && <div className="failed">{data.missing.length} contents have not arrived: what is shown has gaps.</div>}
-      {messages.map((message, n) => (
-        <Row key={n} n={n + 1} message={message} tokens={tokens.each[n] ?? 0} mark={marks.added.get(n) ?? null} target={marks.refs.get(n)} isLit={lit !== null && marks.refs.get(n) === lit} />
-      ))}
+      <Tools tools={data.tools} tokens={tokens.tools} isChosen={chosen === "tools"} />
+      {messages.map((message, n) => {
+        const target = marks.refs.get(n);
+        return (
+          <Row
+            key={n} n={n + 1} message={message} tokens={tokens.each[n] ?? 0} mark={marks.added.get(n) ?? null} target={target} isLit={lit !== null && target === lit}
+            isChosen={kindOf(message.role) === chosen} since={target === undefined ? null : (since.get(target) ?? null)} onMove={onMove}
+          />
+        );
+      })}
       {marks.gone.map((entry) => (
         <div key={entry.from} className="msg gone">
           <span className="w">−</span><span className="who">{entry.role ?? ""}</span>
@@ -69,45 +81,6 @@ function Change({ ink, times, what }: { ink: string; times: number; what: string
   return <span className={times === 0 ? "sub" : ink}>{count(times)} {what}</span>;
 }
 
-/** The beginning of a message, from the event that brought it. */
-export function said(events: readonly RecordedEvent[], message: string): string | null {
-  return events.find((event) => event.refs.message === message)?.previews?.message ?? null;
-}
-
-type RowProps = { n: number; message: Message; tokens: number; mark: string | null; isLit: boolean; target: string | undefined };
-
-function Row({ n, message, tokens, mark, isLit, target }: RowProps) {
-  const box = useRef<HTMLDivElement>(null);
-  useEffect(() => {
-    if (isLit) box.current?.scrollIntoView({ block: "nearest" });
-  }, [isLit]);
-  return (
-    <div ref={box} className={`msg ${mark === null ? "" : "new"} ${isLit ? "lit" : ""}`}>
-      <span className="w">{n}</span>
-      <span className={`who ${INKS[kindOf(message.role)] ?? ""}`}>{message.role}</span>
-      <span className="said">
-        {message.parts.map((part, k) => <Fragment key={k}>{k > 0 && "\n"}<Said text={partText(part)} isCode={part.type !== "text"} /></Fragment>)}
-        {mark !== null && <span className="tag new">{mark}</span>}
-      </span>
-      <span className="tk">
-        <span title="tokens, estimated from the call's count">{count(tokens)}</span>
-        {target !== undefined && <ContentLink target={target} />}
-      </span>
-    </div>
-  );
-}
-
-/** A long text is cut, and says so. */
-function Said({ text, isCode }: { text: string; isCode: boolean }) {
-  const body = text.length <= LONG ? text : (
-    <details>
-      <summary>{text.slice(0, LONG)} … <span className="sub">{count(text.length)} characters</span></summary>
-      {text.slice(LONG)}
-    </details>
-  );
-  return isCode ? <code>{body}</code> : <>{body}</>;
-}
-
 /** The model call of the same actor before this one; null: it is the first. */
 export function previousCall(events: readonly RecordedEvent[], seq: number, actor: string | null): number | null {
   for (let n = seq - 2; n >= 0; n--) {
@@ -115,6 +88,14 @@ export function previousCall(events: readonly RecordedEvent[], seq: number, acto
     if (event?.kind === "llm_called" && event.actor === actor) return event.seq;
   }
   return null;
+}
+
+/** The event with which each message came into the run, by its ref. */
+function broughtBy(events: readonly RecordedEvent[]): ReadonlyMap<string, number> {
+  const found = new Map<string, number>();
+  for (const { kind, refs, seq } of events)
+    if (kind === "message_added" && refs.message !== undefined && !found.has(refs.message)) found.set(refs.message, seq);
+  return found;
 }
 
 type Gone = { from: number; role: string | null; op: string; message: string };

@@ -1,11 +1,11 @@
 // What a compression took out of the context: what was lost, where it was missed later, and what was kept.
-import type { Compression, CompressionAudit, LostFact, Page, RecordedEvent, RunDetail } from "../api/types";
-import { useApi } from "../api/useApi";
-import { textOf } from "../compare/outcome";
-import { count } from "../model/format";
-import { ContentLink } from "../parts/ContentLink";
-import { Empty, Failed, Loading } from "../parts/Notices";
-import { said } from "./ContextPanel";
+import { useState } from "react";
+
+import type { Compression, CompressionAudit, LostFact, Page, RecordedEvent, RunDetail } from "../../api/types";
+import { useApi } from "../../api/useApi";
+import { count } from "../../model/format";
+import { Empty, Failed, Loading } from "../../parts/Notices";
+import { Changes } from "./Changes";
 
 type Props = { run: RunDetail; events: readonly RecordedEvent[]; at: number; onMove: (seq: number) => void };
 
@@ -35,6 +35,7 @@ export function CompressionPanel({ run, events, at, onMove }: Props) {
 
 function Audit({ audit, events, onMove }: { audit: CompressionAudit; events: readonly RecordedEvent[]; onMove: (seq: number) => void }) {
   const { messages, tokens } = audit;
+  const [isInline, setInline] = useState(false);
   return (
     <>
       <p>
@@ -45,20 +46,11 @@ function Audit({ audit, events, onMove }: { audit: CompressionAudit; events: rea
       <h2>Lost: {count(audit.lost_total)} {audit.lost_total === 1 ? "fact" : "facts"}, of which {count(audit.needed_total)} {audit.needed_total === 1 ? "was" : "were"} needed later</h2>
       {audit.lost.length === 0 && <p className="sub">Nothing that could be found again as a fact.</p>}
       {[...audit.lost].sort((a, b) => b.needed.length - a.needed.length).map((fact, n) => <Lost key={n} fact={fact} onMove={onMove} />)}
-      <div className="pair">
-        <div>
-          <h2>Before</h2>
-          {[...audit.dropped, ...audit.summarised, ...audit.kept].sort((a, b) => a.position - b.position).map((message) => (
-            <p key={message.position} className={message.after === null ? "" : "sub"}>
-              <b className={message.after === null ? "ink-cut" : ""}>{message.after === null ? "− " : "= "}{message.role}</b>{" "}
-              {message.message !== null && `${said(events, message.message) ?? ""} `}
-              {message.seq !== null && <button type="button" className="go" onClick={() => onMove(message.seq ?? 1)}>event {message.seq}</button>}{" "}
-              {message.message !== null && <ContentLink target={message.message} />}
-            </p>
-          ))}
-        </div>
-        <div><h2>Summary</h2><pre>{audit.summary === null ? "none was written" : textOf(audit.summary)}</pre></div>
+      <div className="tabs" role="group" aria-label="Before and after">
+        <button type="button" aria-pressed={!isInline} onClick={() => setInline(false)}>side by side</button>
+        <button type="button" aria-pressed={isInline} onClick={() => setInline(true)}>inline</button>
       </div>
+      <Changes audit={audit} events={events} isInline={isInline} onMove={onMove} />
     </>
   );
 }
