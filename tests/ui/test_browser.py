@@ -47,7 +47,7 @@ def test_in_the_browser(database_url: str, tmp_path: Path, pytestconfig: pytest.
         env |= {"PLAYHEAD_UI_SNAPSHOTS": str(FOLDER / "snapshots"), "PLAYHEAD_UI_PICTURES": str(tmp_path)}
         env |= {"PLAYHEAD_UI_WRITE": "1"} if pytestconfig.getoption("--write-golden") else {}
         env |= {"PLAYHEAD_UI_TESTS": os.environ.get("PLAYHEAD_UI_TESTS") or ",".join(TESTS)}
-        run_node("--test", "--test-isolation=none", FOLDER / "browser" / "in_order.ts", cwd=FOLDER, env=env, seconds=600)
+        run_node("--test", "--test-isolation=none", FOLDER / "browser/in_order.ts", cwd=FOLDER, env=env, seconds=600)
 
 
 def test_every_file_of_the_browser_is_run():
