@@ -37,7 +37,7 @@ export function RunsTable({ runs, chosen, onChoose, ticked, onTick }: Props) {
             <td className="r" title={peakTitle(run)}>{run.context_peak === null ? "–" : count(run.context_peak)}{run.context_peak !== null && run.context_limit !== null && <span className="sub"> {percent(run.context_peak / run.context_limit)}</span>}{run.compressions > 0 && <span className="tag cut">{run.compressions} compressed</span>}</td>
             <td className={run.errors > 0 ? "r ink-bad" : "r"}>{run.errors}</td>
             <td className="optional">{run.session}</td><td className="optional">{run.user}</td><td>{run.tags.join(", ")}</td>
-            <td>{run.fork_of !== null ? `of ${shortId(run.fork_of)} at ${run.fork_at ?? "?"}` : run.fork_count > 0 ? count(run.fork_count) : ""}</td>
+            <td>{run.fork_of !== null ? <>of <code>{shortId(run.fork_of)}</code> at {run.fork_at ?? "?"}</> : run.fork_count > 0 ? count(run.fork_count) : ""}</td>
           </tr>
         ))}
       </tbody>
