@@ -1,4 +1,5 @@
 // Two runs beside each other: what they have in common is one line, then their calls in pairs, and what came of it.
+import type { ReactNode } from "react";
 import { Link, useSearchParams } from "wouter";
 
 import { get } from "../api/client";
@@ -82,13 +83,13 @@ async function stateDiffers(data: Comparison, n: number, name: string): Promise<
   return differing(a ?? [], b ?? []).some((row) => row.name === name);
 }
 
-const label = (run: Comparison["a"]): string => `${run.name ?? "run"} ${shortId(run.run)}`;
+const label = (run: Comparison["a"]): ReactNode => <>{run.name ?? "run"} <code>{shortId(run.run)}</code></>;
 
 /** In words: which is a fork of which, and how much they share. */
-function relation({ a, b, common }: Comparison): string {
+function relation({ a, b, common }: Comparison): ReactNode {
   const fork = b.fork_of === a.run ? [shortId(b.run), b.fork_at] : a.fork_of === b.run ? [shortId(a.run), a.fork_at] : null;
   const shared = common.shared > 0 ? `the first ${count(common.shared)} events are the same record` : `the first ${count(common.calls)} calls are equal`;
-  return `${fork === null ? "" : `${fork[0]} is a fork at event ${fork[1]}: recorded up to there, executed again from there. `}${shared[0]?.toUpperCase()}${shared.slice(1)}.`;
+  return <>{fork !== null && <><code>{fork[0]}</code> is a fork at event {fork[1]}: recorded up to there, executed again from there. </>}{shared[0]?.toUpperCase()}{shared.slice(1)}.</>;
 }
 
 function Outcome({ data }: { data: Comparison }) {

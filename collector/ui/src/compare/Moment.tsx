@@ -1,4 +1,5 @@
 // What differs between two runs after an aligned pair of calls: in the state, and in what the model saw.
+import type { ReactNode } from "react";
 import { Link } from "wouter";
 
 import type { ContextAt, Message, StateAt } from "../api/types";
@@ -14,7 +15,7 @@ const SHOWN = 8;
 type Side = { run: string; at: number };
 
 /** `onFirst` finds the first pair after which a row of the states differs, and goes there. */
-type Props = { a: Side; b: Side; labels: readonly [string, string]; onFirst: (name: string) => void };
+type Props = { a: Side; b: Side; labels: readonly [ReactNode, ReactNode]; onFirst: (name: string) => void };
 
 export function Moment({ a, b, labels, onFirst }: Props) {
   return (

@@ -1,5 +1,5 @@
 // Both runs on one axis: what they have in common as one block, then a column for each aligned pair of calls.
-import { useEffect, useRef } from "react";
+import { type ReactNode, useEffect, useRef } from "react";
 
 import type { CallPair, Comparison } from "../api/types";
 import { count } from "../model/format";
@@ -8,7 +8,7 @@ import { isTyping } from "../parts/TopBar";
 const WORDS: Record<string, string> = { same: "equal", changed: "changed", only_a: "only in the first", only_b: "only in the second" };
 const SIGNS: Record<string, string> = { same: "=", changed: "≠", only_a: "−", only_b: "+" };
 
-type Props = { data: Comparison; at: number; labels: readonly [string, string]; onMove: (pair: number) => void };
+type Props = { data: Comparison; at: number; labels: readonly [ReactNode, ReactNode]; onMove: (pair: number) => void };
 
 /** One playhead for both: a click, ← and → move it to another pair. */
 export function Tracks({ data, at, labels, onMove }: Props) {
