@@ -171,10 +171,26 @@ def test_a_daemon_that_closes_all_descriptors_goes_on_recording_and_its_own_file
     collector: FakeCollector, tmp_path: Path
 ):
     body = f"""
-# Otherwise the shipper's thread may be importing it now, and close a file of its import under a number that is theirs.
+import threading
+
+def shipper_rests():
+    # Whether the thread that ships waits for more records, with no file open. One that it has open now, it would close
+    # under a number that is theirs by then; so with files that it imports, which are imported here.
+    for thread in threading.enumerate():
+        if thread.name == "playhead-ship":
+            frame, found = sys._current_frames()[thread.ident], []
+            while frame is not None:
+                found.append((frame.f_code.co_name, frame.f_locals))
+                frame = frame.f_back
+            waits = [name for name, _ in found[:2]] == ["wait", "wait"]
+            return waits and any(name == "_await_work" and "end" in local for name, local in found)
+    return False
+
 import playhead.export.delivery
 files = [open(Path({str(tmp_path)!r}) / f"theirs {{n}}", "w") for n in range(3)]  # of the program, before
 tool(1)
+while not shipper_rests():
+    time.sleep(0.001)
 os.closerange(3, 500)
 theirs = [os.open(Path({str(tmp_path)!r}) / f"new {{n}}", os.O_RDWR | os.O_CREAT) for n in range(30)]
 tool(2)
