@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pydantic import BaseModel
 from strands import Agent, tool
 from strands.models.openai import OpenAIModel
 
@@ -100,6 +101,29 @@ def test_an_agent_that_is_a_tool_is_an_agent_inside_that_tool(recording: Recordi
     assert by_name["researcher"].parent_id == called.span_id
     assert called.parent_id == by_name["clerk"].span_id
     assert called.attributes[names.IDEMPOTENT] is True
+
+
+class Order(BaseModel):
+    """An order."""
+
+    order: str
+    status: str
+
+
+@pytest.mark.covers("strands", "resume")
+def test_structured_output_comes_back_from_the_record(recording: Recording, server: MockModelServer):
+    server.when(~tool_result_received("Order"), tool_call("Order", {"order": "A1", "status": "delayed"}))
+    server.otherwise(text("done"))
+    with playhead.run("r") as run:
+        live = agent(server)("where is A1?", structured_output_model=Order)
+    requests = len(server.requests)
+    with playhead.resume(run.id, completed="rerun") as resumed, playhead.run("r"):
+        again = agent(server)("where is A1?", structured_output_model=Order)
+    assert live.structured_output == again.structured_output == Order(order="A1", status="delayed")
+    assert (len(server.requests), resumed.report.live, resumed.report.divergences) == (requests, 0, [])
+    seen = recording.read()
+    [root] = [span for span in seen.spans if span.attributes[names.KIND] == "agent"][:1]
+    assert seen.value(root, names.OUTPUT_REF) == {"order": "A1", "status": "delayed"}
 
 
 def test_an_observed_function_is_one_call(recording: Recording, server: MockModelServer):

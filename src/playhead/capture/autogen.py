@@ -25,7 +25,7 @@ from playhead.capture.frameworks import (
 from playhead.capture.patching import Instrumentation, Wrap, WrapSubclasses
 from playhead.model import names
 
-SUPPORTS = "autogen-agentchat >= 0.7.5"
+SUPPORTS = "autogen-agentchat >= 0.7"
 
 
 @none_on_error

@@ -22,11 +22,11 @@ covers = pytest.mark.covers
 @covers("langgraph", "oldest")
 @covers("agents", "oldest")
 @covers("pydantic_ai", "oldest")
-@pytest.mark.parametrize("framework", ["langgraph", "openai_agents", "pydantic_ai"])
 @pytest.mark.parametrize(
     ("variant", "check"),
     [("alone", assert_is_killed_and_resumed), ("streamed", assert_is_in_doubt_and_goes_on_when_told_to)],
 )
+@pytest.mark.parametrize("framework", ["langgraph", "openai_agents", "pydantic_ai"])
 def test_it_goes_on_from_where_it_was_killed(
     server: MockModelServer, tmp_path: Path, framework: str, variant: str, check: Callable[[Agent], None]
 ):

@@ -19,7 +19,7 @@ from playhead.capture.frameworks import agent, none_on_error
 from playhead.capture.patching import Instrumentation, Wrap
 from playhead.model import names
 
-SUPPORTS = "claude-agent-sdk >= 0.2.187"
+SUPPORTS = "claude-agent-sdk >= 0.2.160"
 
 _NAME = "claude"
 

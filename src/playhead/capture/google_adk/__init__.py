@@ -15,7 +15,7 @@ from playhead.capture.google_adk.tools import TOOLS
 from playhead.capture.patching import Instrumentation, Wrap
 from playhead.model import names
 
-SUPPORTS = "google-adk >= 2.13"
+SUPPORTS = "google-adk >= 2.0"
 
 
 @none_on_error

@@ -15,7 +15,7 @@ from playhead.api import runtime
 from playhead.api.calls.lifecycle import current_span, inside
 from playhead.api.calls.mirror_span import add_run_id_processor
 from playhead.api.calls.span import ObservedSpan
-from playhead.api.calls.trace_state import RemoteCall, remote_call
+from playhead.api.calls.trace_state import RemoteCall, remote_call, with_call
 from playhead.api.run import ActiveRun
 from playhead.capture.frameworks import none_on_error
 from playhead.model import names
@@ -59,7 +59,8 @@ async def send_request_v1(wrapped: Any, instance: Any, args: Any, kwargs: Any) -
 def trace_context(span: ObservedSpan) -> dict[str, str]:
     """What a request's `_meta` says of the call that it is sent for."""
     headers: dict[str, str] = {}
-    _propagator.inject(headers, trace.set_span_in_context(span))
+    context = with_call(span.get_span_context(), span.run.id, span.run.attempt)
+    _propagator.inject(headers, trace.set_span_in_context(trace.NonRecordingSpan(context)))
     return headers
 
 

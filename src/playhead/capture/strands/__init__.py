@@ -1,9 +1,14 @@
-"""Strands: its agents, also those that are tools of another one, and its tools.  Models run on instrumented clients."""
+"""Strands: its agents, also those that are tools of another one, and its tools.  Models run on instrumented clients.
+
+Since 1.62, one function runs every tool.  Before, the executor calls what each class of tools implements.
+"""
 
 import json
+import sys
+from collections.abc import AsyncGenerator
 from typing import Any, cast
 
-from playhead.api.calls.lifecycle import note_error
+from playhead.api.calls.lifecycle import current_span, note_error
 from playhead.api.calls.span import ObservedSpan
 from playhead.api.functions.wrappers import NO_RESULT, EventReader, iterate_async
 from playhead.capture.frameworks import (
@@ -15,10 +20,13 @@ from playhead.capture.frameworks import (
     recorded_result,
     tool,
 )
-from playhead.capture.patching import Instrumentation, Wrap
+from playhead.capture.patching import Instrumentation, Wrap, WrapSubclasses
 from playhead.model import names
+from playhead.model.span import STATUS_ERROR
 
-SUPPORTS = "strands-agents >= 1.62"
+SUPPORTS = "strands-agents >= 1.0"
+
+_EXECUTOR, _RUN_TOOL = "strands.tools.executors._executor", "_run_tool"
 
 
 @none_on_error
@@ -59,25 +67,54 @@ def _stream_agent(begin: Begin, events: Any) -> Any:
 @none_on_error
 def _tool(_: Any, args: Any, kwargs: Any) -> "tuple[Begin, dict[str, Any]] | None":
     context = args[0] if args else kwargs["ctx"]
-    called, asked = context.tool, context.tool_use
-    if called is None or not is_inside_run() or is_observed(getattr(called, "_tool_func", None)):
+    return _begin_tool(context.tool, context.tool_use)
+
+
+@none_on_error
+def _tool_before_1_62(instance: Any, args: Any, kwargs: Any) -> "tuple[Begin, dict[str, Any]] | None":
+    if hasattr(sys.modules.get(_EXECUTOR), _RUN_TOOL):
         return None
-    is_agent = type(called).__name__ == "_AgentAsTool"
-    return tool(asked["name"], asked["input"], asked["toolUseId"], is_agent=is_agent), asked
+    asked = args[0] if args else kwargs["tool_use"]
+    around = current_span()
+    if around is not None and around.attributes.get(names.TOOL_CALL_ID) == asked["toolUseId"]:
+        return None  # the method of the class that it is derived from
+    return _begin_tool(instance, asked)
+
+
+def _begin_tool(called: Any, asked: dict[str, Any]) -> "tuple[Begin, dict[str, Any]] | None":
+    kind = type(called).__name__
+    # The model's answer in the form that the program asked for: it has to be put into the agent again on resume.
+    if called is None or kind == "StructuredOutputTool":
+        return None
+    if not is_inside_run() or is_observed(getattr(called, "_tool_func", None)):
+        return None
+    return tool(asked["name"], asked["input"], asked["toolUseId"], is_agent=kind == "_AgentAsTool"), asked
 
 
 def _tool_result(span: ObservedSpan, event: Any) -> Any:
-    answer = _tool_answer(span, event) if type(event).__name__ == "ToolResultEvent" else None
+    answer = _tool_answer(span, event) if _is_result_event(event) or _is_plain_result(event) else None
     return NO_RESULT if answer is None else answer
+
+
+def _is_result_event(event: Any) -> bool:
+    return type(event).__name__ == "ToolResultEvent"
+
+
+def _is_plain_result(event: Any) -> bool:
+    """What a tool ends with before 1.10, and a tool that is a class of the program's before 1.62."""
+    return isinstance(event, dict) and {"toolUseId", "status", "content"} <= cast("dict[str, Any]", event).keys()
 
 
 @none_on_error
 def _tool_answer(span: ObservedSpan, event: Any) -> Any:
-    result: dict[str, Any] = event.tool_result
+    result: dict[str, Any] = event.tool_result if _is_result_event(event) else event
     raised = getattr(event, "exception", None)
+    plain = _content(result)
     if raised is not None:
         note_error(span, raised)
-    plain = _content(result)
+    elif result.get("status") == "error":
+        span.attributes[names.ERROR_TYPE], span.status = "tool_error", STATUS_ERROR
+        span.status_message = span.recorder.text(plain if type(plain) is str else "", span.redact)
     if result.get("status") == "success" and type(plain) is str:
         return plain
     return {name: value for name, value in result.items() if name != "toolUseId"}
@@ -85,13 +122,13 @@ def _tool_answer(span: ObservedSpan, event: Any) -> Any:
 
 def _result_event(recorded: Any, call_id: str) -> Any:
     """The event with which a tool ends: for a recorded result, or for one that a person set."""
-    from strands.types._events import ToolResultEvent  # noqa: PLC0415 # pyright: ignore[reportMissingImports, reportUnknownVariableType]
-
     known = cast("dict[str, Any]", recorded) if isinstance(recorded, dict) else {}
     if "content" not in known:
         text = recorded if isinstance(recorded, str) else json.dumps(recorded, ensure_ascii=False)
         known = {"status": "success", "content": [{"text": text}]}
-    return cast(Any, ToolResultEvent)({"status": "success", **known, "toolUseId": call_id})
+    result = {"status": "success", **known, "toolUseId": call_id}
+    event_type = getattr(sys.modules.get("strands.types._events"), "ToolResultEvent", None)  # since 1.10
+    return result if event_type is None else event_type(result)
 
 
 def _stream_tool(found: "tuple[Begin, dict[str, Any]]", events: Any) -> Any:
@@ -100,10 +137,30 @@ def _stream_tool(found: "tuple[Begin, dict[str, Any]]", events: Any) -> Any:
     return iterate_async(begin, names.TOOL_RESULT_REF, events, reader)
 
 
+def _stream_tool_before_1_62(found: "tuple[Begin, dict[str, Any]]", events: Any) -> Any:
+    return _ended_with_result(_stream_tool(found, events))
+
+
+async def _ended_with_result(events: AsyncGenerator[Any, Any]) -> AsyncGenerator[Any, Any]:
+    """The executor leaves the generator at the event that has the result: the call has ended then."""
+    try:
+        async for event in events:
+            if _is_result_event(event):
+                await anext(events, None)
+            yield event
+    finally:
+        await events.aclose()
+
+
 _strands = Instrumentation(
     [
         Wrap("strands.agent.agent", "Agent.stream_async", recorded_result(_agent, _stream_agent)),
-        Wrap("strands.tools.executors._executor", "_run_tool", recorded_result(_tool, _stream_tool)),
+        Wrap(_EXECUTOR, _RUN_TOOL, recorded_result(_tool, _stream_tool), is_optional=True),
+        WrapSubclasses(
+            "strands.types.tools",
+            "AgentTool",
+            {"stream": recorded_result(_tool_before_1_62, _stream_tool_before_1_62)},
+        ),
     ]
 )
 patch, unpatch = _strands.patch, _strands.unpatch
