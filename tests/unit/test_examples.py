@@ -18,20 +18,25 @@ EXAMPLES = sorted(path for folder in ("", "scenarios") for path in (ROOT / "exam
 
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.name)
 def test_an_example_runs_with_nothing_set_up(path: Path, tmp_path: Path) -> None:
-    command, env = [sys.executable, "-W", "error", str(path)], environ_of_example(tmp_path)
-    # No terminal: an example that asks a person goes on without one.
+    done = run_example(path, tmp_path, also=EXAMPLES, warnings="error")
+    assert done.code == 0, done.errors
+    assert done.out.strip()
+    assert "Traceback" not in done.errors
+
+
+def test_an_example_runs_in_a_python_of_its_own(tmp_path: Path) -> None:
+    command, env = [sys.executable, "-W", "error", ROOT / "examples" / "support_agent.py"], environ_of_example(tmp_path)
     done = subprocess.run(
         command, stdin=subprocess.DEVNULL, env=env, capture_output=True, text=True, timeout=60, check=False
     )
     assert done.returncode == 0, done.stderr
     assert done.stdout.strip()
-    assert "Traceback" not in done.stderr
 
 
 @pytest.fixture(scope="module")
 def recorded(tmp_path_factory: pytest.TempPathFactory) -> Journaled:
     journal = tmp_path_factory.mktemp("journal")
-    done = run_example(ROOT / "examples" / "support_agent.py", journal)
+    done = run_example(ROOT / "examples" / "support_agent.py", journal, also=EXAMPLES)
     assert done.code == 0, done.errors
     return read_journal(journal)
 
@@ -58,7 +63,8 @@ def test_every_call_of_the_support_agent_belongs_to_one_run(recorded: Journaled)
 
 def test_the_support_agent_does_the_same_when_nothing_is_recorded(tmp_path: Path) -> None:
     path = ROOT / "examples" / "support_agent.py"
-    seen, unseen = run_example(path, tmp_path), run_example(path, tmp_path / "off", OTEL_SDK_DISABLED="true")
+    seen = run_example(path, tmp_path, also=EXAMPLES)
+    unseen = run_example(path, tmp_path / "off", also=EXAMPLES, OTEL_SDK_DISABLED="true")
     assert unseen.code == 0, unseen.errors
     assert unseen.out == seen.out
     assert not (tmp_path / "off").exists()
@@ -67,7 +73,7 @@ def test_the_support_agent_does_the_same_when_nothing_is_recorded(tmp_path: Path
 def test_the_support_agent_talks_to_the_endpoint_that_the_environment_names(tmp_path: Path) -> None:
     with load_example().scripted_model() as server:
         env = {"OPENAI_BASE_URL": server.base_url, "OPENAI_API_KEY": "none"}
-        done = run_example(ROOT / "examples" / "support_agent.py", tmp_path, **env)
+        done = run_example(ROOT / "examples" / "support_agent.py", tmp_path, also=EXAMPLES, **env)
     assert done.code == 0, done.errors
     assert len(server.requests) == 5
 
@@ -77,7 +83,7 @@ def test_there_is_an_example_agent_for_every_scenario_of_the_mock_model_server()
 
 
 def recorded_scenario(name: str, journal: Path) -> Journaled:
-    done = run_example(ROOT / "examples" / "scenarios" / f"{name}.py", journal)
+    done = run_example(ROOT / "examples" / "scenarios" / f"{name}.py", journal, also=EXAMPLES)
     assert done.code == 0, done.errors
     return read_journal(journal)
 

@@ -2,6 +2,7 @@
 
 import os
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 
 from tests.support.forked.programs import Ended, run
@@ -18,6 +19,10 @@ def environ_of_example(journal: Path, **environ: str) -> dict[str, str]:
     return kept | {"OTEL_EXPORTER_OTLP_ENDPOINT": NOBODY, "NO_PROXY": "127.0.0.1", **environ}
 
 
-def run_example(path: Path, journal: Path, **environ: str) -> Ended:
-    """Runs it to its end, with no terminal: an example that asks a person goes on without one."""
-    return run(path, environ=environ_of_example(journal, **environ))
+def run_example(
+    path: Path, journal: Path, *, also: Iterable[Path] = (), warnings: str | None = None, **environ: str
+) -> Ended:
+    """Runs it to its end, with no terminal: an example that asks a person goes on without one.
+
+    The options are those of `programs.started`."""
+    return run(path, environ=environ_of_example(journal, **environ), also=also, warnings=warnings)

@@ -54,7 +54,7 @@ class Program:
         kept |= {"EFFECTS": str(self.folder / "effects"), "PLAYHEAD_EXIT_TIMEOUT_SECONDS": "0.1"}
         client = PROGRAM.parent / f"fifty_steps_{self.client}.py"
         also = client if client.exists() else Path(OTHER_CLIENTS, client.name)
-        with started(PROGRAM, arguments, kept | environ, also=also) as self._process:
+        with started(PROGRAM, arguments, kept | environ, also=[also]) as self._process:
             return self._process.wait()
 
     def answer(self, request: ChatRequest) -> Said:

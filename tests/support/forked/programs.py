@@ -9,7 +9,7 @@ import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -135,16 +135,23 @@ def _server_with(modules: tuple[str, ...]) -> _Server:
 
 @contextmanager
 def started(
-    program: Path, arguments: Sequence[str], environ: Mapping[str, str], *, also: Path | None = None
+    program: Path,
+    arguments: Sequence[str],
+    environ: Mapping[str, str],
+    *,
+    also: Iterable[Path] = (),
+    warnings: str | None = None,
 ) -> Generator[Running]:
-    """The program, with this environment and nothing else; it is killed at the end.  `also`: a module that it imports
-    while it runs.
+    """The program, with this environment and nothing else; it is killed at the end.
+
+    `also`: modules that it imports while it runs, or other programs that run in processes forked from the same one.
+    `warnings`: what becomes of them, as `warnings.simplefilter` takes it; None: what Python does.
     """
-    modules = tuple(sorted({*modules_of(program), *(modules_of(also) if also else ())}))
+    modules = tuple(sorted({name for each in (program, *also) for name in modules_of(each)}))
     server = _server_with(modules)
     with tempfile.TemporaryDirectory(prefix="playhead-program-") as folder:
         out, errors = (str(Path(folder) / name) for name in ("out", "errors"))
-        told = {"program": str(program), "arguments": list(arguments), "environ": dict(environ)}
+        told = {"program": str(program), "arguments": list(arguments), "environ": dict(environ), "warnings": warnings}
         running = Running(server, Path(folder), server.start({**told, "out": out, "errors": errors}))
         try:
             yield running
@@ -156,9 +163,11 @@ def started(
             _end_servers(_MAX_IDLE)
 
 
-def run(program: Path, *arguments: str, environ: Mapping[str, str]) -> Ended:
-    """Runs the program to its end, however it ends."""
-    with started(program, arguments, environ) as running:
+def run(
+    program: Path, *arguments: str, environ: Mapping[str, str], also: Iterable[Path] = (), warnings: str | None = None
+) -> Ended:
+    """Runs the program to its end, however it ends.  The options are those of `started`."""
+    with started(program, arguments, environ, also=also, warnings=warnings) as running:
         return running.wait()
 
 

@@ -11,6 +11,7 @@ import gc
 import json
 import os
 import sys
+import warnings
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
@@ -26,6 +27,8 @@ def main(modules: list[str]) -> None:
     told = _serve()
     if told is not None:
         _become(told)
+        if told["warnings"]:
+            warnings.simplefilter(told["warnings"])
         _execute(told["program"], told["arguments"])
 
 
