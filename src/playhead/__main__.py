@@ -15,9 +15,9 @@ def main() -> None:
 
         sys.exit(run(sys.argv[2:]))
     try:
-        from playhead.cli import application  # noqa: PLC0415 - `run` does without
+        from playhead.cli import command_line  # noqa: PLC0415 - `run` does without
 
-        command_line = application(sys.argv[1:])
+        execute = command_line(sys.argv[1:])
     except ModuleNotFoundError as error:
         missing = (error.name or "playhead").partition(".")[0]
         if missing == "playhead":
@@ -27,7 +27,7 @@ def main() -> None:
             'pip install "playhead[cli]", or "playhead[collector]" where a collector runs\n'
         )
         sys.exit(_MISUSED)
-    command_line()
+    execute()
 
 
 if __name__ == "__main__":

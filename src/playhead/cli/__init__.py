@@ -40,7 +40,7 @@ def __getattr__(name: str) -> Any:
     return getattr(import_module(f"playhead.cli.application.{_PARTS[name]}"), name)
 
 
-def application(args: Sequence[str]) -> "typer.Typer":
+def command_line(args: Sequence[str]) -> "typer.Typer":
     """The command line for these arguments: with one command alone where that is enough, which starts sooner."""
     from playhead.cli.application.single import single  # noqa: PLC0415 - as above
 
@@ -54,4 +54,4 @@ def application(args: Sequence[str]) -> "typer.Typer":
 
 def main() -> None:
     """The `playhead` command."""
-    application(sys.argv[1:])()
+    command_line(sys.argv[1:])()

@@ -17,6 +17,8 @@ from pathlib import Path
 SECONDS = 120.0
 """After so long, a program hangs."""
 ROOT = Path(__file__).parents[3]
+COMMAND_LINE = Path(__file__).parent / "command_line.py"
+"""The command `playhead`."""
 IMPORTED_LATER = (
     "anyio._backends._asyncio",
     "httpcore",

@@ -11,6 +11,7 @@ from playhead.cli.rewinding import wilson
 from playhead.model import names
 from playhead.replay.matching.recorded_calls import recorded_calls
 from playhead.replay.record import read_local
+from tests.support.forked.programs import COMMAND_LINE
 from tests.support.forked.programs import run as forked
 from tests.support.journal_reader import read_journal
 
@@ -107,8 +108,9 @@ class Shell:
         return subprocess.CompletedProcess((), ended.code, ended.out, ended.errors)
 
     def playhead(self, *arguments: str) -> subprocess.CompletedProcess[str]:
-        start = [sys.executable, "-c", "from playhead.cli import main; main()", *arguments]
-        return self.run([*start, "--", sys.executable, str(self.folder / "agent.py")], {})
+        program = ["--", sys.executable, str(self.folder / "agent.py")]
+        ended = forked(COMMAND_LINE, *arguments, *program, environ=self.environ)
+        return subprocess.CompletedProcess((), ended.code, ended.out, ended.errors)
 
     def run(self, command: list[str], environ: dict[str, str]) -> subprocess.CompletedProcess[str]:
         env = self.environ | environ
