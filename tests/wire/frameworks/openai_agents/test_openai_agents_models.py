@@ -30,6 +30,7 @@ from openai.types.responses import (
 )
 from openai.types.responses.response import Response
 from openai.types.responses.response_text_delta_event import ResponseTextDeltaEvent
+from pydantic import BaseModel
 
 import playhead
 from playhead.model import event as ev
@@ -140,6 +141,27 @@ def test_a_model_of_ones_own_is_recorded_and_comes_back(recording: Recording):
     with playhead.resume(first.attributes[names.RUN_ID]):
         assert run() == "A1 is late."
     assert len(model.asked) == times
+
+
+class Order(BaseModel):
+    """An order."""
+
+    order: str
+
+
+@pytest.mark.covers("agents", "resume")
+def test_a_structured_output_comes_back_as_an_object(recording: Recording):
+    model = Own(said('{"order": "A1"}'))
+    agent = Agent(name="desk", model=model, output_type=Order)
+
+    def run() -> Any:
+        return asyncio.run(Runner.run(agent, "Where is A1?")).final_output
+
+    assert run() == Order(order="A1")
+    [called] = calls(recording)
+    with playhead.resume(called.attributes[names.RUN_ID]):
+        assert run() == Order(order="A1")
+    assert len(model.asked) == 1
 
 
 @pytest.mark.covers("agents", "streaming", "resume", "fork")
