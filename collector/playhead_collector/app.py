@@ -57,7 +57,7 @@ from playhead_collector.serve.keyring import INGEST, Keyring
 from playhead_collector.serve.metrics import CountRequests, Metrics
 from playhead_collector.serve.read_limiter import ReadLimiter
 from playhead_collector.settings import CollectorSettings, without_password
-from playhead_collector.store import migrate
+from playhead_collector.store import schema
 from playhead_collector.store.ports import Store
 from playhead_collector.store.postgres.store import connect
 from playhead_collector.workers.indexer import Indexing, indexer_of
@@ -105,7 +105,7 @@ async def open_collector(settings: CollectorSettings) -> AsyncGenerator[RunningC
             supervision = asyncio.create_task(supervise(postgres))
             stack.push_async_callback(_end, supervision)
             dsn = postgres.dsn
-        await migrate.upgrade(dsn)
+        await schema.upgrade(dsn)
         recipients = [destination(each).recipient for each in settings.destinations]
         store = await connect(dsn, pool_size=settings.pool_size, recipients=recipients)
         stack.push_async_callback(store.close)

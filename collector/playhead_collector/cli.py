@@ -32,7 +32,7 @@ from playhead_collector.network.grpc_server import CannotBind, GrpcServer, Servi
 from playhead_collector.network.limits import limits_of
 from playhead_collector.network.protocol import protocol_of
 from playhead_collector.settings import CollectorSettings, load
-from playhead_collector.store import migrate
+from playhead_collector.store import schema
 
 log = logging.getLogger(__name__)
 
@@ -59,6 +59,8 @@ def serve(*, as_json: bool = False, **options: Any) -> int:
 
 def print_migrations() -> int:
     """The SQL of every revision on stdout, for those who let only their own tools change a schema."""
+    from playhead_collector.store import migrate  # noqa: PLC0415 - `serve` seldom needs what it loads
+
     sys.stdout.write(migrate.offline_sql())
     return STOPPED
 
@@ -69,11 +71,11 @@ def migrate_database(**options: Any) -> int:
         settings = load(**options)
         if settings.database_url is None:
             raise BadSetting("PLAYHEAD_DATABASE_URL is not set: `playhead serve` migrates its own Postgres by itself")
-        asyncio.run(migrate.upgrade(settings.database_url))
+        asyncio.run(schema.upgrade(settings.database_url))
     except CollectorError as error:
         sys.stderr.write(f"playhead: {error}\n")
         return MISUSED if isinstance(error, BadSetting) else FAILED
-    sys.stdout.write(f"the database is at schema {migrate.head()}\n")
+    sys.stdout.write(f"the database is at schema {schema.head()}\n")
     return STOPPED
 
 

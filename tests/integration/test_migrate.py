@@ -1,4 +1,5 @@
 import asyncio
+import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -9,7 +10,7 @@ import pytest
 
 from playhead_collector import cli
 from playhead_collector.errors import DatabaseTooOld, DatabaseUnreachable, MayNotMigrate, SchemaTooNew, SchemaTooOld
-from playhead_collector.store import migrate
+from playhead_collector.store import migrate, schema
 
 
 async def fetch(url: str, query: str):
@@ -25,21 +26,37 @@ async def tables(url: str) -> set[str]:
 
 
 async def test_an_empty_database_gets_the_newest_schema(empty_database_url: str):
-    assert await migrate.current(empty_database_url) is None
+    assert await schema.current(empty_database_url) is None
     await migrate.upgrade(empty_database_url)
-    assert await migrate.current(empty_database_url) == migrate.head()
+    assert await schema.current(empty_database_url) == schema.head()
     assert "project" in await tables(empty_database_url)
 
 
-async def test_migrating_twice_changes_nothing(database_url: str):
+def test_the_files_of_the_revisions_are_those_that_alembic_knows():
+    assert schema.head() == migrate.head()
+    assert {script.revision for script in migrate.scripts().walk_revisions()} == schema.revisions()
+
+
+async def test_a_collector_on_a_database_of_the_newest_schema_loads_no_alembic(database_url: str):
+    program = (
+        "import asyncio, sys; import playhead_collector.cli; from playhead_collector.store import schema;"
+        f"asyncio.run(schema.upgrade({database_url!r})); print({{'alembic', 'sqlalchemy'}} & set(sys.modules))"
+    )
+    python = await asyncio.create_subprocess_exec(sys.executable, "-c", program, stdout=asyncio.subprocess.PIPE)
+    out, _ = await python.communicate()
+    assert out == b"set()\n"
+
+
+@pytest.mark.parametrize("upgrade", [migrate.upgrade, schema.upgrade])
+async def test_migrating_twice_changes_nothing(upgrade, database_url: str):
     before = await tables(database_url)
-    await migrate.upgrade(database_url)
+    await upgrade(database_url)
     assert await tables(database_url) == before
 
 
 async def test_collectors_that_start_at_once_do_not_collide(empty_database_url: str):
     await asyncio.gather(*(migrate.upgrade(empty_database_url) for _ in range(5)))
-    await migrate.check(empty_database_url)
+    await schema.check(empty_database_url)
 
 
 async def test_it_waits_for_a_migration_that_is_under_way(empty_database_url: str):
@@ -50,29 +67,29 @@ async def test_it_waits_for_a_migration_that_is_under_way(empty_database_url: st
     assert not upgrading.done()
     await other.close()  # as when that collector is killed
     await asyncio.wait_for(upgrading, 10)
-    await migrate.check(empty_database_url)
+    await schema.check(empty_database_url)
 
 
 async def test_a_migrated_database_passes_the_check(database_url: str):
-    await migrate.check(database_url)
+    await schema.check(database_url)
 
 
 async def test_the_check_says_that_a_schema_is_too_old(empty_database_url: str):
     with pytest.raises(SchemaTooOld, match="no schema yet.*run `playhead migrate`"):
-        await migrate.check(empty_database_url)
+        await schema.check(empty_database_url)
     assert await tables(empty_database_url) == set()
 
 
-@pytest.mark.parametrize("use", [migrate.check, migrate.upgrade])
+@pytest.mark.parametrize("use", [schema.check, migrate.upgrade])
 async def test_a_schema_of_a_newer_build_is_left_alone(use, database_url: str):
     await fetch(database_url, "update alembic_version set version_num = '9999'")
     with pytest.raises(SchemaTooNew, match="9999.*upgrade"):
         await use(database_url)
 
 
-@pytest.mark.parametrize("use", [migrate.check, migrate.upgrade, migrate.current])
+@pytest.mark.parametrize("use", [schema.check, migrate.upgrade, schema.current])
 async def test_a_postgres_that_is_too_old_is_refused(use, database_url: str, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(migrate, "OLDEST_POSTGRES", 99)
+    monkeypatch.setattr(schema, "OLDEST_POSTGRES", 99)
     with pytest.raises(DatabaseTooOld, match="use 99 or newer"):
         await use(database_url)
 
@@ -88,20 +105,20 @@ async def test_a_postgres_that_is_too_old_is_refused(use, database_url: str, mon
 )
 async def test_a_database_that_does_not_answer_is_named_without_its_password(url: str):
     with pytest.raises(DatabaseUnreachable, match="PLAYHEAD_DATABASE_URL") as refused:
-        await migrate.check(url)
+        await schema.check(url)
     assert "s3cret" not in str(refused.value)
 
 
 async def test_a_database_that_does_not_exist_is_unreachable(postgres_url: str):
     with pytest.raises(DatabaseUnreachable, match="does not exist"):
-        await migrate.check(postgres_url.replace("/postgres?", "/nowhere?"))
+        await schema.check(postgres_url.replace("/postgres?", "/nowhere?"))
 
 
 async def test_the_offline_sql_makes_the_same_tables(empty_database_url: str, database_url: str):
     connection = await asyncpg.connect(empty_database_url)
     await connection.execute(migrate.offline_sql())
     await connection.close()
-    await migrate.check(empty_database_url)
+    await schema.check(empty_database_url)
     columns = "select table_name, column_name, data_type from information_schema.columns where table_schema = 'public'"
     assert set(await fetch(empty_database_url, columns)) == set(await fetch(database_url, columns))
 
@@ -129,8 +146,8 @@ def test_the_sql_is_printed_for_those_who_run_it_themselves(capsys: pytest.Captu
 async def test_migrating_by_command(empty_database_url: str, capsys: pytest.CaptureFixture[str]):
     with ThreadPoolExecutor(1) as own:  # it runs a loop of its own
         assert own.submit(cli.migrate_database, database_url=empty_database_url).result() == cli.STOPPED
-    await migrate.check(empty_database_url)
-    assert capsys.readouterr().out == f"the database is at schema {migrate.head()}\n"
+    await schema.check(empty_database_url)
+    assert capsys.readouterr().out == f"the database is at schema {schema.head()}\n"
     assert cli.migrate_database() == cli.MISUSED
 
 
@@ -138,7 +155,7 @@ async def test_migrating_by_command(empty_database_url: str, capsys: pytest.Capt
 def revisions(folder: Path, *scripts: str) -> Iterator[None]:
     """Migrations of a test's own, each with the SQL given."""
     (folder / "versions").mkdir(parents=True)
-    (folder / "env.py").write_text((migrate._migrations() / "env.py").read_text())
+    (folder / "env.py").write_text((schema.migrations() / "env.py").read_text())
     for number, sql in enumerate(scripts, start=1):
         parent = repr(f"{number - 1:04}") if number > 1 else None
         (folder / "versions" / f"{number:04}_x.sql").write_text(sql)
@@ -148,7 +165,8 @@ def revisions(folder: Path, *scripts: str) -> Iterator[None]:
             "def upgrade(): run_sql_beside(__file__)\n"
         )
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(migrate, "_migrations", lambda: folder)
+        patch.setattr(migrate, "migrations", lambda: folder)
+        patch.setattr(schema, "migrations", lambda: folder)
         yield
 
 
@@ -156,7 +174,7 @@ async def test_a_failing_revision_leaves_the_database_as_it_was(empty_database_u
     with revisions(tmp_path / "m", "create table a (x int)", "create table b (x int); select 1 / 0;"):
         with pytest.raises(Exception, match="division by zero"):
             await migrate.upgrade(empty_database_url)
-        assert await migrate.current(empty_database_url) is None
+        assert await schema.current(empty_database_url) is None
     assert await tables(empty_database_url) == set()
 
 
@@ -167,10 +185,6 @@ async def test_sql_is_taken_as_it_is_written(empty_database_url: str, tmp_path: 
     assert [row["x"] for row in await fetch(empty_database_url, "select x from a")] == [":name 100% $1 %s"]
 
 
-def test_there_is_one_newest_revision():
-    assert migrate.head()
-
-
 def test_every_revision_has_its_sql_beside_it():
-    versions = migrate._migrations() / "versions"
+    versions = schema.migrations() / "versions"
     assert {path.stem for path in versions.glob("*.py")} == {path.stem for path in versions.glob("*.sql")}

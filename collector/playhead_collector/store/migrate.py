@@ -1,4 +1,4 @@
-"""Upgrades a database's schema to this build's, or raises why it cannot be used. `app` runs it before the store.
+"""Upgrades a database's schema to this build's, or raises why it cannot. `schema` calls it where there is need.
 
 Alembic keeps the order of revisions and the database's current one; each revision is plain SQL (`migrations/` at the
 top of the checkout, `playhead_collector/migrations` in a wheel). All pending revisions run in one transaction: a
@@ -22,14 +22,12 @@ from sqlalchemy.exc import DBAPIError
 from sqlalchemy.ext.asyncio import AsyncConnection, create_async_engine
 from sqlalchemy.pool import NullPool
 
-from playhead_collector.errors import DatabaseTooOld, DatabaseUnreachable, MayNotMigrate, SchemaTooNew, SchemaTooOld
+from playhead_collector.errors import MayNotMigrate
 from playhead_collector.settings import without_password
+from playhead_collector.store.schema import connect, migrations, refuse_unknown
 
 log = logging.getLogger(__name__)
 
-OLDEST_POSTGRES = 14
-# A running server accepts a connection at once; an unreachable one should be reported before the user gives up.
-CONNECT_SECONDS = 10
 # Any number, as long as all collectors lock the same one: "playhead" in ASCII.
 MIGRATION_LOCK = int.from_bytes(b"playhead")
 
@@ -46,7 +44,7 @@ async def upgrade(dsn: str) -> None:
             await connection.scalar(sa.select(sa.func.pg_advisory_lock(MIGRATION_LOCK)))
         await connection.commit()
         before = await connection.run_sync(_revision)
-        _refuse_unknown(before)
+        refuse_unknown(before)
         if before == head():
             return
         try:
@@ -63,29 +61,9 @@ async def upgrade(dsn: str) -> None:
         log.info("migrated the database from %s to %s", before or "nothing", head())
 
 
-async def current(dsn: str) -> str | None:
-    """The database's current revision; None when no collector has used it yet. Raises DatabaseUnreachable."""
-    async with _connection(dsn) as connection:
-        return await connection.run_sync(_revision)
-
-
-async def check(dsn: str) -> None:
-    """Checks that this build can work with the database as it is. Changes nothing.
-
-    Raises DatabaseUnreachable, DatabaseTooOld, SchemaTooNew, SchemaTooOld.
-    """
-    revision = await current(dsn)
-    _refuse_unknown(revision)
-    if revision != head():
-        raise SchemaTooOld(
-            f"the database has {f'schema {revision}' if revision else 'no schema yet'} and this build needs schema "
-            f"{head()}: run `playhead migrate`"
-        )
-
-
 def head() -> str:
     """The newest revision of this build. Raises if there are two."""
-    return _scripts().get_current_head() or ""
+    return scripts().get_current_head() or ""
 
 
 def offline_sql() -> str:
@@ -113,35 +91,21 @@ def run_sql_beside(revision_file: str) -> None:
 # --- Alembic's objects -----------------------------------------------------------------------------------------------
 
 
-def _migrations() -> Path:
-    package = Path(__file__).parents[1]
-    in_wheel, in_checkout = package / "migrations", package.parents[1] / "migrations"
-    return in_wheel if in_wheel.is_dir() else in_checkout
-
-
 def _config(*, connection: sa.Connection | None = None, output_buffer: io.StringIO | None = None) -> Config:
     config = Config(output_buffer=output_buffer, attributes={"connection": connection})
     # Escaped, because ConfigParser interprets a per cent sign.
-    config.set_main_option("script_location", str(_migrations()).replace("%", "%%"))
+    config.set_main_option("script_location", str(migrations()).replace("%", "%%"))
     config.set_main_option("path_separator", "newline")
     return config
 
 
-def _scripts() -> ScriptDirectory:
+def scripts() -> ScriptDirectory:
+    """The revisions as Alembic reads them."""
     return ScriptDirectory.from_config(_config())
 
 
 def _revision(connection: sa.Connection) -> str | None:
     return MigrationContext.configure(connection).get_current_revision()
-
-
-def _refuse_unknown(revision: str | None) -> None:
-    known = {script.revision for script in _scripts().walk_revisions()}
-    if revision is not None and revision not in known:
-        raise SchemaTooNew(
-            f"the database is at schema {revision}, which this build does not know: a newer Playhead has migrated it; "
-            "upgrade this one"
-        )
 
 
 # --- the connection --------------------------------------------------------------------------------------------------
@@ -151,25 +115,9 @@ def _refuse_unknown(revision: str | None) -> None:
 async def _connection(dsn: str) -> AsyncGenerator[AsyncConnection]:
     """A connection with the driver that the store uses, so that a URL has the same meaning for both."""
 
-    async def connect() -> Any:
-        return await _connect(dsn)
+    async def creator() -> Any:
+        return await connect(dsn)
 
-    engine = create_async_engine("postgresql+asyncpg://", async_creator=connect, poolclass=NullPool)
+    engine = create_async_engine("postgresql+asyncpg://", async_creator=creator, poolclass=NullPool)
     async with engine.connect() as connection:
         yield connection
-
-
-async def _connect(dsn: str) -> asyncpg.Connection:
-    shown = without_password(dsn)
-    try:
-        connection = await asyncpg.connect(dsn, timeout=CONNECT_SECONDS)
-    except (OSError, TimeoutError, ValueError, asyncpg.PostgresError, asyncpg.InterfaceError) as error:
-        reason = str(error) or f"no answer in {CONNECT_SECONDS} s"
-        raise DatabaseUnreachable(
-            f"cannot connect to {shown} ({reason}): see that Postgres runs there and PLAYHEAD_DATABASE_URL is right"
-        ) from error
-    major = connection.get_server_version().major
-    if major < OLDEST_POSTGRES:
-        await connection.close()
-        raise DatabaseTooOld(f"{shown} is Postgres {major}: use {OLDEST_POSTGRES} or newer")
-    return connection

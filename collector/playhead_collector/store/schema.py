@@ -1,0 +1,97 @@
+"""Which schema a database has, and whether this build can work with it. `app` asks before it opens the store.
+
+`migrate` changes a schema. It loads Alembic and SQLAlchemy, which takes longer than the rest of a collector's start, so
+it is only imported for a database that is not at the newest schema.
+"""
+
+from importlib import import_module
+from pathlib import Path
+
+import asyncpg
+
+from playhead_collector.errors import DatabaseTooOld, DatabaseUnreachable, SchemaTooNew, SchemaTooOld
+from playhead_collector.settings import without_password
+
+OLDEST_POSTGRES = 14
+# A running server accepts a connection at once; an unreachable one should be reported before the user gives up.
+CONNECT_SECONDS = 10
+
+
+async def upgrade(dsn: str) -> None:
+    """Brings the database to this build's schema; does nothing where it is.
+
+    Raises DatabaseUnreachable, DatabaseTooOld, MayNotMigrate, SchemaTooNew.
+    """
+    if await current(dsn) != head():
+        await import_module("playhead_collector.store.migrate").upgrade(dsn)
+
+
+async def current(dsn: str) -> str | None:
+    """The database's current revision; None when no collector has used it yet.
+
+    Raises DatabaseUnreachable, DatabaseTooOld.
+    """
+    connection = await connect(dsn)
+    try:
+        return await connection.fetchval("select version_num from alembic_version")
+    except asyncpg.UndefinedTableError:
+        return None
+    finally:
+        await connection.close()
+
+
+async def check(dsn: str) -> None:
+    """Checks that this build can work with the database as it is. Changes nothing.
+
+    Raises DatabaseUnreachable, DatabaseTooOld, SchemaTooNew, SchemaTooOld.
+    """
+    revision = await current(dsn)
+    refuse_unknown(revision)
+    if revision != head():
+        raise SchemaTooOld(
+            f"the database has {f'schema {revision}' if revision else 'no schema yet'} and this build needs schema "
+            f"{head()}: run `playhead migrate`"
+        )
+
+
+def head() -> str:
+    """The newest revision of this build."""
+    return max(revisions())
+
+
+def refuse_unknown(revision: str | None) -> None:
+    """Raises SchemaTooNew where this build does not know the database's revision."""
+    if revision is not None and revision not in revisions():
+        raise SchemaTooNew(
+            f"the database is at schema {revision}, which this build does not know: a newer Playhead has migrated it; "
+            "upgrade this one"
+        )
+
+
+def migrations() -> Path:
+    """The folder of the revisions."""
+    package = Path(__file__).parents[1]
+    in_wheel, in_checkout = package / "migrations", package.parents[1] / "migrations"
+    return in_wheel if in_wheel.is_dir() else in_checkout
+
+
+async def connect(dsn: str) -> asyncpg.Connection:
+    """A connection to the database. Raises DatabaseUnreachable, DatabaseTooOld."""
+    shown = without_password(dsn)
+    try:
+        connection = await asyncpg.connect(dsn, timeout=CONNECT_SECONDS)
+    except (OSError, TimeoutError, ValueError, asyncpg.PostgresError, asyncpg.InterfaceError) as error:
+        reason = str(error) or f"no answer in {CONNECT_SECONDS} s"
+        raise DatabaseUnreachable(
+            f"cannot connect to {shown} ({reason}): see that Postgres runs there and PLAYHEAD_DATABASE_URL is right"
+        ) from error
+    major = connection.get_server_version().major
+    if major < OLDEST_POSTGRES:
+        await connection.close()
+        raise DatabaseTooOld(f"{shown} is Postgres {major}: use {OLDEST_POSTGRES} or newer")
+    return connection
+
+
+def revisions() -> set[str]:
+    """All of this build. Their files are named `NNNN_what.py`; a test compares them with what Alembic finds."""
+    return {file.name.partition("_")[0] for file in (migrations() / "versions").glob("[0-9]*_*.py")}
