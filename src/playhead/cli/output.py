@@ -4,6 +4,7 @@ import json
 import re
 import sys
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, TypeGuard, cast
 
 import typer
@@ -27,6 +28,7 @@ _COLOURS = {
     "system": "magenta", "user": "cyan", "assistant": "green", "tool": "blue",
 }  # fmt: skip
 _LONG = 100  # characters of a value in a table
+_LINES_AT_A_TIME = 500  # of a table for a pipe: each write takes as long as making some lines
 
 
 def as_json(value: Any) -> None:
@@ -62,8 +64,9 @@ def table(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
     On a terminal, columns in which nothing stands are left out, and what is too wide is folded, never cut.
     """
     if not is_terminal():
-        for row in (columns, *rows):
-            typer.echo("\t".join(_cell(value) for value in row))
+        lines = ("\t".join(map(_cell, row)) for row in chain([columns], rows))
+        while piece := list(islice(lines, _LINES_AT_A_TIME)):
+            typer.echo("\n".join(piece))
         return
     cells = [[_styled(value) for value in row] for row in rows]
     kept = [at for at in range(len(columns)) if not cells or any(row[at].plain for row in cells)]

@@ -32,3 +32,14 @@ def test_json_says_the_same_and_steers_nothing(
     assert json.loads(said) == {"said": STEERING, "name": "Zoë"}
     assert "Zoë" in said
     assert not set("\x1b\x07\x9b\u202e") & set(said)
+
+
+@pytest.mark.parametrize("rows", [0, 1, 499, 500, 1_001])
+def test_a_table_for_a_pipe_has_a_line_for_each_row_also_where_nothing_stands(
+    rows: int, monkeypatch: pytest.MonkeyPatch
+):
+    written: list[str] = []
+    monkeypatch.setattr(output.typer, "echo", written.append)
+    output.table(["name"], ([None] for _ in range(rows)))
+    assert "".join(f"{each}\n" for each in written) == "name\n" + "\n" * rows
+    assert len(written) <= 1 + rows // 500, "each is a write"

@@ -3,6 +3,7 @@
 import sqlite3
 from collections.abc import Callable, Collection, Iterable, Sequence
 from contextlib import suppress
+from io import FileIO
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 from zlib import crc32
@@ -69,6 +70,8 @@ class JournalIndex:
         self._segments: dict[int, Path] = {}
         self._block: tuple[int, int, bytes] = (0, 0, b"")
         """Segment, offset and bytes of what was read last: what is asked for next mostly stands beside it."""
+        self._file: tuple[int, FileIO] | None = None
+        """Number of the segment that is being read, and its file."""
         self.bytes_read = 0
 
     # --- up to date ---------------------------------------------------------------------------------------------------
@@ -230,12 +233,24 @@ class JournalIndex:
     def _read(self, segment: int, at: int, size: int) -> bytes:
         of, start, block = self._block
         if of != segment or not start <= at <= start + len(block) - size:
-            with self._path(segment).open("rb", buffering=0) as file:
-                file.seek(at)
-                start, block = at, file.read(max(size, _BLOCK_BYTES))
+            file = self._file_of(segment)
+            file.seek(at)
+            start, block = at, file.read(max(size, _BLOCK_BYTES))
             self._block = segment, at, block
             self.bytes_read += len(block)
         return block[at - start : at - start + size]
+
+    def _file_of(self, segment: int) -> FileIO:
+        """The file of a segment, open until the end of this question."""
+        if self._file is None or self._file[0] != segment:
+            self._close_file()
+            self._file = segment, FileIO(self._path(segment))
+        return self._file[1]
+
+    def _close_file(self) -> None:
+        if self._file is not None:
+            self._file[1].close()
+            self._file = None
 
     def _mended(self, read: Callable[[], T]) -> T:
         """What is read; after a misplaced frame its segment is indexed again, and what is misplaced then left out."""
@@ -248,6 +263,8 @@ class JournalIndex:
                     raise OSError("the journal changes while it is read") from found
                 mended.add(found.segment)
                 self._index_again(found.segment)
+            finally:
+                self._close_file()
 
     def _index_again(self, segment: int) -> None:
         db = self._open()

@@ -2,17 +2,20 @@
 
 import sqlite3
 from collections.abc import Iterator
+from io import FileIO
 from pathlib import Path
 
 import pytest
 
 from playhead.journal.frame import RESOURCE, SPAN, frame
-from playhead.journal.index import database
+from playhead.journal.index import database, reading
 from playhead.journal.index.reading import JournalIndex
 from playhead.journal.index.scanning import START_BYTES
 from playhead.journal.lane import LaneReader, LaneWriter, adopt
 from playhead.local.journal_records import JournalRecords
+from playhead.model.canonical import content_of
 from playhead.model.ref import ContentRef
+from playhead_collector.store.ports import Batch
 from tests.integration.read.recorded import conversation
 from tests.support.readers.journaled import frames_of, write_journal
 
@@ -236,6 +239,22 @@ def test_what_many_processes_wrote_costs_as_much_as_what_one_wrote(tmp_path: Pat
     for _ in range(30):
         write_journal(tmp_path, [batch])
     assert steps_of_reading() <= 1.1 * alone
+
+
+def test_a_question_opens_a_file_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    contents = [content_of(f"{number} " * 50_000) for number in range(10)]  # more than is read at a time
+    write_journal(tmp_path, [Batch([], [], contents, [])])
+    index = looked_at(tmp_path)
+    opened: list[FileIO] = []
+
+    def opening(path: Path) -> FileIO:
+        opened.append(FileIO(path))
+        return opened[-1]
+
+    monkeypatch.setattr(reading, "FileIO", opening)
+    found = index.contents([_start(content.ref) for content in contents])
+    assert len(found) == 10
+    assert [file.closed for file in opened] == [True]
 
 
 def test_content_is_read_from_another_file_where_the_first_is_gone(journal: Path):
