@@ -1,7 +1,8 @@
 """journal → [project]: the events that one record gives by itself, for callbacks in the program that recorded it.
 
 A record is a span's announcement, an ended span, or a log event.  What follows only from other records is not among the
-events: messages that entered a context, inferred compressions, and the `seq` of events, which is 0.
+events: messages that entered a context, inferred compressions, the call around a call (`parent`), and the `seq` of
+events, which is 0.
 """
 
 from collections.abc import Sequence

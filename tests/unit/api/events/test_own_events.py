@@ -95,6 +95,7 @@ def test_a_listener_is_called_with_what_the_journal_has(recording: Recording, li
     in_store = {event.id: event for event in projected(recording.read(), run.id or "").events}
     for event in everything:
         same = ev.event_to_json(in_store[event["id"]])
+        same["data"] = {name: value for name, value in same["data"].items() if name != "parent"}  # other records say it
         assert {**event, "actor": None} == {name: same.get(name) for name in event} | {"actor": None}
 
 
