@@ -91,6 +91,18 @@ export const VIEWS: Record<string, Scene> = {
     path: async () => `/?peek=${await runNamed("support")}`,
     ready: (page) => page.getByRole("complementary", { name: "Run" }).getByText("look_up_order").waitFor(),
   },
+  "runs-filter": {
+    path: () => "/?agent=support_agent&status=completed",
+    ready: async (page) => (await page.getByRole("link", { name: "support" }).first().waitFor(), await page.keyboard.press("/"), await page.keyboard.type("t"), await page.getByRole("option").first().waitFor()),
+  },
+  "run-collapsed": {
+    path: at("review", "at=12"),
+    ready: async (page) => (await text(page, "Call of"), await page.getByRole("treeitem", { name: /reviewer/ }).nth(1).locator(".twist").click(), await page.getByRole("button", { name: /^results|^user/ }).first().click()),
+  },
+  "run-compression-inline": {
+    path: at("forgetful", "at=20&panel=compression"),
+    ready: async (page) => (await page.getByRole("button", { name: "inline" }).click(), await page.getByText(/stands for message/).first().hover(), await state(page)),
+  },
   "run-tokens": { path: at("support", "at=20&panel=tokens"), ready: async (page) => (await text(page, "Whole run:"), await state(page)) },
   "run-event": { path: at("support", "at=20&panel=event"), ready: async (page) => (await text(page, "tool_failed"), await state(page)) },
   "run-focus": {

@@ -6,7 +6,7 @@ import { gunzipSync } from "node:zlib";
 
 import type { Page } from "playwright-core";
 
-import { open, runNamed, violationsInBothThemes } from "./browser.ts";
+import { alone, open, runNamed, URL_OF_COLLECTOR, violationsInBothThemes } from "./browser.ts";
 
 const levels = (page: Page) => page.getByRole("treeitem").evaluateAll((rows) => rows.map((row) => [row.querySelector(".said")?.textContent?.split(":")[0], Number(row.getAttribute("aria-level"))]));
 
@@ -76,4 +76,31 @@ test("the run is downloaded as a bundle", async () => {
   assert.match(download.suggestedFilename(), /^playhead-[0-9a-f]{8}\.tar\.gz$/);
   const tar = gunzipSync(readFileSync(await download.path())).toString("latin1");
   assert.ok(tar.includes("manifest.json") && tar.includes("walnut desk lamp"));
+});
+
+test("the header leads to the first error, the axis stands in the address, and zones collapse and stay so", async () => {
+  const { page } = await open(`/runs/${await runNamed("support")}?at=2`, {}, alone);
+  await page.getByRole("button", { name: "1 error" }).click();
+  await page.locator('[role=slider][aria-valuenow="20"]').waitFor();
+  await page.getByRole("button", { name: "by time" }).click();
+  await page.waitForURL(/axis=time/);
+  const steps = page.getByRole("region", { name: "Steps" });
+  await page.getByRole("button", { name: "Width of the steps" }).press("Enter");
+  assert.equal((await steps.boundingBox())?.width, 0);
+  await page.reload();
+  await page.getByRole("button", { name: "Pause" }).or(page.getByRole("button", { name: "Play" })).waitFor();
+  await page.getByRole("button", { name: "by time", pressed: true }).waitFor();
+  assert.equal((await steps.boundingBox())?.width, 0);
+  await page.getByRole("button", { name: "Width of the steps" }).dblclick();
+  assert.ok(((await steps.boundingBox())?.width ?? 0) > 100);
+  await page.getByRole("treeitem", { name: /2,?\d*→\d+|\d+→\d+/ }).first().waitFor(); // tokens of a model call
+});
+
+test("forks of a run are marked on its timeline", async () => {
+  const forks = (await (await fetch(`${URL_OF_COLLECTOR}/api/v1/runs?limit=100`)).json()) as { items: { run: string; fork_of: string | null }[] };
+  const fork = forks.items.find((run) => run.fork_of !== null);
+  assert.ok(fork?.fork_of);
+  const { page } = await open(`/runs/${fork.fork_of}`);
+  await page.getByRole("link", { name: new RegExp(`^Fork ${fork.run.slice(-8)} at event \\d+: compare$`) }).click({ force: true });
+  await page.waitForURL(/\/compare\//);
 });

@@ -11,11 +11,14 @@ import { type Conditions, failedRuns, runsLink, succeededRuns } from "./links";
 /** What every question is asked with: the conditions of the address, and when a run has succeeded. */
 export type Question = { params: Conditions; where: Conditions; outcome: string | null; task: string };
 
-/** An answer about runs, or why there is none: it is awaited, refused, or about no runs. */
-export function Answer<T extends { population: Population }>({ path, params, what, children }: { path: string; params: Conditions; what: string; children: (data: T) => ReactNode }) {
+type Props<T> = { path: string; params: Conditions; what: string; isSecond?: boolean; children: (data: T) => ReactNode };
+
+/** An answer about runs, or why there is none: it is awaited, refused, or about no runs. A second answer on a page does not say again that there are no runs. */
+export function Answer<T extends { population: Population }>({ path, params, what, isSecond = false, children }: Props<T>) {
   const { data, error, isStale }: Asked<T> = useApi<T>(`/analytics/${path}`, params);
   if (error !== null) return <Failed error={error} />;
   if (data === null) return <Loading what={what} />;
+  if (data.population.runs === 0 && isSecond) return null;
   if (data.population.runs === 0)
     return (
       <Empty>

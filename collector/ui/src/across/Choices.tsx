@@ -42,7 +42,7 @@ export function Choices({ params, where, outcome }: Question) {
           </section>
         )}
       </Answer>
-      <Answer<TransitionGraph> path="transitions" params={params} what="the transitions">{(data) => <Transitions data={data} where={where} />}</Answer>
+      <Answer<TransitionGraph> isSecond path="transitions" params={params} what="the transitions">{(data) => <Transitions data={data} where={where} />}</Answer>
     </>
   );
 }

@@ -40,7 +40,7 @@ export function FailedRuns({ params, where, outcome }: Question) {
           </section>
         )}
       </Answer>
-      <Answer<FailureClusters> path="failures" params={params} what="the failures">
+      <Answer<FailureClusters> isSecond path="failures" params={params} what="the failures">
         {(data) => (
           <section aria-label="How runs fail">
             <h2>How runs fail</h2>

@@ -73,7 +73,7 @@ export function Overview({ params, where, outcome }: Question) {
           </>
         )}
       </Answer>
-      <Answer<CompressionOutcomes> path="compression" params={params} what="compressions and outcomes">{(data) => <Compressed data={data} />}</Answer>
+      <Answer<CompressionOutcomes> isSecond path="compression" params={params} what="compressions and outcomes">{(data) => <Compressed data={data} />}</Answer>
     </>
   );
 }

@@ -12,6 +12,7 @@ export function series(periods: readonly Period[]): Series[] {
   const scaled = (values: (number | null)[], by: number) => values.map((value) => (value === null ? null : value * by));
   const all: Series[] = [
     { name: "runs", unit: "count", about: "failed ones below", high: periods.map((each) => each.runs), low: periods.map((each) => each.failed) },
+    { name: "errors", unit: "count", about: "of all runs", high: of("errors", "sum"), low: null },
     { name: "tokens in", unit: "tokens", about: "of all runs", high: of("input_tokens", "sum"), low: null },
     { name: "cost", unit: "money", about: "of all runs", high: of("cost", "sum"), low: null },
     { name: "duration", unit: "ms", about: "p95, and p50 below", high: scaled(of("seconds", "p95"), 1000), low: scaled(of("seconds", "p50"), 1000) },

@@ -15,31 +15,30 @@ const KEPT = 200;
  */
 export function useApi<T>(path: string | null, params: Params = {}, keep = false, turn = 0): Asked<T> {
   const key = path === null ? null : `${turn} ${path}?${JSON.stringify(params)}`;
-  const [asked, setAsked] = useState<Asked<T> & { key: string | null }>({ data: null, error: null, isStale: true, key: null });
+  const [asked, setAsked] = useState<Pick<Asked<T>, "data" | "error"> & { key: string | null | undefined }>({ data: null, error: null, key: undefined });
   useEffect(() => {
     if (path === null || key === null) {
-      setAsked({ data: null, error: null, isStale: false, key });
+      setAsked({ data: null, error: null, key });
       return;
     }
     if (kept.has(key)) {
-      setAsked({ data: kept.get(key) as T, error: null, isStale: false, key });
+      setAsked({ data: kept.get(key) as T, error: null, key });
       return;
     }
     const stop = new AbortController();
-    setAsked((before) => ({ ...before, isStale: true }));
     get<T>(path, params, stop.signal).then(
       (data) => {
         if (keep) remember(key, data);
-        setAsked({ data, error: null, isStale: false, key });
+        setAsked({ data, error: null, key });
       },
       (error: ApiError) => {
-        if (!stop.signal.aborted) setAsked({ data: null, error, isStale: false, key });
+        if (!stop.signal.aborted) setAsked({ data: null, error, key });
       },
     );
     return () => stop.abort();
     // `key` says all that `path` and `params` do.
   }, [key, keep]);
-  return asked;
+  return { data: asked.data, error: asked.error, isStale: asked.key !== key };
 }
 
 function remember(key: string, data: unknown): void {

@@ -3,9 +3,9 @@ import type { ReactNode } from "react";
 import { Link, useSearchParams } from "wouter";
 
 import { get } from "../api/client";
-import type { CallPair, Comparison, StateAt } from "../api/types";
+import type { CallPair, Comparison, RunDetail, StateAt } from "../api/types";
 import { useApi } from "../api/useApi";
-import { count, duration, shortId } from "../model/format";
+import { count, duration, money, shortId } from "../model/format";
 import { Failed, Loading } from "../parts/Notices";
 import { stateRows } from "../run/stateRows";
 import { differing, moment } from "./aligned";
@@ -93,6 +93,7 @@ function relation({ a, b, common }: Comparison): ReactNode {
 }
 
 function Outcome({ data }: { data: Comparison }) {
+  const [a, b] = [useApi<RunDetail>(`/runs/${data.a.run}`, {}, true), useApi<RunDetail>(`/runs/${data.b.run}`, {}, true)];
   const rows: [string, unknown, unknown][] = [
     ["status", data.outcome.status.a, data.outcome.status.b],
     ["error", data.outcome.error.a, data.outcome.error.b],
@@ -101,21 +102,31 @@ function Outcome({ data }: { data: Comparison }) {
     ["tool calls", data.outcome.tool_calls.a, data.outcome.tool_calls.b],
     ["tokens in", data.outcome.input_tokens.a, data.outcome.input_tokens.b],
     ["tokens out", data.outcome.output_tokens.a, data.outcome.output_tokens.b],
+    ["cost", money(a.data?.cost), money(b.data?.cost)],
+    ["context peak", a.data?.context_peak ?? null, b.data?.context_peak ?? null],
     ["duration", duration(data.outcome.elapsed_ms.a as number | null), duration(data.outcome.elapsed_ms.b as number | null)],
   ];
   return (
     <div className="table">
       <table>
-        <thead><tr><th>outcome</th><th>{label(data.a)}</th><th>{label(data.b)}</th></tr></thead>
+        <thead><tr><th>outcome</th><th>{label(data.a)}</th><th>{label(data.b)}</th><th className="r">difference</th></tr></thead>
         <tbody>
           {rows.map(([name, first, second]) => {
             const differs = textOf(first) !== textOf(second);
-            return <tr key={name}><td>{differs ? "≠" : "="} {name}</td><td>{textOf(first)}</td><td className={differs ? "ink-state" : ""}>{textOf(second)}</td></tr>;
+            return <tr key={name}><td>{differs ? "≠" : "="} {name}</td><td>{textOf(first)}</td><td className={differs ? "ink-state" : ""}>{textOf(second)}</td><td className="r">{difference(name, first, second, data)}</td></tr>;
           })}
         </tbody>
       </table>
     </div>
   );
+}
+
+/** How much more or less the second has, with its sign; "" for what is no number, and where there is none. */
+function difference(name: string, first: unknown, second: unknown, { outcome }: Comparison): string {
+  const [a, b] = name === "duration" ? [outcome.elapsed_ms.a, outcome.elapsed_ms.b] : [first, second];
+  if (typeof a !== "number" || typeof b !== "number" || a === b) return "";
+  const sign = b > a ? "+" : "−";
+  return `${sign}${name === "duration" ? duration(Math.abs(b - a)) : count(Math.abs(b - a))}`;
 }
 
 function Parts({ data }: { data: Comparison }) {

@@ -5,7 +5,7 @@ import { apiUrl } from "../api/client";
 import type { ContentAbout, Message, ThreadMessages } from "../api/types";
 import { useApi } from "../api/useApi";
 import { bytesText } from "../model/bytes";
-import { partText } from "../model/context";
+import { inkOf, partText } from "../model/context";
 import { Failed, Loading } from "../parts/Notices";
 import { prettyJson } from "./pretty";
 import { HexRows, Pieces, readsOn, TextRows } from "./Rows";
@@ -92,7 +92,7 @@ function Messages({ messages, find, onFound }: { messages: readonly Message[]; f
     <div className="scroll ctx" tabIndex={0} role="region" aria-label="Messages">
       {messages.map((message, n) => (
         <div key={n} className="msg">
-          <span className="w">{n + 1}</span><span className="who">{message.role}</span>
+          <span className="w">{n + 1}</span><span className={`who ${inkOf(message.role)}`}>{message.role}</span>
           <span className="said">{texts[n]?.map((text, k) => <span key={k}><Pieces text={text} find={find} />{"\n"}</span>)}</span>
           <span />
         </div>

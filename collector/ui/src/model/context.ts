@@ -29,6 +29,11 @@ export function kindOf(role: string): BlockKind {
   return role === "tool" || role === "function" ? "results" : "user";
 }
 
+const INKS: Record<BlockKind, string> = { system: "ink-state", tools: "", user: "ink-user", assistant: "ink-model", results: "ink-tool" };
+
+/** The class that gives a role its colour, the same everywhere. */
+export const inkOf = (role: string): string => INKS[kindOf(role)];
+
 /** A part as text: what was said, the call as `name(argument=value)`, or the JSON of a kind that is not known. */
 export function partText(part: Part): string {
   if (part.type === "text" || part.type === "reasoning") return String(part.content ?? part.text ?? "");

@@ -51,7 +51,7 @@ describe("steps", () => {
       event(3, "llm_called", { span: "m", data: { model: "gpt" } }),
       event(4, "tool_called", { span: "t", data: { name: "pay" } }),
       event(5, "tool_failed", { span: "t" }),
-      event(6, "llm_completed", { span: "m" }),
+      event(6, "llm_completed", { span: "m", data: { usage: { input_tokens: 12, output_tokens: 3 } } }),
       event(7, "message_added", { data: { role: "assistant", source: "output" } }),
       event(8, "step_completed", { span: "a" }),
       event(9, "state_changed", { data: { key: "ticket" } }),
@@ -63,6 +63,7 @@ describe("steps", () => {
       [9, 9, "state", "ticket set", 0, false],
     ]);
     expect(rows[2]?.target).toBe(5); // where it failed
+    expect(rows.map((row) => row.tokens)).toEqual([null, { input: 12, output: 3 }, null, null]);
     expect(rows[1]?.ended).toBe((rows[1]?.started ?? 0) + 3000);
   });
 

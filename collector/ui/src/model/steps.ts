@@ -19,6 +19,8 @@ export type Step = {
   failed: boolean;
   started: number;
   ended: number | null;
+  /** Of a model call that has ended: tokens in and out, as the provider counted them. */
+  tokens: { input: number; output: number } | null;
   /** The event that the playhead goes to when the row is chosen. */
   target: number;
 };
@@ -163,18 +165,20 @@ function begin(event: RecordedEvent, parent: Step | null): Step {
     failed: event.kind.endsWith("_failed"),
     started: at,
     ended: isOpen ? null : at,
+    tokens: null,
     target: event.seq,
   };
 }
 
 /** A row is replaced and not changed: who drew it compares. */
 function closed(row: Step, event: RecordedEvent): Step {
-  const { elapsed_ms: elapsed } = event.data as { elapsed_ms?: number };
+  const { elapsed_ms: elapsed, usage } = event.data as { elapsed_ms?: number; usage?: { input_tokens?: number; output_tokens?: number } };
   return {
     ...row,
     end: event.seq,
     ended: elapsed === undefined ? Date.parse(event.time) : row.started + elapsed, // times here are whole ms
     failed: event.kind.endsWith("_failed"),
+    tokens: row.kind === "model" && usage?.input_tokens !== undefined ? { input: usage.input_tokens, output: usage.output_tokens ?? 0 } : null,
     target: row.kind === "tool" ? event.seq : row.target,
   };
 }

@@ -11,6 +11,7 @@ export function Failed({ error, isPage = false }: { error: ApiError; isPage?: bo
     <div className="notice failed" role="alert">
       <Heading>{error.status === 0 ? "No answer" : `Error ${error.status}`}</Heading>
       {error.message}
+      {isPage && <p><Link className="go" href="/">All runs</Link></p>}
     </div>
   );
 }

@@ -12,7 +12,7 @@ import { CopyAsTest } from "./CopyAsTest";
 const FORKS = 3;
 
 /** Name, figures, what it was forked from, and what can be done from here. */
-export function Head({ run, at, event }: { run: RunDetail; at: number; event: RecordedEvent | undefined }) {
+export function Head({ run, at, event, onError }: { run: RunDetail; at: number; event: RecordedEvent | undefined; onError: (() => void) | null }) {
   const sheet = useRef<HTMLDialogElement>(null);
   const command = forkCommand(run.run, at, event);
   return (
@@ -37,7 +37,9 @@ export function Head({ run, at, event }: { run: RunDetail; at: number; event: Re
       <Fact name="tokens in → out" value={`${count(run.input_tokens)} → ${count(run.output_tokens)}`} />
       <Fact name="cost" value={money(run.cost)} optional />
       <Fact name="context peak" value={run.context_peak === null ? "–" : count(run.context_peak)} more={run.context_peak === null || run.context_limit === null ? "" : percent(run.context_peak / run.context_limit)} title={peakTitle(run)} optional />
-      <Fact name={run.errors === 1 ? "error" : "errors"} value={count(run.errors)} isBad={run.errors > 0} />
+      {onError === null ? <Fact name="errors" value={count(run.errors)} isBad={run.errors > 0} /> : (
+        <button type="button" className="fact" onClick={onError} title="Go to the first error"><b className="ink-bad">{count(run.errors)}</b><span>{run.errors === 1 ? "error" : "errors"}</span></button>
+      )}
       <div className="acts">
         <a className="button" href={apiUrl(`/runs/${run.run}`)}>JSON</a>
         <a className="button" href={apiUrl(`/runs/${run.run}/bundle`)} download title="Everything that was recorded of this run, in one file that `playhead import` reads">Bundle</a>

@@ -8,7 +8,7 @@ import { count } from "../model/format";
 import { type Focus, readFocus } from "../model/focus";
 import { playhead } from "../model/playhead";
 import { useRest } from "../model/settled";
-import { type Folded, fold } from "../model/steps";
+import { type Folded, fold, isError } from "../model/steps";
 import { Failed, Loading } from "../parts/Notices";
 import { Head } from "./Head";
 import { PANELS, Stage } from "./Stage";
@@ -46,6 +46,7 @@ function Run({ run }: { run: RunDetail }) {
     folded.current = fold(events.items, folded.current);
     return folded.current.rows;
   }, [events.items]);
+  const firstError = useMemo(() => events.items.find((event) => isError(event.kind))?.seq, [events.items]);
   const zones = useZones();
   const isFirst = useRef(true);
   const written = useRef(0); // the position that this page wrote to the address; the playhead may be further by now
@@ -64,6 +65,8 @@ function Run({ run }: { run: RunDetail }) {
   const show = (id: string) => setQuery((before) => { before.set("panel", id); return before; });
   const narrow = (to: Focus | null) =>
     setQuery((before) => { to === null ? before.delete("focus") : before.set("focus", `${to.from}-${to.to}`); return before; });
+  const axis = (isByTime: boolean) =>
+    setQuery((before) => { isByTime ? before.set("axis", "time") : before.delete("axis"); return before; }, { replace: true });
   useKeys(head, events.items, show);
   useEffect(() => {
     document.title = `${run.name ?? "run"} · Playhead`;
@@ -71,7 +74,7 @@ function Run({ run }: { run: RunDetail }) {
   }, [run.name]);
   return (
     <main className="run" aria-label={`Run ${run.name ?? ""}`}>
-      <Head run={run} at={settled} event={events.items[settled - 1]} />
+      <Head run={run} at={settled} event={events.items[settled - 1]} onError={firstError === undefined ? null : () => head.move(firstError)} />
       {events.error !== null ? <Failed error={events.error} /> : (
         <div className="zones" ref={zones.box}>
           <section className="zone" aria-label="Steps">
@@ -94,7 +97,7 @@ function Run({ run }: { run: RunDetail }) {
           </section>
         </div>
       )}
-      <Timeline events={events.items} head={head} focus={focus} onFocus={narrow} />
+      <Timeline events={events.items} forks={run.forks} run={run.run} head={head} focus={focus} onFocus={narrow} isByTime={query.get("axis") === "time"} onAxis={axis} />
     </main>
   );
 }

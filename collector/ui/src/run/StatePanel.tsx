@@ -13,10 +13,10 @@ import { Value } from "./StateTree";
 export function StatePanel({ run, length, at, onMove }: { run: string; length: number; at: number; onMove: (seq: number) => void }) {
   const [pinned, turn] = usePinned();
   const [isOnlyChanges, setOnlyChanges] = useState(false);
-  const { data, error } = useApi<StateAt>(`/runs/${run}/state`, { at, hydrate: true }, true);
+  const { data, error, isStale } = useApi<StateAt>(`/runs/${run}/state`, { at, hydrate: true }, true);
   const diff = useApi<Diff>(at > 1 ? `/runs/${run}/diff` : null, { from: at - 1, to: at, hydrate: true }, true);
   const refs = data === null ? null : stateRefs(data);
-  const was = diff.data === null ? new Map<string, unknown>() : changed(diff.data);
+  const was = diff.data === null || diff.isStale || isStale ? new Map<string, unknown>() : changed(diff.data);
   return (
     <>
       <div className="bar-head">

@@ -1,9 +1,10 @@
 // All events in lanes, by step or by time; the hand is the playhead. Drawn once on a canvas; only the hand moves.
 import { useEffect, useMemo, useRef, useState, type PointerEvent } from "react";
+import { Link } from "wouter";
 
 import type { RecordedEvent } from "../api/types";
 import { type Axis, byStep, byTime, nearest } from "../model/axis";
-import { count, duration } from "../model/format";
+import { count, duration, shortId } from "../model/format";
 import { type Focus, focused } from "../model/focus";
 import type { Playhead } from "../model/playhead";
 import { isError, type Lane, laneOf } from "../model/steps";
@@ -18,10 +19,18 @@ const RIGHT = 20;
 const [LETTER, PADDING] = [6.4, 14];
 const COLOURS: Record<Lane, string> = { model: "--model", tool: "--tool", message: "--user", state: "--state", compression: "--cut" };
 
-type Props = { events: readonly RecordedEvent[]; head: Playhead; focus: Focus | null; onFocus: (focus: Focus | null) => void };
+type Props = {
+  events: readonly RecordedEvent[];
+  run: string;
+  forks: readonly { run: string; at: number | null }[];
+  head: Playhead;
+  focus: Focus | null;
+  onFocus: (focus: Focus | null) => void;
+  isByTime: boolean;
+  onAxis: (isByTime: boolean) => void;
+};
 
-export function Timeline({ events, head, focus, onFocus }: Props) {
-  const [isByTime, setByTime] = useState(false);
+export function Timeline({ events, run, forks, head, focus, onFocus, isByTime, onAxis }: Props) {
   const [width, setWidth] = useState(0);
   const canvas = useRef<HTMLCanvasElement>(null);
   const hand = useRef<HTMLDivElement>(null);
@@ -76,14 +85,15 @@ export function Timeline({ events, head, focus, onFocus }: Props) {
       <div className="ctl">
         <button type="button" className="button" onClick={turn} aria-label={isPlaying ? "Pause" : "Play"}>{isPlaying ? "❚❚" : "▶"}</button>
         <div className="tabs" role="group" aria-label="Axis">
-          <button type="button" aria-pressed={!isByTime} onClick={() => setByTime(false)}>by step</button>
-          <button type="button" aria-pressed={isByTime} onClick={() => setByTime(true)}>by time</button>
+          <button type="button" aria-pressed={!isByTime} onClick={() => onAxis(false)}>by step</button>
+          <button type="button" aria-pressed={isByTime} onClick={() => onAxis(true)}>by time</button>
         </div>
         {focus !== null && <button type="button" className="go" onClick={() => onFocus(null)}>events {count(focus.from)} to {count(focus.to)}: show all</button>}
       </div>
       <div className="keys" aria-hidden="true"><kbd>←</kbd> <kbd>→</kbd> event &nbsp; <kbd>⇧→</kbd> model call &nbsp; <kbd>e</kbd> next error &nbsp; <kbd>space</kbd> play &nbsp; <kbd>⇧drag</kbd> narrow</div>
       {LANES.map((lane, n) => <span key={lane} className="lane" style={{ top: 50 + n * LANE_HEIGHT }} aria-hidden="true">{lane}</span>)}
       <canvas ref={canvas} role="slider" tabIndex={0} aria-label="Playhead" aria-valuemin={1} aria-valuemax={Math.max(1, events.length)} aria-valuenow={head.at} onPointerDown={drag} onPointerMove={drag} onPointerUp={range.done} onPointerCancel={range.cancel} />
+      <Forks run={run} forks={forks} axis={axis} width={width} />
       <div className="ahead" ref={ahead} aria-hidden="true" />
       <div className="hand" ref={hand} aria-hidden="true"><span /></div>
       {range.chosen !== null && (
@@ -94,6 +104,16 @@ export function Timeline({ events, head, focus, onFocus }: Props) {
       </div>
     </footer>
   );
+}
+
+/** Where forks of the run were made, each a link to the comparison. */
+function Forks({ run, forks, axis, width }: { run: string; forks: Props["forks"]; axis: Axis; width: number }) {
+  return forks.map((fork) => {
+    const at = fork.at === null ? undefined : axis.at[fork.at - 1];
+    if (at === undefined || at < 0 || at > 1) return null;
+    const label = `Fork ${shortId(fork.run)} at event ${fork.at}: compare`;
+    return <Link key={fork.run} className="fork-mark" href={`/compare/${run}/${fork.run}`} aria-label={label} title={label} style={{ transform: `translateX(${at * Math.max(0, width - 2)}px)` }}>⑂</Link>;
+  });
 }
 
 function Ends({ events, isByTime, axis, focus }: { events: readonly RecordedEvent[]; isByTime: boolean; axis: Axis; focus: Focus | null }) {

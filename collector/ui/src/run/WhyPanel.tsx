@@ -73,7 +73,7 @@ function Origin({ value, onMove, onLight }: { value: ValueOrigin; onMove: (seq: 
   const isInvented = value.source === "invented" || value.suspect;
   const from = value.evidence[0] ?? value.first;
   return (
-    <div className="arg">
+    <div className="arg" onPointerEnter={() => onLight(from?.content ?? null)} onPointerLeave={() => onLight(null)}>
       <code>{value.path}</code>
       <code>{isInvented ? <mark className="bad">{compact(value.value)}</mark> : compact(value.value)}</code>
       <span className="from">

@@ -1,4 +1,4 @@
-// Widths of the zones: dragged or moved with the arrow keys, and remembered.
+// Widths of the zones: dragged or moved with the arrow keys, collapsed by Enter or a double click, and remembered.
 import { useEffect, useRef, type KeyboardEvent, type PointerEvent } from "react";
 
 const STEP = 24;
@@ -9,8 +9,8 @@ export function useZones() {
   const box = useRef<HTMLDivElement>(null);
   useEffect(() => {
     for (const side of ["left", "right"]) {
-      const width = Number(localStorage.getItem(`zone-${side}`));
-      if (width >= LEAST) box.current?.style.setProperty(`--${side}`, `${width}px`);
+      const width = localStorage.getItem(`zone-${side}`);
+      if (width === "0" || Number(width) >= LEAST) box.current?.style.setProperty(`--${side}`, `${Number(width)}px`);
     }
   });
   const set = (side: "left" | "right", width: number) => {
@@ -19,7 +19,17 @@ export function useZones() {
     box.current?.style.setProperty(`--${side}`, `${held}px`);
     localStorage.setItem(`zone-${side}`, String(held));
   };
+  /** Collapses a zone, or opens a collapsed one with its first width. */
+  const turn = (side: "left" | "right") => {
+    const isCollapsed = localStorage.getItem(`zone-${side}`) === "0";
+    if (isCollapsed) box.current?.style.removeProperty(`--${side}`);
+    else box.current?.style.setProperty(`--${side}`, "0px");
+    if (isCollapsed) localStorage.removeItem(`zone-${side}`);
+    else localStorage.setItem(`zone-${side}`, "0");
+  };
   const handlers = (side: "left" | "right") => ({
+    title: "Drag, or ← →: width. Double click, or Enter: collapse or open",
+    onDoubleClick: () => turn(side),
     onPointerDown: (event: PointerEvent<HTMLElement>) => event.currentTarget.setPointerCapture(event.pointerId),
     onPointerMove: (event: PointerEvent<HTMLElement>) => {
       const room = box.current?.getBoundingClientRect();
@@ -27,6 +37,7 @@ export function useZones() {
       set(side, side === "left" ? event.clientX - room.left : room.right - event.clientX);
     },
     onKeyDown: (event: KeyboardEvent<HTMLElement>) => {
+      if (event.key === "Enter") return turn(side);
       if (event.key !== "ArrowLeft" && event.key !== "ArrowRight") return;
       event.stopPropagation();
       const zones = box.current?.querySelectorAll("section");

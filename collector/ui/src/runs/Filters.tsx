@@ -1,7 +1,7 @@
 // The filter line, chips of the conditions that hold, and facets of the runs that are shown: everything is in the address.
 import type { RunSummary } from "../api/types";
 import { FilterLine } from "./FilterLine";
-import { NAMES } from "./filterTerms";
+import { facets, NAMES } from "./filterTerms";
 
 type Props = {
   runs: readonly RunSummary[];
@@ -26,6 +26,9 @@ export function Filters({ runs, get, set, json }: Props) {
         >
           {status}
         </button>
+      ))}
+      {facets(runs, get).map(([name, value, times]) => (
+        <button key={`${name} ${value}`} type="button" className="chip" title={`${times} of the shown runs`} onClick={() => set({ [name]: value })}>{name}: {value} <span className="num">{times}</span></button>
       ))}
       {held.map((name) => (
         <button key={name} type="button" className="chip" aria-pressed="true" title="Take this condition back" onClick={() => set({ [name]: null })}>

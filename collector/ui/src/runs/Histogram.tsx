@@ -64,7 +64,7 @@ export function Histogram({ runs, isCut, onRange }: Props) {
       </svg>
       <div className="ends" aria-hidden="true">
         <span>{localDateTime(new Date(first).toISOString())}</span>
-        <span>{isCut ? `the newest ${count(runs.length)}` : `${count(runs.length)} runs`}</span>
+        <span>{isCut ? `the newest ${count(runs.length)}` : `${count(runs.length)} ${runs.length === 1 ? "run" : "runs"}`}</span>
         <span>{localDateTime(new Date(last).toISOString())}</span>
       </div>
     </div>

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 
 import type { RunSummary } from "../api/types";
-import { readFilter, suggestions } from "./filterTerms";
+import { facets, readFilter, suggestions } from "./filterTerms";
 
 const run = (more: Partial<RunSummary>): RunSummary => ({ agents: [], models: [], tools: [], tags: [], session: null, user: null, fork_of: null, ...more }) as unknown as RunSummary;
 const RUNS = [run({ agents: ["support", "night shift"], tools: ["refund"] }), run({ agents: ["support"], user: "ann" })];
@@ -24,4 +24,11 @@ test("names of conditions complete a word, and values of the shown runs a condit
   expect(labels("status:c")).toEqual(["status:completed", "status:cancelled"]);
   expect(labels("agent:support")).toEqual([]);
   expect(labels("nonsense:x")).toEqual([]);
+});
+
+test("facets are what some of the shown runs have, and no condition says yet", () => {
+  const runs = [...RUNS, run({ agents: ["other"], tags: ["eu"] }), run({ agents: ["support"], tags: ["eu"] })];
+  expect(facets(runs, () => null)).toEqual([["agent", "support", 3], ["tag", "eu", 2]]);
+  expect(facets(runs, (name) => (name === "agent" ? "support" : null))).toEqual([["tag", "eu", 2]]);
+  expect(facets(RUNS, () => null)).toEqual([]); // all of them have it
 });

@@ -73,3 +73,16 @@ function completed(before: string, name: string, written: string, runs: readonly
 }
 
 const quoted = (value: string): string => (/[\s"]/.test(value) ? `"${value.replaceAll('"', "")}"` : value);
+
+/** Facets that are offered, at most. */
+const FACETS = 3;
+
+/** Agents and tags that some of the shown runs have and others have not, the most frequent first, with how many have them. */
+export function facets(runs: readonly RunSummary[], held: (name: string) => string | null): [name: string, value: string, runs: number][] {
+  const found = (["agent", "tag"] as const).filter((name) => held(name) === null).flatMap((name) => {
+    const counts = new Map<string, number>();
+    for (const value of runs.flatMap((run) => [...new Set(name === "agent" ? run.agents : run.tags)])) counts.set(value, (counts.get(value) ?? 0) + 1);
+    return [...counts].map(([value, times]): [string, string, number] => [name, value, times]);
+  });
+  return found.filter(([, , times]) => times > 1 && times < runs.length).sort((a, b) => b[2] - a[2]).slice(0, FACETS);
+}

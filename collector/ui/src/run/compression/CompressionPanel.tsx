@@ -22,6 +22,7 @@ export function CompressionPanel({ run, events, at, onMove }: Props) {
   return (
     <div className="ctx">
       <div className="legend">
+        <span>{items.length === 1 ? "Compressed at" : `${count(items.length)} compressions, at`}</span>
         {items.map((each) => (
           <button key={each.seq} type="button" className="chip" aria-pressed={each.seq === here?.seq} onClick={() => onMove(each.seq)}>
             event {each.seq}

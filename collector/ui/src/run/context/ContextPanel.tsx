@@ -4,6 +4,7 @@ import { useMemo, useRef, useState } from "react";
 import type { ContextAt, Diff, Message, RecordedEvent, StateAt } from "../../api/types";
 import { useApi } from "../../api/useApi";
 import { type BlockKind, blocks, kindOf, messageTokens } from "../../model/context";
+import { previousCall, summarised } from "../../model/calls";
 import { count, percent } from "../../model/format";
 import { ContentLink } from "../../parts/ContentLink";
 import { Empty, Failed, Loading } from "../../parts/Notices";
@@ -16,7 +17,7 @@ export function ContextPanel({ run, events, at, lit, onMove }: Props) {
   const { data, error, isStale } = useApi<ContextAt>(`/runs/${run}/context`, { at }, true);
   const call = data?.call ?? null;
   const isKnown = call !== null && events.length >= call.seq;
-  const before = useMemo(() => (call === null || !isKnown ? null : previousCall(events, call.seq, call.actor)), [events, call, isKnown]);
+  const before = useMemo(() => (call === null || !isKnown ? null : previousCall(events, call)), [events, call, isKnown]);
   const diff = useApi<Diff>(call === null || !isKnown ? null : `/runs/${run}/diff`, { from: before ?? 1, to: call?.seq }, true);
   const since = useMemo(() => broughtBy(events), [events]);
   const box = useRef<HTMLDivElement>(null);
@@ -27,29 +28,32 @@ export function ContextPanel({ run, events, at, lit, onMove }: Props) {
   const messages = data.messages as Message[];
   const tokens = messageTokens(messages, data.tools, data.context_tokens);
   const limit = state.data?.context_limit ?? null;
-  const marks = changes(diff.data, before !== null);
+  const change = diff.isStale ? null : diff.data; // that of another call is none
+  const marks = changes(change, before !== null);
   const choose = (kind: BlockKind) => {
     setChosen(kind === chosen ? null : kind);
     if (kind !== chosen) box.current?.querySelector(`[data-kind="${kind}"]`)?.scrollIntoView({ block: "center" });
   };
-  const isCompressed = before !== null && events.slice(before, call.seq).some((event) => event.kind === "context_compressed");
+  const summed = before === null ? new Set<string>() : summarised(events, before, call.seq);
+  const gone = marks.gone.map((entry) => (summed.has(entry.message) ? { ...entry, op: "summarised" } : entry));
   return (
     <div className="ctx" ref={box} aria-busy={isStale}>
       <div className="sub">
         Call of {call.model} at <button type="button" className="go" onClick={() => onMove(call.seq)}>event {call.seq}</button>,{" "}
-        {data.context_tokens === null ? "tokens not counted" : <>{count(data.context_tokens)}{limit !== null && <> of {count(limit)} tokens ({percent(data.context_tokens / limit)})</>}</>}
+        {data.context_tokens === null ? "tokens not counted" : <>{count(data.context_tokens)}{limit === null ? " tokens" : ` of ${count(limit)} tokens (${percent(data.context_tokens / limit)})`}</>}
       </div>
       <Stack blocks={blocks(messages, tokens.each, tokens.tools)} share={limit === null || data.context_tokens === null ? null : data.context_tokens / limit} chosen={chosen} onChoose={choose} />
       <div className="legend">
         {!isKnown ? <span>…</span> : before === null ? <span>The first call{call.actor === null ? "" : ` of ${call.actor}`}.</span> : (
           <>
             <span>Since the call at <button type="button" className="go" onClick={() => onMove(before)}>{before}</button>:</span>
-            {diff.data === null ? <span>…</span> : (
+            {change === null ? <span>…</span> : (
               <>
-                <Change ink="ink-tool" times={diff.data.context.added} what="added" />
-                <Change ink="" times={diff.data.context.kept} what="kept" />
-                <Change ink="ink-cut" times={marks.gone.length} what="dropped" />
-                <Change ink="ink-cut" times={diff.data.context.replaced} what={isCompressed ? "summarised" : "replaced"} />
+                <Change ink="ink-tool" times={change.context.added} what="added" />
+                <Change ink="" times={change.context.kept} what="kept" />
+                <Change ink="ink-cut" times={gone.filter((entry) => entry.op !== "summarised").length} what="dropped" />
+                <Change ink="ink-cut" times={gone.filter((entry) => entry.op === "summarised").length} what="summarised" />
+                {change.context.replaced > 0 && <Change ink="ink-cut" times={change.context.replaced} what="replaced" />}
               </>
             )}
           </>
@@ -66,7 +70,7 @@ export function ContextPanel({ run, events, at, lit, onMove }: Props) {
           />
         );
       })}
-      {marks.gone.map((entry) => (
+      {gone.map((entry) => (
         <div key={entry.from} className="msg gone">
           <span className="w">−</span><span className="who">{entry.role ?? ""}</span>
           <span className="said"><span>{said(events, entry.message) ?? `message ${entry.from + 1} of the call before`}</span><span className="tag cut">{entry.op}</span></span>
@@ -79,15 +83,6 @@ export function ContextPanel({ run, events, at, lit, onMove }: Props) {
 
 function Change({ ink, times, what }: { ink: string; times: number; what: string }) {
   return <span className={times === 0 ? "sub" : ink}>{count(times)} {what}</span>;
-}
-
-/** The model call of the same actor before this one; null: it is the first. */
-export function previousCall(events: readonly RecordedEvent[], seq: number, actor: string | null): number | null {
-  for (let n = seq - 2; n >= 0; n--) {
-    const event = events[n];
-    if (event?.kind === "llm_called" && event.actor === actor) return event.seq;
-  }
-  return null;
 }
 
 /** The event with which each message came into the run, by its ref. */

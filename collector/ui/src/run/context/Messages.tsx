@@ -2,12 +2,11 @@
 import { Fragment, useEffect, useRef } from "react";
 
 import type { Message, RecordedEvent } from "../../api/types";
-import { type BlockKind, kindOf, partText, toolNames } from "../../model/context";
+import { inkOf, kindOf, partText, toolNames } from "../../model/context";
 import { count } from "../../model/format";
 import { ContentLink } from "../../parts/ContentLink";
 
 const LONG = 1200;
-const INKS: Record<BlockKind, string> = { system: "ink-state", tools: "", user: "ink-user", assistant: "ink-model", results: "ink-tool" };
 
 /** The beginning of a message, from the event that brought it. */
 export function said(events: readonly RecordedEvent[], message: string): string | null {
@@ -37,7 +36,7 @@ export function Row({ n, message, tokens, mark, isLit, isChosen, target, since, 
   return (
     <div ref={box} data-kind={kind} className={`msg ${mark === null ? "" : "new"} ${isLit ? "lit" : ""} ${isChosen ? "chosen" : ""}`}>
       <span className="w">{n}</span>
-      <span className={`who ${INKS[kind]}`}>{message.role}</span>
+      <span className={`who ${inkOf(message.role)}`}>{message.role}</span>
       <span className="said">
         {message.parts.map((part, k) => <Fragment key={k}>{k > 0 && "\n"}<Said text={partText(part)} isCode={part.type !== "text"} /></Fragment>)}
         {mark !== null && <span className="tag new">{mark}</span>}

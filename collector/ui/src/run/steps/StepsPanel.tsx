@@ -51,6 +51,7 @@ type RowProps = Shown & { top: number; isAt: boolean; isNext: boolean; span: { f
 
 const Row = memo(function Row({ row, hasMore, hidden, hiddenFailed, top, isAt, isNext, span, move, toggle }: RowProps) {
   const kind = row.failed ? "failed" : row.kind;
+  const isTimed = ["agent", "step", "model", "tool"].includes(row.kind);
   return (
     <div
       id={`step-${row.seq}`}
@@ -63,13 +64,14 @@ const Row = memo(function Row({ row, hasMore, hidden, hiddenFailed, top, isAt, i
       onClick={() => move(row.target)}
     >
       <span className="n">{row.seq}</span>
-      <span className="name" style={{ paddingLeft: Math.min(row.depth, DEEPEST) * INDENT }} title={row.name}>
+      <span className={isTimed ? "name" : "name wide"} style={{ paddingLeft: Math.min(row.depth, DEEPEST) * INDENT }} title={row.name}>
         <span className={hasMore ? "twist" : "twist none"} aria-hidden="true" onClick={hasMore ? (event) => { event.stopPropagation(); toggle(row.seq); } : undefined}>{hidden > 0 ? "▸" : "▾"}</span>
         <span className={`k ${kind}`} aria-label={kind} role="img" />
         <span className="said">{row.name}</span>
+        {row.tokens !== null && <span className="tok" title={`${count(row.tokens.input)} tokens in, ${count(row.tokens.output)} out`}>{count(row.tokens.input)}→{count(row.tokens.output)}</span>}
         {hidden > 0 && <span className="tag">{count(hidden)} below{hiddenFailed > 0 && `, ${hiddenFailed} failed`}</span>}
       </span>
-      <Took row={row} kind={kind} span={span} />
+      {isTimed && <Took row={row} kind={kind} span={span} />}
     </div>
   );
 });
@@ -80,7 +82,6 @@ const COLOUR: Record<string, string> = { model: "var(--model)", tool: "var(--too
 
 /** When a call ran, as a bar in the run's time, and how long. */
 function Took({ row, kind, span }: { row: Step; kind: string; span: RowProps["span"] }) {
-  if (!["agent", "step", "model", "tool"].includes(row.kind)) return <><span className="dur none" /><span className="t" /></>;
   const from = ((row.started - span.first) / span.ms) * 100;
   const width = Math.max(row.ended === null ? 100 - from : ((row.ended - row.started) / span.ms) * 100, 1.5);
   return (
