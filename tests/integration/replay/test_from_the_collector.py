@@ -120,7 +120,7 @@ def resumed_events(folder: Path, url: str, *, from_the_collector: bool, delivers
 
 
 def told(event: Any) -> Any:
-    data = {name: value for name, value in event["data"].items() if name != "elapsed_ms"}
+    data = {name: value for name, value in event["data"].items() if name not in {"elapsed_ms", "parent"}}
     return event["kind"], event["actor"], data, event["refs"]
 
 
