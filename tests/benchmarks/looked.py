@@ -53,5 +53,5 @@ def _in_the_browser(at: BenchCollector, run: str) -> Mapping[str, float]:
     with tempfile.TemporaryDirectory() as folder:
         figures = Path(folder) / "measured.json"
         env = {"PLAYHEAD_UI_URL": at.url, "PLAYHEAD_UI_RUN": run, "PLAYHEAD_UI_MEASURED": str(figures)}
-        run_node("--test", FOLDER / "browser" / "measured.ts", cwd=FOLDER, env=env)
+        run_node("--test", FOLDER / "browser/support/measured.ts", cwd=FOLDER, env=env)
         return json.loads(figures.read_text(encoding="utf-8"))

@@ -1,7 +1,7 @@
 """Draws the pages of the web UI, in both themes and two widths: `python -m tests.ui.pictures [FOLDER [SCENE ...]]`.
 
 Without a folder, those that the README and docs show, into docs/pictures. It starts a collector with its own Postgres,
-and records the example agents on it. Scenes are named in browser/scenes.ts.
+and records the example agents on it. Scenes are named in browser/support/scenes.ts.
 """
 
 import os
@@ -49,7 +49,7 @@ def draw(folder: Path, scenes: Sequence[str], widths: str) -> None:
                 subprocess.run([sys.executable, ROOT / program], env=env, check=True, capture_output=True, timeout=120)
             words = {"PLAYHEAD_UI_URL": collector.url, "PLAYHEAD_UI_PICTURES": str(folder)}
             words |= {"PLAYHEAD_UI_WIDTHS": widths, "PLAYHEAD_UI_SCENES": ",".join(scenes)}
-            run_node("--test", FOLDER / "browser" / "pictures.ts", cwd=FOLDER, env=words, seconds=900)
+            run_node("--test", FOLDER / "browser/support/pictures.ts", cwd=FOLDER, env=words, seconds=900)
         finally:
             waiting.communicate()  # its run ends with its input
 

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { once, open, URL_OF_COLLECTOR, violationsInBothThemes } from "./browser.ts";
+import { once, open, URL_OF_COLLECTOR, violationsInBothThemes } from "./support/browser.ts";
 
 const TRIAGE = "/across?tool=look_up";
 

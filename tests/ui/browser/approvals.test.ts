@@ -5,7 +5,7 @@ import { once } from "node:events";
 import { createInterface } from "node:readline";
 import { after, test } from "node:test";
 
-import { alone, open, URL_OF_COLLECTOR, violationsInBothThemes } from "./browser.ts";
+import { alone, open, URL_OF_COLLECTOR, violationsInBothThemes } from "./support/browser.ts";
 
 const started: ChildProcessWithoutNullStreams[] = [];
 after(() => started.forEach((agent) => agent.kill("SIGKILL")));

@@ -2,8 +2,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { alone, open, violationsInBothThemes } from "./browser.ts";
-import { MAIN, STATES, VIEWS } from "./scenes.ts";
+import { alone, open, violationsInBothThemes } from "./support/browser.ts";
+import { MAIN, STATES, VIEWS } from "./support/scenes.ts";
 
 const NAMES = [
   "runs-peek", "keys", "fork-dialog", "run-focus", "run-invented", "run-compression", "content-hex", "content-difference",

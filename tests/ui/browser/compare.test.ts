@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { open, URL_OF_COLLECTOR, violationsInBothThemes } from "./browser.ts";
+import { open, URL_OF_COLLECTOR, violationsInBothThemes } from "./support/browser.ts";
 
 /** A run and one of its forks, of examples/what_if.py: in the fork a tool failed. */
 async function forks(): Promise<[string, string]> {
@@ -34,8 +34,10 @@ test("one playhead moves both runs, and shows what differs there in state and co
   const both = page.getByRole("region", { name: "Both on one axis" });
   await both.getByRole("button", { name: /^Pair 1: stock, changed/, pressed: true }).waitFor();
   await both.getByRole("table", { name: "States" }).getByRole("row", { name: /errors/ }).getByText("TimeoutError").waitFor();
+  await both.getByRole("group", { name: "Output of the second" }).getByText("+ TimeoutError: 30 s").waitFor();
   await page.keyboard.press("ArrowRight");
   await page.waitForURL(/pair=2/);
+  await both.getByRole("group", { name: "Output of the second" }).getByText("+ no").waitFor();
   await both.getByRole("group", { name: "Context of the second" }).getByText("+").first().waitFor();
   await both.getByRole("button", { name: /^Pair 3: order, only in the first/ }).click();
   await page.waitForURL(/pair=3/);

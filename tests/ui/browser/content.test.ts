@@ -3,7 +3,7 @@ import { test } from "node:test";
 
 import type { Page } from "playwright-core";
 
-import { open, runNamed, URL_OF_COLLECTOR, violationsInBothThemes } from "./browser.ts";
+import { open, runNamed, URL_OF_COLLECTOR, violationsInBothThemes } from "./support/browser.ts";
 
 type Event = { seq: number; kind: string; refs: Record<string, string>; data: Record<string, unknown> };
 

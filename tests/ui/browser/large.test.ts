@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { alone, open, runNamed, URL_OF_COLLECTOR } from "./browser.ts";
+import { alone, open, runNamed, URL_OF_COLLECTOR } from "./support/browser.ts";
 
 const EVENTS = 100_000;
 /** Of a page 900 px high: rows in view and some around them. */

@@ -3,7 +3,7 @@ import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
 import { once } from "node:events";
 import { after, test } from "node:test";
 
-import { alone, open, URL_OF_COLLECTOR } from "./browser.ts";
+import { alone, open, URL_OF_COLLECTOR } from "./support/browser.ts";
 
 const started: ChildProcessWithoutNullStreams[] = [];
 after(() => started.forEach((agent) => agent.kill("SIGKILL")));

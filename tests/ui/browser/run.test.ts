@@ -3,7 +3,7 @@ import { test } from "node:test";
 
 import type { Page } from "playwright-core";
 
-import { open, runNamed, URL_OF_COLLECTOR, violationsInBothThemes } from "./browser.ts";
+import { open, runNamed, URL_OF_COLLECTOR, violationsInBothThemes } from "./support/browser.ts";
 
 const at = (page: Page) => page.getByRole("slider", { name: "Playhead" }).getAttribute("aria-valuenow").then(Number);
 

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
 import { test } from "node:test";
 
-import { open, URL_OF_COLLECTOR, violationsInBothThemes } from "./browser.ts";
+import { open, URL_OF_COLLECTOR, violationsInBothThemes } from "./support/browser.ts";
 
 test("the list shows runs, and a filter stands in the address", async () => {
   const { page, problems } = await open("/");

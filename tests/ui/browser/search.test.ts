@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { alone, once, open, runNamed, URL_OF_COLLECTOR, violationsInBothThemes } from "./browser.ts";
+import { alone, once, open, runNamed, URL_OF_COLLECTOR, violationsInBothThemes } from "./support/browser.ts";
 
 /** Sealed runs are indexed in the background, when the machine has time for it. */
 const LONGEST_MS = 150_000;

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { open, URL_OF_COLLECTOR, violationsInBothThemes } from "./browser.ts";
+import { open, URL_OF_COLLECTOR, violationsInBothThemes } from "./support/browser.ts";
 
 // Comes last: as soon as there is a key, all other tests would need one.
 test("a key is asked for once, and stays out of reach of scripts", async () => {

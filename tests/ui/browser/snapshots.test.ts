@@ -5,11 +5,11 @@ import { test } from "node:test";
 
 import type { Page } from "playwright-core";
 
-import { once, open, URL_OF_COLLECTOR } from "./browser.ts";
-import { withFonts } from "./fonts.ts";
-import { decoded, type Picture, scaled, small } from "./png.ts";
-import { MAIN } from "./scenes.ts";
-import { steady } from "./steady.ts";
+import { once, open, URL_OF_COLLECTOR } from "./support/browser.ts";
+import { withFonts } from "./support/fonts.ts";
+import { decoded, type Picture, scaled, small } from "./support/png.ts";
+import { MAIN } from "./support/scenes.ts";
+import { steady } from "./support/steady.ts";
 
 const KEPT = process.env.PLAYHEAD_UI_SNAPSHOTS ?? ".";
 const DRAWN = process.env.PLAYHEAD_UI_PICTURES ?? ".";

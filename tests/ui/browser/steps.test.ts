@@ -6,7 +6,7 @@ import { gunzipSync } from "node:zlib";
 
 import type { Page } from "playwright-core";
 
-import { alone, open, runNamed, URL_OF_COLLECTOR, violationsInBothThemes } from "./browser.ts";
+import { alone, open, runNamed, URL_OF_COLLECTOR, violationsInBothThemes } from "./support/browser.ts";
 
 const levels = (page: Page) => page.getByRole("treeitem").evaluateAll((rows) => rows.map((row) => [row.querySelector(".said")?.textContent?.split(":")[0], Number(row.getAttribute("aria-level"))]));
 

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { open } from "./browser.ts";
+import { open } from "./support/browser.ts";
 
 const MOST_ACTIONS = 5;
 

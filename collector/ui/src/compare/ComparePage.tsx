@@ -7,7 +7,7 @@ import type { CallPair, Comparison, RunDetail, StateAt } from "../api/types";
 import { useApi } from "../api/useApi";
 import { count, duration, money, shortId } from "../model/format";
 import { Failed, Loading } from "../parts/Notices";
-import { stateRows } from "../run/stateRows";
+import { stateRows } from "../run/state/stateRows";
 import { differing, moment } from "./aligned";
 import { firstDifference } from "./firstDifference";
 import { Moment } from "./Moment";

@@ -2,12 +2,12 @@
 import type { ReactNode } from "react";
 import { Link } from "wouter";
 
-import type { ContextAt, Message, StateAt } from "../api/types";
+import type { ContextAt, Message, Page, RecordedEvent, StateAt } from "../api/types";
 import { useApi } from "../api/useApi";
 import { count } from "../model/format";
 import { Failed, Loading } from "../parts/Notices";
-import { stateRows } from "../run/stateRows";
-import { commonMessages, differing, saying } from "./aligned";
+import { stateRows } from "../run/state/stateRows";
+import { commonMessages, differing, outputOf, saying } from "./aligned";
 
 /** Messages of each context that are shown after the common ones. */
 const SHOWN = 8;
@@ -23,8 +23,27 @@ export function Moment({ a, b, labels, onFirst }: Props) {
       <p className="sub">
         After <Link className="go" href={`/runs/${a.run}?at=${a.at}`}>event {a.at}</Link> of {labels[0]} and <Link className="go" href={`/runs/${b.run}?at=${b.at}`}>event {b.at}</Link> of {labels[1]}:
       </p>
+      <Outputs a={a} b={b} />
       <States a={a} b={b} labels={labels} onFirst={onFirst} />
       <Contexts a={a} b={b} />
+    </div>
+  );
+}
+
+/** Characters of an output that are shown. */
+const OUTPUT = 600;
+const useOutput = ({ run, at }: Side) => useApi<Page<RecordedEvent>>(`/runs/${run}/events`, { after: at - 1, limit: 2, preview: OUTPUT }, true);
+
+/** What the calls of the pair gave: a result, an answer, or an error. */
+function Outputs({ a, b }: { a: Side; b: Side }) {
+  const [first, second] = [useOutput(a), useOutput(b)];
+  const [mine, theirs] = [outputOf(first.data?.items ?? []), outputOf(second.data?.items ?? [])];
+  if (mine === null && theirs === null) return null;
+  if (mine === theirs) return <p className="sub">Both gave the same: {mine}</p>;
+  return (
+    <div className="pair">
+      <div aria-label="Output of the first" role="group"><p className="ink-cut">− {mine ?? "nothing yet"}</p></div>
+      <div aria-label="Output of the second" role="group"><p className="ink-tool">+ {theirs ?? "nothing yet"}</p></div>
     </div>
   );
 }

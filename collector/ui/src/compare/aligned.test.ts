@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import { commonMessages, differing, moment } from "./aligned";
+import { commonMessages, differing, moment, outputOf } from "./aligned";
 
 const call = (seq: number, ended_seq: number | null) => ({ seq, ended_seq }) as never;
 const items = [{ a: call(6, 7), b: call(6, 8) }, { a: call(9, 10), b: null }, { a: null, b: call(12, null) }];
@@ -19,4 +19,12 @@ test("contexts have their beginning in common up to the first message that says 
   expect(commonMessages([said("user", "a", "1"), said("user", "b")], [said("user", "a", "2"), said("user", "c")])).toBe(1);
   expect(commonMessages([said("user", "a")], [])).toBe(0);
   expect(commonMessages([said("user", "a")], [said("tool", "a")])).toBe(0);
+});
+
+test("what a call gave is its result, or its error", () => {
+  expect(outputOf([{ kind: "tool_completed", data: {}, previews: { result: "3" } }])).toBe("3");
+  expect(outputOf([{ kind: "tool_failed", data: { error_type: "TimeoutError", message: "30 s" } }])).toBe("TimeoutError: 30 s");
+  expect(outputOf([{ kind: "llm_completed", data: {} }, { kind: "message_added", data: { source: "output" }, previews: { message: "yes" } }])).toBe("yes");
+  expect(outputOf([{ kind: "tool_called", data: {}, previews: { arguments: "{}" } }])).toBeNull();
+  expect(outputOf([])).toBeNull();
 });

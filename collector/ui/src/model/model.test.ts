@@ -1,11 +1,11 @@
 import { describe, expect, test } from "vitest";
 
 import type { Message, RecordedEvent } from "../api/types";
-import { byStep, byTime, nearest } from "./axis";
+import { byStep, byTime, nearest } from "./timeline/axis";
 import { argumentsText, blocks, messageTokens, partText } from "./context";
 import { ago, duration, money, percent, shortId } from "./format";
-import { type Folded, fold, laneOf, rowAt, steps } from "./steps";
-import { inTreeOrder, parents, placeAt, toggled, withoutCollapsed } from "./tree";
+import { type Folded, fold, laneOf, rowAt, steps } from "./steps/steps";
+import { inTreeOrder, parents, placeAt, toggled, withoutCollapsed } from "./steps/tree";
 
 function event(seq: number, kind: string, more: Partial<RecordedEvent> = {}): RecordedEvent {
   const time = new Date(1_760_000_000_000 + seq * 1000).toISOString();

@@ -23,7 +23,7 @@ export function Loading({ what }: { what: string }) {
     const timer = setTimeout(() => setSlow(true), 300);
     return () => clearTimeout(timer);
   }, []);
-  return <div className="notice" role="status" aria-live="polite">{isSlow ? `Loading ${what} …` : ""}</div>;
+  return <div className="notice" role="status" aria-live="polite">{isSlow && <>Loading {what} …<span className="bones" aria-hidden="true"><i /><i /><i /></span></>}</div>;
 }
 
 export function Empty({ children }: { children: ReactNode }) {

@@ -1,8 +1,8 @@
 import type { RecordedEvent, RunDetail } from "../api/types";
 import { CompressionPanel } from "./compression/CompressionPanel";
 import { ContextPanel } from "./context/ContextPanel";
-import { EventPanel } from "./EventPanel";
-import { TokensPanel } from "./TokensPanel";
+import { EventPanel } from "./events/EventPanel";
+import { TokensPanel } from "./tokens/TokensPanel";
 
 export const PANELS = [
   { id: "context", name: "Context window" },

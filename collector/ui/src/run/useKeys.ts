@@ -3,7 +3,7 @@ import { useEffect, useRef, useState } from "react";
 
 import type { RecordedEvent } from "../api/types";
 import type { Playhead } from "../model/playhead";
-import { isError } from "../model/steps";
+import { isError } from "../model/steps/steps";
 import { isTyping } from "../parts/TopBar";
 import { PANELS } from "./Stage";
 

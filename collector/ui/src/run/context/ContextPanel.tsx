@@ -4,7 +4,7 @@ import { useMemo, useRef, useState } from "react";
 import type { ContextAt, Diff, Message, RecordedEvent, StateAt } from "../../api/types";
 import { useApi } from "../../api/useApi";
 import { type BlockKind, blocks, kindOf, messageTokens } from "../../model/context";
-import { previousCall, summarised } from "../../model/calls";
+import { previousCall, summarised } from "../../model/steps/calls";
 import { count, percent } from "../../model/format";
 import { ContentLink } from "../../parts/ContentLink";
 import { Empty, Failed, Loading } from "../../parts/Notices";

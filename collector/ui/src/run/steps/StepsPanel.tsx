@@ -1,11 +1,11 @@
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { memo, useEffect, useMemo, useRef, useState } from "react";
 
-import type { Focus } from "../../model/focus";
+import type { Focus } from "../../model/timeline/focus";
 import { count, duration } from "../../model/format";
 import { type Playhead, useAt } from "../../model/playhead";
-import type { Step } from "../../model/steps";
-import { placeAt, type Shown } from "../../model/tree";
+import type { Step } from "../../model/steps/steps";
+import { placeAt, type Shown } from "../../model/steps/tree";
 import { useCollapseKeys, useShownRows } from "./useShownRows";
 
 const ROW = 27;

@@ -1,10 +1,10 @@
 // Which rows of the steps are shown: in tree order, in focus, found by the search, and not below a collapsed one.
 import { useCallback, useEffect, useMemo, useRef, useState } from "react";
 
-import type { Focus } from "../../model/focus";
+import type { Focus } from "../../model/timeline/focus";
 import type { Playhead } from "../../model/playhead";
-import type { Step } from "../../model/steps";
-import { inTreeOrder, parents, type Shown, toggled, withoutCollapsed } from "../../model/tree";
+import type { Step } from "../../model/steps/steps";
+import { inTreeOrder, parents, type Shown, toggled, withoutCollapsed } from "../../model/steps/tree";
 import { isTyping } from "../../parts/TopBar";
 
 const NONE: ReadonlySet<number> = new Set();

@@ -1,10 +1,10 @@
 import { useEffect, useState, type MouseEvent } from "react";
 
-import { type ApiError, get } from "../api/client";
-import type { StateAt } from "../api/types";
-import { compact, count } from "../model/format";
-import { plot, samples, stepPath } from "../model/pinned";
-import { Failed } from "../parts/Notices";
+import { type ApiError, get } from "../../api/client";
+import type { StateAt } from "../../api/types";
+import { compact, count } from "../../model/format";
+import { plot, samples, stepPath } from "../../model/pinned";
+import { Failed } from "../../parts/Notices";
 import { stateRows } from "./stateRows";
 
 const KEPT = "pinned";

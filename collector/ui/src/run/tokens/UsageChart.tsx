@@ -1,5 +1,5 @@
-import { count, money } from "../model/format";
-import { type CallUsage } from "../model/usage";
+import { count, money } from "../../model/format";
+import { type CallUsage } from "../../model/usage";
 
 const WIDTH = 1000;
 const HEIGHT = 90;

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 
-import type { RecordedEvent } from "../api/types";
+import type { RecordedEvent } from "../../api/types";
 import { readEvents } from "./readEvents";
 
 /** A run of so many events, behind an API whose pages have at most `longest`; `most`: questions that were open at once. */

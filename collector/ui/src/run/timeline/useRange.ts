@@ -1,10 +1,10 @@
 // Narrowing the timeline to a part of the run: by dragging a range, or by keys at the playhead.
 import { type PointerEvent, useEffect, useRef, useState } from "react";
 
-import { type Axis, nearest } from "../model/axis";
-import type { Focus } from "../model/focus";
-import type { Playhead } from "../model/playhead";
-import { isTyping } from "../parts/TopBar";
+import { type Axis, nearest } from "../../model/timeline/axis";
+import type { Focus } from "../../model/timeline/focus";
+import type { Playhead } from "../../model/playhead";
+import { isTyping } from "../../parts/TopBar";
 
 /** Shorter drags are clicks. Of the width. */
 const LEAST = 0.01;

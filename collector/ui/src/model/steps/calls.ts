@@ -1,5 +1,5 @@
 // Which model calls belong together: those of one agent, one after the other. Pure.
-import type { RecordedEvent } from "../api/types";
+import type { RecordedEvent } from "../../api/types";
 
 /** The agent's call in which each call is, by span; null: it is in none that is known. */
 export type Agents = (span: string | null) => string | null;

@@ -1,5 +1,5 @@
 // Reads a long run in pages, several at a time, and hands out what is there without gaps.
-import type { Page, RecordedEvent } from "../api/types";
+import type { Page, RecordedEvent } from "../../api/types";
 
 const FIRST_PAGE = 200;
 /** The most that the API answers at once. */

@@ -1,5 +1,5 @@
 // Events folded into the steps that people read: a call and its end are one row. Pure.
-import type { RecordedEvent } from "../api/types";
+import type { RecordedEvent } from "../../api/types";
 
 export type Lane = "model" | "tool" | "message" | "state" | "compression";
 export type StepKind = "agent" | "step" | "model" | "tool" | "message" | "state" | "compression" | "other";

@@ -1,11 +1,11 @@
 import { useState } from "react";
 
-import { apiUrl } from "../api/client";
-import type { RecordedEvent } from "../api/types";
-import { count } from "../model/format";
-import { Copy } from "../parts/Copy";
-import { ContentLink } from "../parts/ContentLink";
-import { Loading } from "../parts/Notices";
+import { apiUrl } from "../../api/client";
+import type { RecordedEvent } from "../../api/types";
+import { count } from "../../model/format";
+import { Copy } from "../../parts/Copy";
+import { ContentLink } from "../../parts/ContentLink";
+import { Loading } from "../../parts/Notices";
 import { SpanOf } from "./SpanOf";
 
 /** Contents beyond this are shown in part, and can be downloaded whole. */

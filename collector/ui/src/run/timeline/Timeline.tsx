@@ -2,14 +2,14 @@
 import { useEffect, useMemo, useRef, useState, type PointerEvent } from "react";
 import { Link } from "wouter";
 
-import type { RecordedEvent } from "../api/types";
-import { type Axis, byStep, byTime, nearest } from "../model/axis";
-import { count, duration, shortId } from "../model/format";
-import { type Focus, focused } from "../model/focus";
-import type { Playhead } from "../model/playhead";
-import { isError, type Lane, laneOf } from "../model/steps";
+import type { RecordedEvent } from "../../api/types";
+import { type Axis, byStep, byTime, nearest } from "../../model/timeline/axis";
+import { count, duration, shortId } from "../../model/format";
+import { type Focus, focused } from "../../model/timeline/focus";
+import type { Playhead } from "../../model/playhead";
+import { isError, type Lane, laneOf } from "../../model/steps/steps";
 import { useFocusKeys, useRange } from "./useRange";
-import { usePlaying } from "./useKeys";
+import { usePlaying } from "../useKeys";
 
 const LANES: Lane[] = ["model", "tool", "message", "state", "compression"];
 const LANE_HEIGHT = 17.6;

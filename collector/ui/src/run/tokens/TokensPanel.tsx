@@ -1,10 +1,10 @@
 import { useMemo, type MouseEvent } from "react";
 
-import type { TokenPoint, TokenTimeline } from "../api/types";
-import { useApi } from "../api/useApi";
-import { count, money, percent } from "../model/format";
-import { callUsages } from "../model/usage";
-import { Empty, Failed, Loading } from "../parts/Notices";
+import type { TokenPoint, TokenTimeline } from "../../api/types";
+import { useApi } from "../../api/useApi";
+import { count, money, percent } from "../../model/format";
+import { callUsages } from "../../model/usage";
+import { Empty, Failed, Loading } from "../../parts/Notices";
 import { UsageChart } from "./UsageChart";
 
 const WIDTH = 1000;

@@ -1,5 +1,5 @@
 // The state as rows of a name and a value. Pure.
-import type { StateAt } from "../api/types";
+import type { StateAt } from "../../api/types";
 
 /** Fields of the state that people look for first; what the program set comes before them. */
 const SHOWN = ["status", "agent", "model", "llm_calls", "tool_calls", "input_tokens", "output_tokens", "context_tokens", "cost", "plan", "open_calls", "pending_approvals", "checkpoint", "compressions", "errors"] as const;

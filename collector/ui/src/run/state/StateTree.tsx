@@ -1,9 +1,9 @@
 // A value of the state as a tree: short ones in one line, refs as links, positions as links to their event.
 import type { ReactNode } from "react";
 
-import { compact } from "../model/format";
-import { isRef, isShort } from "../model/values";
-import { ContentLink } from "../parts/ContentLink";
+import { compact } from "../../model/format";
+import { isRef, isShort } from "../../model/values";
+import { ContentLink } from "../../parts/ContentLink";
 
 /** Lists and objects of more entries are shown up to here. */
 const MOST = 100;

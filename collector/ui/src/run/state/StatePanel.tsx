@@ -1,10 +1,10 @@
 import { useState } from "react";
 
-import type { Diff, StateAt } from "../api/types";
-import { useApi } from "../api/useApi";
-import { compact } from "../model/format";
-import { ContentLink } from "../parts/ContentLink";
-import { Failed, Loading } from "../parts/Notices";
+import type { Diff, StateAt } from "../../api/types";
+import { useApi } from "../../api/useApi";
+import { compact } from "../../model/format";
+import { ContentLink } from "../../parts/ContentLink";
+import { Failed, Loading } from "../../parts/Notices";
 import { Pinned, usePinned } from "./Pinned";
 import { stateRefs, stateRows } from "./stateRows";
 import { Value } from "./StateTree";

@@ -1,9 +1,9 @@
 // All events of a run: the first page is there at once, the others follow while one already looks.
 import { useEffect, useRef, useState } from "react";
 
-import { type ApiError, get } from "../api/client";
-import { useLive } from "../api/live";
-import type { Page, RecordedEvent } from "../api/types";
+import { type ApiError, get } from "../../api/client";
+import { useLive } from "../../api/live";
+import type { Page, RecordedEvent } from "../../api/types";
 import { readEvents } from "./readEvents";
 
 const PREVIEW = 160;

@@ -1,9 +1,9 @@
 import { useState } from "react";
 
-import { type ApiError, get } from "../api/client";
-import type { Page, TraceSpan } from "../api/types";
-import { Copy } from "../parts/Copy";
-import { Failed } from "../parts/Notices";
+import { type ApiError, get } from "../../api/client";
+import type { Page, TraceSpan } from "../../api/types";
+import { Copy } from "../../parts/Copy";
+import { Failed } from "../../parts/Notices";
 
 const PAGE = 1000;
 /** Pages that are read to find a span. */

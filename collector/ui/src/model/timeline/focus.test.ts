@@ -2,9 +2,9 @@ import { expect, test } from "vitest";
 
 import { byStep } from "./axis";
 import { focused, readFocus } from "./focus";
-import { plot, samples, stepPath } from "./pinned";
-import { callUsages } from "./usage";
-import { isRef, isShort } from "./values";
+import { plot, samples, stepPath } from "../pinned";
+import { callUsages } from "../usage";
+import { isRef, isShort } from "../values";
 
 test("a focus is two events of the run, the first before the second", () => {
   expect(readFocus("3-9", 40)).toEqual({ from: 3, to: 9 });

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import type { RecordedEvent } from "../api/types";
+import type { RecordedEvent } from "../../api/types";
 import { previousCall, summarised } from "./calls";
 
 const event = (seq: number, kind: string, span: string, data: Record<string, unknown> = {}, actor = "reviewer") => ({ seq, kind, span, actor, data, refs: {} }) as unknown as RecordedEvent;
