@@ -108,6 +108,11 @@ class Agent:
         """As `playhead resume` starts it."""
         return self.run(**{ASKED: json.dumps({"resume": self.run_id(), "options": options})})
 
+    def asked(self) -> list[tuple[str, int, str]]:
+        """Of each request: the client, how many messages, and the last one."""
+        asked = self.server.requests
+        return [(one.headers.get("user-agent", ""), len(one.messages), str(one.messages[-1])) for one in asked]
+
     def asked_more_than_once(self) -> list[int]:
         """Of the questions that the model was asked several times, how long their conversations were."""
         times = Counter(repr(request.messages) for request in self.server.requests)
@@ -123,7 +128,7 @@ def assert_is_killed_and_resumed(agent: Agent) -> None:
     assert (code, answer) == (0, ANSWER), errors
     assert "live from here" not in errors
     assert agent.effects() == ALL_EFFECTS
-    assert len(agent.server.requests) == 4
+    assert len(agent.server.requests) == 4, (agent.asked(), errors)
     [length] = agent.asked_more_than_once()
     assert length == max(len(request.messages) for request in agent.server.requests)
     agent.assert_is_recorded_well()
@@ -138,7 +143,7 @@ def assert_nothing_completed_is_repeated(agent: Agent, step: int) -> None:
     assert (code, answer) == (0, ANSWER), errors
     assert "live from here" not in errors
     assert agent.effects() == ALL_EFFECTS
-    assert len(agent.server.requests) == 4
+    assert len(agent.server.requests) == 4, (agent.asked(), errors)
     [length] = agent.asked_more_than_once()
     assert length == len(agent.server.requests[step - 1].messages)
     agent.assert_is_recorded_well()
