@@ -151,7 +151,7 @@ def test_no_question_makes_it_fail(api: Any):
     for found in api.get_all_operations():
         operation = found.ok()
 
-        @settings(max_examples=25, deadline=None, database=None, suppress_health_check=SLOW)
+        @settings(max_examples=8, deadline=None, database=None, suppress_health_check=SLOW)
         @given(case=operation.as_strategy(), known=st.booleans())
         def ask(case: Any, known: bool) -> None:
             if known and "run" in (case.path_parameters or {}):

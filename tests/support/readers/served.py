@@ -9,13 +9,14 @@ import uvicorn
 from fastapi import FastAPI
 
 from playhead_collector.serve import errors, routes
+from playhead_collector.serve.attaching import attach
 from playhead_collector.serve.identity import IdentityHeader
 from tests.support.readers.fake import FakeRunner
 
 
 def app_on(store: Any) -> FastAPI:
     app = FastAPI(openapi_tags=routes.TAGS)
-    app.include_router(routes.router(store, FakeRunner()))
+    attach(app, routes.router(store, FakeRunner()))
     errors.install(app)
     app.add_middleware(IdentityHeader)
     return app

@@ -20,6 +20,7 @@ from playhead.model import event as ev
 from playhead_collector.analysis.configuration import Configured
 from playhead_collector.analysis.texts.limits import MAX_TEXT_LENGTH
 from playhead_collector.serve import errors, routes
+from playhead_collector.serve.attaching import attach
 from tests.support.hostile_texts import (
     ON_PUNCTUATION,
     UNITS,
@@ -79,7 +80,7 @@ TOO_SHORT_TO_TELL = 0.15
 
 def app_on(store: Any) -> FastAPI:
     app = FastAPI()
-    app.include_router(routes.router(store, FakeRunner()))
+    attach(app, routes.router(store, FakeRunner()))
     errors.install(app)
     return app
 
@@ -106,10 +107,10 @@ def questions(store: FakeStore) -> list[str]:
     return [*asked, f"/api/v1/runs/{RUN}/compare/{OTHER}"]
 
 
-async def seconds(store: FakeStore, questions: list[str]) -> dict[str, float]:
+async def seconds(app: FastAPI, questions: list[str]) -> dict[str, float]:
     """Processor time for each answer."""
     taken: dict[str, float] = {}
-    transport = httpx.ASGITransport(app=app_on(store))
+    transport = httpx.ASGITransport(app=app)
     async with httpx.AsyncClient(transport=transport, base_url="http://collector") as client:
         gc.collect()
         gc.disable()
@@ -138,8 +139,8 @@ def test_every_question_takes_twice_as_long_for_texts_of_twice_the_length(shape:
 
 
 def measure(shape: str, length: int) -> None:
-    half, whole = run_of(SHAPES[shape](length)), run_of(SHAPES[shape](2 * length))
-    asked = questions(half)
+    stores = [run_of(SHAPES[shape](each)) for each in (length, 2 * length)]
+    asked, (half, whole) = questions(stores[0]), map(app_on, stores)
     least = dict.fromkeys(asked, 1e9)
     most = dict.fromkeys(asked, 1e9)
     for attempt in range(12):
@@ -162,7 +163,7 @@ def test_a_text_beyond_the_limit_is_read_to_it_and_the_answer_says_so() -> None:
     store = run_of("x" * 1_000 + " CODE77 " + "y " * LIMIT + "LATE99")
     app = FastAPI()
     configured = Configured(longest_text=LIMIT)
-    app.include_router(routes.router(store, FakeRunner(), configured=configured))  # pyright: ignore[reportArgumentType]
+    attach(app, routes.router(store, FakeRunner(), configured=configured))  # pyright: ignore[reportArgumentType]
 
     async def ask() -> list[dict[str, Any]]:
         transport = httpx.ASGITransport(app=app)
@@ -194,5 +195,5 @@ def test_a_megabyte_is_answered_in_bounded_time(question: str) -> None:
         chat.user(truncated_json(length))
         chat.asks("look_up", {"query": "W0000123"}, "found")
         chat.done()
-        taken.append(sum(asyncio.run(seconds(store, [f"/api/v1/runs/{RUN}/{question}"])).values()))
+        taken.append(sum(asyncio.run(seconds(app_on(store), [f"/api/v1/runs/{RUN}/{question}"])).values()))
     assert taken[1] < MOST * taken[0], taken

@@ -14,6 +14,7 @@ from playhead_collector.analysis.ask_again.request import tools_of
 from playhead_collector.analysis.configuration import Configured
 from playhead_collector.analysis.model_api import ModelApi
 from playhead_collector.serve import errors, routes
+from playhead_collector.serve.attaching import attach
 from tests.support.readers.chat import Chat
 from tests.support.readers.fake import EPOCH_NS, RUN, FakeRunner, FakeStore
 
@@ -42,7 +43,7 @@ def server() -> Iterator[MockModelServer]:
 def client_of(chat: Chat, models: ModelApi | None, **more: Any) -> httpx.AsyncClient:
     configured = Configured(asked=models, clock=lambda: EPOCH_NS, **more)
     app = FastAPI(openapi_tags=routes.TAGS)
-    app.include_router(routes.router(chat.store, FakeRunner(), 1, configured))  # pyright: ignore[reportArgumentType]
+    attach(app, routes.router(chat.store, FakeRunner(), 1, configured))  # pyright: ignore[reportArgumentType]
     errors.install(app)
     return httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url=f"http://collector/api/v1/runs/{RUN}/")
 
