@@ -1,5 +1,6 @@
 """What this process has journaled, read back for asserts: calls by name, payloads as values, threads as messages."""
 
+import threading
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -23,6 +24,7 @@ from playhead.journal.frame import (
     read_thread,
 )
 from playhead.journal.lane import LaneReader, Position, lanes
+from playhead.journal.room.background import BACKGROUND_THREAD
 from playhead.model import names
 from playhead.model.canonical import Content, content_as, value_of
 from playhead.model.ref import ContentRef
@@ -198,4 +200,7 @@ def start_recording(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[R
     recording.configure()
     yield recording
     playhead.shutdown()
+    for thread in threading.enumerate():
+        if thread.name == BACKGROUND_THREAD:  # what it says of this journal is not the next test's
+            thread.join(60)
     guard.forget_logged()

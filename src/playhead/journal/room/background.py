@@ -5,6 +5,8 @@ from collections.abc import Callable
 
 from playhead.api.guard import swallowed
 
+BACKGROUND_THREAD = "playhead-journal"
+
 
 class BackgroundJob:
     """Runs one function in a thread of its own, never twice at a time.  Safe for threads; `forget` it in a child."""
@@ -35,7 +37,7 @@ class BackgroundJob:
     def _start(self) -> None:
         self._done.clear()
         try:
-            threading.Thread(target=self._run, name="playhead-journal", daemon=True).start()
+            threading.Thread(target=self._run, name=BACKGROUND_THREAD, daemon=True).start()
         except RuntimeError:  # no more threads, or the interpreter is ending
             self._run()
 
