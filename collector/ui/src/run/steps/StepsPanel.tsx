@@ -64,8 +64,8 @@ const Row = memo(function Row({ row, hasMore, hidden, hiddenFailed, top, isAt, i
       onClick={() => move(row.target)}
     >
       <span className="n">{row.seq}</span>
-      <span className={isTimed ? "name" : "name wide"} style={{ paddingLeft: Math.min(row.depth, DEEPEST) * INDENT }} title={row.name}>
-        <span className={hasMore ? "twist" : "twist none"} aria-hidden="true" onClick={hasMore ? (event) => { event.stopPropagation(); toggle(row.seq); } : undefined}>{hidden > 0 ? "▸" : "▾"}</span>
+      <span className={isTimed ? "name" : "name wide"} style={{ paddingLeft: Math.min(row.depth, DEEPEST) * INDENT + (hasMore ? 0 : TWIST) }} title={row.name}>
+        {hasMore && <span className="twist" aria-hidden="true" onClick={(event) => { event.stopPropagation(); toggle(row.seq); }}>{hidden > 0 ? "▸" : "▾"}</span>}
         <span className={`k ${kind}`} aria-label={kind} role="img" />
         <span className="said">{row.name}</span>
         {row.tokens !== null && <span className="tok" title={`${count(row.tokens.input)} tokens in, ${count(row.tokens.output)} out`}>{count(row.tokens.input)}→{count(row.tokens.output)}</span>}
@@ -77,6 +77,8 @@ const Row = memo(function Row({ row, hasMore, hidden, hiddenFailed, top, isAt, i
 });
 
 const INDENT = 12;
+/** The width of what opens and collapses a row: rows without it have no element for it, since moving the playhead draws all of them. */
+const TWIST = 14;
 const DEEPEST = 8;
 const COLOUR: Record<string, string> = { model: "var(--model)", tool: "var(--tool)", failed: "var(--bad)" };
 
