@@ -34,7 +34,8 @@ export function useShownRows(rows: readonly Step[], focus: Focus | null, search:
   }, [inFocus, search, collapsed]);
   const places = useMemo(() => new Map(shown.map((each, n) => [each.row.seq, n])), [shown]);
   const toggle = useCallback((seq: number) => setCollapsed((before) => (before.has(seq) ? without(before, seq) : new Set(before).add(seq))), []);
-  const isAllCollapsed = openable.size > 0 && [...openable].every((seq) => collapsed.has(seq));
+  // Each move of the playhead draws the steps again: what grows with the run is counted only when it changes.
+  const isAllCollapsed = useMemo(() => openable.size > 0 && [...openable].every((seq) => collapsed.has(seq)), [openable, collapsed]);
   const toggleAll = () => setCollapsed(isAllCollapsed ? NONE : openable);
   return { shown, places, hasParents: openable.size > 0, isAllCollapsed, toggle, toggleAll };
 }
