@@ -20,6 +20,7 @@ import pytest
 from hypothesis import settings
 
 from tests.support.quicker.authorities import without_authorities
+from tests.support.quicker.forked_collectors import fork_collectors
 from tests.support.quicker.lazy_models import make_models_lazily
 
 if TYPE_CHECKING:
@@ -45,6 +46,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_collection_finish() -> None:
     """Tests and libraries stay for good: a full collection otherwise walks millions of objects, thousands of times."""
     make_models_lazily()
+    fork_collectors()
     gc.collect()
     gc.freeze()
 

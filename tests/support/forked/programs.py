@@ -13,6 +13,7 @@ from collections.abc import Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import IO
 
 SECONDS = 120.0
 """After so long, a program hangs."""
@@ -49,7 +50,7 @@ class Ended:
 
 
 @dataclass(eq=False)
-class _Server:
+class Server:
     """A process that has imported the modules.  It runs one program at a time."""
 
     modules: tuple[str, ...]
@@ -72,14 +73,18 @@ class _Server:
         self.process.stdin.write(json.dumps(what).encode() + b"\n")
         return self._number()
 
-    def code(self, seconds: float) -> int | None:
+    def code(self, seconds: float | None) -> int | None:
         """Of the program that runs, when it has ended; None: it has not within this time."""
+        return self._number() if select.select([self.answers], [], [], seconds)[0] else None
+
+    @property
+    def answers(self) -> IO[bytes]:
+        """Can be read from when the program has ended."""
         assert self.process.stdout is not None
-        return self._number() if select.select([self.process.stdout], [], [], seconds)[0] else None
+        return self.process.stdout
 
     def _number(self) -> int:
-        assert self.process.stdout is not None
-        line = self.process.stdout.readline()
+        line = self.answers.readline()
         assert line, f"what forks programs ended with {self.process.wait()}"
         return int(line)
 
@@ -88,7 +93,7 @@ class _Server:
 class Running:
     """A program that was started."""
 
-    _server: _Server
+    _server: Server
     _folder: Path
     _process: int
     ended: Ended | None = None
@@ -114,9 +119,9 @@ class Running:
         return (self._folder / name).read_text(errors="replace")
 
 
-_idle: list[_Server] = []
+_idle: list[Server] = []
 """The one that was used last comes last."""
-_MAX_IDLE = 3
+_MAX_IDLE = 4
 
 
 @atexit.register
@@ -127,12 +132,20 @@ def _end_servers(left: int = 0) -> None:
             process.stdin.close()  # it ends then
 
 
-def _server_with(modules: tuple[str, ...]) -> _Server:
+def server_for(*programs: Path) -> Server:
+    """A process that runs nothing, and has imported what these programs import.  Give it to `ended_with` afterwards."""
+    modules = tuple(sorted({name for each in programs for name in modules_of(each)}))
     for server in _idle:
         if server.modules == modules:
             _idle.remove(server)
             return server
-    return _Server(modules)
+    return Server(modules)
+
+
+def ended_with(server: Server) -> None:
+    """Another program may be started by it."""
+    _idle.append(server)
+    _end_servers(_MAX_IDLE)
 
 
 @contextmanager
@@ -149,8 +162,7 @@ def started(
     `also`: modules that it imports while it runs, or other programs that run in processes forked from the same one.
     `warnings`: what becomes of them, as `warnings.simplefilter` takes it; None: what Python does.
     """
-    modules = tuple(sorted({name for each in (program, *also) for name in modules_of(each)}))
-    server = _server_with(modules)
+    server = server_for(program, *also)
     with tempfile.TemporaryDirectory(prefix="playhead-program-") as folder:
         out, errors = (str(Path(folder) / name) for name in ("out", "errors"))
         told = {"program": str(program), "arguments": list(arguments), "environ": dict(environ), "warnings": warnings}
@@ -161,8 +173,7 @@ def started(
             if running.ended is None:
                 running.send_signal(signal.SIGKILL)
                 running.wait()
-            _idle.append(server)
-            _end_servers(_MAX_IDLE)
+            ended_with(server)
 
 
 def run(

@@ -57,7 +57,8 @@ def _become(told: dict[str, Any]) -> None:
     os.environ.clear()
     os.environ.update(told["environ"])
     flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC
-    for target, path, mode in ((0, os.devnull, os.O_RDONLY), (1, told["out"], flags), (2, told["errors"], flags)):
+    errors = os.O_WRONLY | os.O_CREAT | os.O_APPEND if told.get("keeps_errors") else flags
+    for target, path, mode in ((0, os.devnull, os.O_RDONLY), (1, told["out"], flags), (2, told["errors"], errors)):
         opened = os.open(path, mode, 0o600)
         os.dup2(opened, target)
         os.close(opened)
