@@ -1,7 +1,9 @@
 """Values that few programs and no database like, read back in every way that there is."""
 
 import json
+import tarfile
 from collections.abc import Iterator
+from io import BytesIO
 from typing import Any
 
 import httpx
@@ -166,6 +168,9 @@ def test_every_route_answers_in_json(collector: CollectorProcess, run: str):
             media_type = answer.headers["content-type"].partition(";")[0]
             if media_type == "text/x-python":
                 compile(answer.text, path, "exec")
+            elif media_type == "application/gzip":
+                with tarfile.open(fileobj=BytesIO(answer.content)) as bundle:
+                    assert bundle.getnames()
             elif "/content/" not in path and media_type != "text/event-stream":
                 json.loads(answer.content.decode(), parse_constant=no_constant, parse_int=str)
 
