@@ -27,7 +27,7 @@ def fork_collectors() -> None:
         vars(module)["subprocess"] = SimpleNamespace(**{**vars(subprocess), "Popen": _popen})
 
 
-def _popen(command: list[str], **options: Any) -> "subprocess.Popen[bytes] | _Forked":
+def _popen(command: list[str], **options: Any) -> Any:
     return _Forked(**options) if command[1:] == _COMMAND else subprocess.Popen(command, **options)
 
 
