@@ -25,7 +25,7 @@ from tests.support.recorded_runs import Recorded
 
 TALK, BRANCHING, COMPRESSED, SUMMED = (f"{number:02x}" * 16 for number in range(1, 5))
 # Asked above, about two runs; and the spans as they are stored, of which the first one has fewer attributes.
-NOT_ASKED = {"/runs/{a}/compare/{b}", "/runs/{run}/otlp"}
+NOT_ASKED = {"/runs/{a}/compare/{b}", "/runs/{run}/otlp", "/runs/{run}/bundle"}
 # What the first one adds on the way: where the span came from, and what its run says once.
 _ADDED = {"playhead.run.url", "playhead.run.id", "playhead.content_inline", "gen_ai.conversation.id", "user.id"}
 
