@@ -15,7 +15,7 @@ import orjson
 
 from playhead_collector.app import create_app
 from playhead_collector.settings import CollectorSettings
-from playhead_collector.store import migrate
+from playhead_collector.store import migrate, schema
 from playhead_collector.store.postgres.store import connect
 
 FIXTURE = Path(__file__).parents[2] / "fixtures" / "schema_0008"
@@ -103,7 +103,7 @@ async def test_a_migrated_database_answers_as_a_new_one_that_was_sent_the_same(
     connection = await asyncpg.connect(empty_database_url)
     await connection.execute(gzip.decompress((FIXTURE / "database.sql.gz").read_bytes()).decode())
     await connection.close()
-    assert await migrate.current(empty_database_url) == "0008"
+    assert await schema.current(empty_database_url) == "0008"
     await migrate.upgrade(empty_database_url)
     requests: list[Mapping[str, Any]] = orjson.loads(gzip.decompress((FIXTURE / "requests.json.gz").read_bytes()))
     async with asking(empty_database_url) as migrated, asking(database_url) as new:
