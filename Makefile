@@ -163,7 +163,7 @@ ui-wished: | $(RUN)
 
 # uv, because pip takes minutes to find versions for two hundred packages.
 $(FRAMEWORKS_INSTALLED) $(OLDEST_INSTALLED) $(CREWAI_INSTALLED): .venv-%/.installed: pyproject.toml constraints-%.txt | $(DEV)
-	$(PYTHON) -m venv .venv-$*
+	$(PYTHON) -m venv --without-pip .venv-$*
 	$(BIN)/uv pip install -q --python .venv-$*/bin/python --constraint constraints-$*.txt \
 	  --group $(if $(findstring crewai,$*),crewai,$*) --editable '.[collector,openai]'
 	@touch $@
