@@ -19,7 +19,7 @@ test("where two forks part, and what came of it, in four actions from the list",
   await page.getByRole("link", { name: "compare", exact: true }).click();
   await page.waitForURL(new RegExp(`/compare/${parent}/${fork}`));
   const parts = page.getByRole("region", { name: "Where they part" });
-  await parts.getByText("+TimeoutError").waitFor();
+  await parts.getByText("+ TimeoutError").waitFor();
   await page.getByRole("region", { name: "What came of it" }).getByText("≠ answer").waitFor();
   await parts.getByRole("link", { name: /failed/ }).click();
   await page.waitForURL(new RegExp(`/runs/${fork}\\?at=`));

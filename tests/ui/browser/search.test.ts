@@ -24,7 +24,7 @@ test("decisions are found by conditions that stand in the address, and lead to t
   const row = page.locator("tbody tr", { hasText: "send_item" });
   await row.locator("mark.bad").getByText("LMP-9999").waitFor();
   assert.deepEqual(await violationsInBothThemes(page), []);
-  await page.getByRole("complementary", { name: "In these results" }).getByRole("button", { name: /send item/ }).click();
+  await page.getByRole("complementary", { name: "In these results" }).getByRole("button", { name: /send_item/ }).click();
   await page.waitForURL(/tool=send_item/);
   await row.getByRole("link", { name: "send_item" }).click();
   await page.waitForURL(new RegExp(`/runs/${await runNamed("forgetful")}\\?at=\\d+`));

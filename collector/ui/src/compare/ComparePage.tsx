@@ -138,7 +138,7 @@ function Parts({ data }: { data: Comparison }) {
       {parts.changes.map((change) => (
         <div key={change.what}>
           <b>{change.what}</b>
-          <pre>{change.lines.map((line, n) => <span key={n} className={line.startsWith("+") ? "ink-tool" : line.startsWith("-") ? "ink-cut" : ""}>{line}{"\n"}</span>)}</pre>
+          <pre>{change.lines.map((line, n) => <span key={n} className={line.startsWith("+") ? "ink-tool" : line.startsWith("-") ? "ink-cut" : ""}>{line.replace(/^[+ -]/, "$& ")}{"\n"}</span>)}</pre>
         </div>
       ))}
     </>

@@ -22,12 +22,12 @@ export function money(value: number | null | undefined): string {
   return `$${value >= 1 ? value.toFixed(2) : value === 0 ? "0" : value.toPrecision(2)}`;
 }
 
-/** "0.4 %" of a share between 0 and 1. */
+/** "0.4 %" of a share between 0 and 1; a line does not end within it. */
 export function percent(share: number | null | undefined): string {
   if (share === null || share === undefined) return "–";
   const value = share * 100;
-  if (value > 0 && value < 0.05) return "< 0.1 %";
-  return `${value < 10 ? value.toFixed(1) : Math.round(value)} %`;
+  if (value > 0 && value < 0.05) return "<\u00a00.1\u00a0%";
+  return `${value < 10 ? value.toFixed(1) : Math.round(value)}\u00a0%`;
 }
 
 /** The random end of a run's id, which tells runs apart; the API takes it for the id. */

@@ -172,7 +172,7 @@ test("figures", () => {
   expect([duration(0.4), duration(36), duration(4100), duration(200_000), duration(7_500_000), duration(null)])
     .toEqual(["0.4 ms", "36 ms", "4.1 s", "3 min 20 s", "2 h 5 min", "–"]);
   expect([money(0.0004), money(2), money(0), money(null)]).toEqual(["$0.00040", "$2.00", "$0", "–"]);
-  expect([percent(0.0043), percent(0.5), percent(0.0003), percent(0)]).toEqual(["0.4 %", "50 %", "< 0.1 %", "0.0 %"]);
+  expect([percent(0.0043), percent(0.5), percent(0.0003), percent(0)]).toEqual(["0.4\u00a0%", "50\u00a0%", "<\u00a00.1\u00a0%", "0.0\u00a0%"]);
   expect(shortId("01a2".padEnd(24, "0") + "9b479b47")).toBe("9b479b47");
   const now = Date.parse("2026-01-01T00:10:00Z");
   expect([ago("2026-01-01T00:09:48Z", now), ago("2026-01-01T00:05:00Z", now)]).toEqual(["12 s ago", "5 min ago"]);

@@ -37,7 +37,7 @@ export function Head({ run, at, event, onError }: { run: RunDetail; at: number; 
       <Fact name="tokens in → out" value={`${count(run.input_tokens)} → ${count(run.output_tokens)}`} />
       <Fact name="cost" value={money(run.cost)} optional />
       <Fact name="context peak" value={run.context_peak === null ? "–" : count(run.context_peak)} more={run.context_peak === null || run.context_limit === null ? "" : percent(run.context_peak / run.context_limit)} title={peakTitle(run)} optional />
-      {onError === null ? <Fact name="errors" value={count(run.errors)} isBad={run.errors > 0} /> : (
+      {onError === null ? <Fact name={run.errors === 1 ? "error" : "errors"} value={count(run.errors)} isBad={run.errors > 0} /> : (
         <button type="button" className="fact" onClick={onError} title="Go to the first error"><b className="ink-bad">{count(run.errors)}</b><span>{run.errors === 1 ? "error" : "errors"}</span></button>
       )}
       <div className="acts">

@@ -15,7 +15,7 @@ export function RunsTable({ runs, chosen, onChoose, ticked, onTick }: Props) {
     <table>
       <thead>
         <tr>
-          <th className="tick"><span className="visually-hidden">compare</span></th><th>status</th><th>run</th><th className="optional">id</th><th>started</th><th className="r">duration</th><th className="r optional">events</th><th className="r" title="calls of models / of tools">calls</th>
+          <th className="tick"><span className="visually-hidden">compare</span></th><th>status</th><th>run</th><th className="optional">id</th><th>started</th><th className="r">duration</th><th className="r optional">events</th><th className="r roomy" title="calls of models / of tools">calls</th>
           <th className="r roomy">tokens in → out</th><th className="r optional">cost</th><th className="r roomy">context peak</th><th className="r roomy">errors</th>
           <th className="optional">session</th><th className="optional">user</th><th className="roomy">tags</th><th className="roomy">forks</th>
         </tr>
@@ -32,7 +32,7 @@ export function RunsTable({ runs, chosen, onChoose, ticked, onTick }: Props) {
             <td title={`${localDateTime(run.started)} · ${run.started} (UTC)`}>{ago(run.started, now)}</td>
             <td className="r took"><span><Bar share={(run.elapsed_ms ?? 0) / longest} />{duration(took(run))}</span></td>
             <td className="r optional">{count(run.events)}</td>
-            <td className="r">{run.llm_calls} / {run.tool_calls}</td>
+            <td className="r roomy">{run.llm_calls} / {run.tool_calls}</td>
             <td className="r roomy">{count(run.input_tokens)} → {count(run.output_tokens)}</td>
             <td className="r optional">{money(run.cost)}</td>
             <td className="r roomy peak" title={peakTitle(run)}>{run.context_peak === null ? "–" : count(run.context_peak)}{run.context_peak !== null && run.context_limit !== null && <span className="sub"> {percent(run.context_peak / run.context_limit)}</span>}{run.compressions > 0 && <span className="tag cut">{run.compressions} compressed</span>}</td>

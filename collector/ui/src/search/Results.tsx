@@ -8,6 +8,9 @@ import type { Found } from "./usePages";
 
 type Facet = { name: string; counts: { value: string; count: number }[]; chosen: string | null };
 
+/** Facets whose values are names that programs gave. */
+const NAMES = new Set(["tool", "agent"]);
+
 /** Values that the shown results have, to narrow the search; the chosen one is taken back by another click. */
 export function Facets({ facets, set }: { facets: readonly Facet[]; set: SetCondition }) {
   return (
@@ -17,7 +20,7 @@ export function Facets({ facets, set }: { facets: readonly Facet[]; set: SetCond
           <h2>{facet.name}</h2>
           {facet.counts.map(({ value, count: times }) => (
             <button key={value} type="button" className="chip" aria-pressed={facet.chosen === value} onClick={() => set(facet.name, facet.chosen === value ? null : value)}>
-              {value.replaceAll("_", " ")} <span className="num">{count(times)}</span>
+              {NAMES.has(facet.name) ? value : value.replaceAll("_", " ")} <span className="num">{count(times)}</span>
             </button>
           ))}
         </div>

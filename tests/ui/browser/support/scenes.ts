@@ -115,7 +115,7 @@ export const VIEWS: Record<string, Scene> = {
     },
   },
   "run-invented": { path: at("forgetful", "at=18"), ready: async (page) => (await page.getByRole("treeitem", { name: /send_item/ }).click(), await why(page).getByText("LMP-9999").first().waitFor()) },
-  "run-long-texts": { path: at("hostile", "at=6&panel=event"), ready: async (page) => (await state(page), await page.keyboard.press("End")) },
+  "run-long-texts": { path: at("hostile", "at=6&panel=event"), ready: async (page) => (await state(page), await page.keyboard.press("End"), await text(page, "after event 13"), await page.getByRole("tabpanel").getByText("run_completed").first().waitFor()) },
   "run-nested": { path: at("review", "at=12"), ready: async (page) => (await text(page, "Call of"), await text(page, "llm_calls")) },
   "fork-dialog": {
     path: at("support", "at=28"),
@@ -154,7 +154,7 @@ export const STATES: Record<string, Scene> = {
   "state-no-answer": { path: () => "/", before: (page) => page.route("**/api/v1/runs?*", (route) => route.abort()), ready: (page) => page.getByRole("alert").waitFor() },
   "state-loading-runs": { path: () => "/", before: silent("**/api/v1/runs?*"), ready: (page) => page.getByText("Loading runs").waitFor() },
   "state-loading-run": { path: at("support", "at=20"), before: silent(/\/(context|state|attributions|decisions|diff)/ as unknown as string), ready: (page) => text(page, "Loading the context") },
-  "state-loading-events": { path: at("support", "at=20"), before: silent("**/events?*"), ready: (page) => text(page, "events loaded") },
+  "state-loading-events": { path: at("support", "at=20"), before: silent("**/events?*"), ready: async (page) => (await text(page, "events loaded"), await text(page, "Loading the event")) },
   "state-panels-fail": { path: at("support", "at=20"), before: (page) => page.route(/\/(context|state|attributions|decisions)/, (route) => route.abort()), ready: (page) => page.getByRole("alert").first().waitFor() },
   "state-no-decisions": { path: () => "/search?tool=no_such_tool", ready: (page) => text(page, "No decisions meet") },
   "state-no-runs-across": { path: () => "/across?agent=nobody", ready: (page) => text(page, "No run that has ended") },

@@ -60,7 +60,7 @@ export function Timeline({ events, run, forks, head, focus, onFocus, isByTime, o
       const at = axis.at[Math.min(head.at, axis.at.length) - 1] ?? 0;
       if (hand.current === null) return;
       hand.current.style.transform = `translateX(${at * Math.max(0, width - 2)}px)`;
-      hand.current.hidden = at < 0 || at > 1; // outside of what is in focus
+      hand.current.hidden = axis.at.length === 0 || at < 0 || at > 1; // nothing is there yet, or outside of what is in focus
       if (ahead.current !== null) ahead.current.style.transform = `scaleX(${1 - Math.max(0, Math.min(1, at))})`;
       const label = hand.current.firstElementChild;
       if (label instanceof HTMLElement) {
