@@ -1,8 +1,8 @@
 """[client]: events of runs as they happen: server-sent events, with a connection that is made again by itself."""
 
-import random
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from random import SystemRandom
 from typing import Final, cast
 
 import httpx
@@ -22,6 +22,8 @@ _MOST = 1_000
 _FIRST_SECONDS = 10.0
 _NOTHING_NEW: Final = 204
 _BUSY: Final = frozenset({429, 502, 503, 504})
+# Not the generator of `random`: a program that seeds that gets the numbers that it expects.
+_random = SystemRandom()
 
 
 def named_run(run: str) -> ApiRequest[RunDetail]:
@@ -153,4 +155,4 @@ class Watch:
             )
         delay = min(_FIRST_DELAY * 2**self._attempts, _LAST_DELAY)
         self._attempts += 1
-        return delay * random.uniform(0.5, 1.0)  # noqa: S311 - so that clients of a restarted collector come one by one
+        return delay * _random.uniform(0.5, 1.0)  # so that clients of a restarted collector come one by one

@@ -1,15 +1,17 @@
 """Retry delays of the shipper, and reporting each kind of problem once."""
 
 import logging
-import random
 import threading
 import time
 from collections.abc import Callable, Iterator
+from random import SystemRandom
 from typing import Protocol
 
 log = logging.getLogger("playhead")
 
 _FIRST_SECONDS, _MAX_SECONDS = 0.2, 30.0
+# Not the generator of `random`: a program that seeds that gets the numbers that it expects.
+_random = SystemRandom()
 
 
 class Unavailable(Exception):
@@ -65,5 +67,5 @@ def backoff_delays() -> Iterator[float]:
     """Yields the seconds to wait before each retry: exponential backoff with jitter."""
     longest = _FIRST_SECONDS
     while True:
-        yield longest * random.uniform(0.5, 1.0)  # noqa: S311 - nobody gains by guessing it
+        yield longest * _random.uniform(0.5, 1.0)
         longest = min(2 * longest, _MAX_SECONDS)

@@ -7,13 +7,13 @@ A lane of a session that is kept longer gets a file `kept-until`, so that it is 
 """
 
 import os
-import random
 import time
 from bisect import bisect_right
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from random import SystemRandom
 
 from playhead.export.cursor import is_released
 from playhead.export.expiry.retention import Retention
@@ -25,6 +25,8 @@ from playhead.journal.lane import LaneReader, adopt, names_in
 
 _MAX_BYTES = 64 * 2**20
 _KEPT_UNTIL = "kept-until"
+# Not the generator of `random`: a program that seeds that gets the numbers that it expects.
+_random = SystemRandom()
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +45,7 @@ class Expiry:
         journal_dir: Path,
         keep_seconds: float,
         wall: Callable[[], float] = time.time,
-        start: Callable[[], float] = random.random,
+        start: Callable[[], float] = _random.random,
     ):
         """`keep_seconds`: how long a lane is kept after its last record was delivered, where nothing else was said for
         one of its sessions.

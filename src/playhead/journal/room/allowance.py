@@ -1,7 +1,7 @@
 """[room]: how much this process may append before the folder, which all processes share, is measured again."""
 
-import random
 from collections.abc import Callable
+from random import SystemRandom
 
 # The last fifth of the limit is reserved for calls: before it, payloads are replaced by markers.
 _FOR_PAYLOADS = 0.8
@@ -13,6 +13,8 @@ _MIN_ALLOWED = 4096
 _WAIT_SECONDS, _FULL_WAIT_SECONDS = 0.25, 0.02
 # How often to measure while there is room, and how often while there is none.
 _LOOK_SECONDS, _SHORT_LOOK_SECONDS = 5.0, 1.0
+# Not the generator of `random`: a program that seeds that gets the numbers that it expects.
+_random = SystemRandom()
 
 
 class Room:
@@ -87,7 +89,7 @@ class Room:
         if self._measurements:
             return False
         written = self._max_bytes // _MAX_ALLOWED - self.allowance
-        return random.random() * (self._max_bytes // _MIN_ALLOWED) < written  # noqa: S311 - nobody gains by guessing it
+        return _random.random() * (self._max_bytes // _MIN_ALLOWED) < written
 
     def _is_old(self, seconds: float) -> bool:
         return self._now() - self._looked >= seconds
