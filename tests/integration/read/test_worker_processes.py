@@ -153,7 +153,7 @@ def test_hostile_texts_are_answered_or_refused_in_time_while_spans_are_taken(
 ):
     last = {run: http.get(f"/api/v1/runs/{run}").json()["events"] for run in RUNS.values()}  # projected, too
     with watched(collector.url) as without:
-        time.sleep(1)
+        time.sleep(1)  # how long others wait while nothing is asked: that has to be measured for a while
     with watched(collector.url) as meanwhile:
         for run in RUNS.values():
             for question in QUESTIONS:

@@ -1,7 +1,7 @@
 """The certificates of the authorities that TLS trusts.
 
-Each client of HTTP reads them when it is made, which takes 20 ms of the processor, thousands of times in these tests,
-and in each program that they start. Nobody is asked over TLS here, except where packages are installed.
+Each client of HTTP reads them when it is made, which takes 20 ms of the processor, in these tests and
+in each program that they start. Nobody is asked over TLS here, except where packages are installed.
 """
 
 import os

@@ -2,7 +2,6 @@
 
 import sys
 
-import playhead_collector.workers.pool  # noqa: F401 - a collector imports it with its first settings
 from playhead_collector.cli import serve
 
 sys.exit(serve(as_json=True))

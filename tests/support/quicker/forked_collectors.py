@@ -1,7 +1,7 @@
 """Collectors in processes that are forked from one that has imported what they import.
 
-`CollectorProcess` starts a Python of its own, which imports for as long as the rest of its start takes, some eighty
-times in these tests.  Those about the start of a collector start it by its command.
+`CollectorProcess` starts a Python of its own, and half of that start is imports.  Dozens of test modules have a
+collector.  Those about the start of a collector start it by its command.
 """
 
 import os
