@@ -1,7 +1,7 @@
 """Which schema a database has, and whether this build can work with it. `app` asks before it opens the store.
 
-`migrate` changes a schema. It loads Alembic and SQLAlchemy, which takes half as long as the rest of a collector's start,
-so it is only imported for a database that is not at the newest schema.
+`migrate` changes a schema. It loads Alembic and SQLAlchemy, which takes half as long as the rest of a collector's
+start, so it is only imported for a database that is not at the newest schema.
 """
 
 from importlib import import_module

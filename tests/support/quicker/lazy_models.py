@@ -1,8 +1,8 @@
 """FastAPI's models of parameters and answers, made when they are first used.
 
 Making the collector's application makes some four hundred of them, of which a test that asks three questions needs ten.
-Nearly two hundred tests make an application of their own.  A model that cannot be made fails in the tests of the OpenAPI
-document, which need all of them, and in each real collector.
+Nearly two hundred tests make an application of their own.  A model that cannot be made fails in the tests of the
+OpenAPI document, which need all of them, and in each real collector.
 """
 
 import sys
