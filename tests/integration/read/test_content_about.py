@@ -89,6 +89,23 @@ async def test_what_a_content_is_and_where_events_name_it(store: PostgresStore, 
     assert [place["use"] for place in thread["items"][0]["places"]] == ["thread"]
 
 
+async def test_one_run_alone_is_asked_for_with_all_its_calls(store: PostgresStore, client: AsyncClient):
+    await ingest(store, client, recorders())
+    calls = [call["seq"] async for call in client.llm_calls(RUNS[0])]
+    system = message_contents(text_message("system", SYSTEM))[0].ref
+    about = await client.about(system, run=RUNS[0])
+    assert (about["runs"], about["calls"], about["complete"], about["next_cursor"]) == (1, len(calls), True, None)
+    assert about["bytes_sent"] == about["size"] * len(calls)
+    (only,) = about["items"]
+    assert [place["seq"] for place in only["places"] if place["kind"] == "llm_called"] == calls
+    assert about["first_seen"] == about["last_seen"] == only["started"]
+    other = message_contents(text_message("user", OTHER))[0].ref
+    elsewhere = await client.about(other, run=RUNS[0])
+    assert (elsewhere["runs"], elsewhere["calls"], elsewhere["items"], elsewhere["first_seen"]) == (0, 0, [], None)
+    with pytest.raises(NotFound):
+        await client.about(system, run="f" * 32)
+
+
 @pytest.mark.parametrize("packed", [False, True])
 async def test_pages_join_and_a_deleted_run_is_gone(store: PostgresStore, client: AsyncClient, packed: bool):
     await ingest(store, client, recorders())

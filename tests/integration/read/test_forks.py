@@ -93,6 +93,10 @@ async def test_a_fork_whose_parent_comes_later_says_so_and_is_whole_then(store: 
     shared = whole["shared"] or 0
     assert history[:shared] == parents[:shared]
     assert [kind for _, kind, _ in history[shared : shared + 2]] == ["run_started", "run_forked"]
+    question = next(event for event in [each async for each in client.events(FORK)] if event["kind"] == "message_added")
+    about = await client.about(question["refs"]["message"], run=FORK)
+    calls = [seq for seq, kind, _ in history if kind == "llm_called" and seq < shared]
+    assert [each["seq"] for each in about["items"][0]["places"] if each["kind"] == "llm_called"] == calls
 
 
 async def test_a_fork_that_is_projected_while_its_parent_is_has_what_they_share(

@@ -31,7 +31,7 @@ test("parallel agents are siblings with their calls below them, and steps collap
   await page.waitForFunction(() => [...document.querySelectorAll('[role="treeitem"]')].every((row) => row.textContent?.includes("gpt")));
 });
 
-test("a block of the context window leads to its messages, and each message to where it came from", async () => {
+test("a block of the context window leads to its messages, and each message to where else it was", async () => {
   const { page } = await open(`/runs/${await runNamed("support")}?at=31`);
   const stage = page.getByRole("tabpanel");
   const bar = stage.getByRole("group", { name: "Tokens by kind" });
@@ -44,8 +44,19 @@ test("a block of the context window leads to its messages, and each message to w
   await stage.getByRole("img", { name: /% of the limit/ }).waitFor();
   const first = page.locator('.msg[data-kind="user"]').first();
   await first.hover();
-  await first.getByRole("button", { name: /^since event \d+$/ }).click();
-  await page.waitForURL(/at=[45]$/);
+  const same = page.getByRole("group", { name: "The same message elsewhere" });
+  await same.getByText("in 5 calls:").waitFor();
+  assert.deepEqual(await same.getByRole("button").allInnerTexts(), ["since event 5", "first 6", "before 24", "last 35"]);
+  assert.deepEqual(await violationsInBothThemes(page), []);
+  await page.mouse.move(0, 0);
+  await same.waitFor({ state: "detached" });
+  await first.getByRole("link", { name: "content" }).focus();
+  await same.getByText("in 5 calls:").waitFor();
+  for (const key of ["Tab", "Tab", "Tab", "Enter"]) await page.keyboard.press(key);
+  await page.waitForURL(/at=24$/);
+  await same.getByRole("button", { name: "before 16" }).waitFor();
+  await same.getByRole("button", { name: "since event 5" }).click();
+  await page.waitForURL(/at=5$/);
 });
 
 test("a compression is shown inline, and a line of the summary lights the messages that it stands for", async () => {

@@ -3,19 +3,21 @@
 from collections.abc import Sequence
 
 from playhead.model.canonical import Content
-from playhead.model.event import RunEvent
 from playhead.model.message import read_message
 from playhead.model.ref import ContentRef
 from playhead.model.thread import THREAD
 from playhead.model.times import rfc3339
-from playhead.project.context.content_uses import call_threads, places_of
+from playhead.project.context.content_uses import PlaceOfUse, call_threads, count_calls, places_of
+from playhead.project.run_row import RunRow
 from playhead.wire.answers.content import ContentAbout, ContentRun
 from playhead_collector.read.paging import read_row_cursor, run_cursor
+from playhead_collector.read.record import stored_record
 from playhead_collector.read.values import plain_value
 from playhead_collector.store.ports import ReadStore
 from playhead_collector.store.ports.uses import ContentUse, UseTotals
 
 _MOST_PLACES = 20
+_MOST_PLACES_OF_ONE_RUN = 1_000
 _MOST_NODES = 200_000
 # Calls with one thread: trials of one task, that began alike.
 _MOST_CALLS = 1_000
@@ -48,6 +50,34 @@ async def read_about(store: ReadStore, project: int, ref: ContentRef, limit: int
         "complete": not totals.unread,
         "items": [item for each in shown if (item := await _run(store, project, ref, each)) is not None],
         "next_cursor": run_cursor(shown[-1].started_ns, shown[-1].run) if len(page) > limit else None,
+    }
+
+
+async def read_about_in_run(store: ReadStore, project: int, ref: ContentRef, run: str) -> ContentAbout:
+    """The same of one run alone, also for the events that it shares with the run that it is a fork of.
+
+    Raises ContentMissing, and Refused where there is no such run.
+    """
+    content = await store.get(project, ref)
+    row = (await stored_record(store, project, run)).row
+    places, complete = await _places(store, project, ref, run, shared=True)
+    calls = count_calls(places)
+    kind, role = kind_of(content)
+    seen = rfc3339(row.started_ns) if places else None
+    return {
+        "ref": ref,
+        "kind": kind,
+        "role": role,
+        "media_type": content.media_type,
+        "size": len(content.data),
+        "first_seen": seen,
+        "last_seen": seen,
+        "runs": 1 if places else 0,
+        "calls": calls,
+        "bytes_sent": len(content.data) * calls,
+        "complete": complete,
+        "items": [_item(row, calls, places, _MOST_PLACES_OF_ONE_RUN)] if places else [],
+        "next_cursor": None,
     }
 
 
@@ -91,20 +121,32 @@ async def _run(store: ReadStore, project: int, ref: ContentRef, use: ContentUse)
     row = await store.run(project, use.run)
     if row is None:
         return None
-    own: list[RunEvent] = []
-    async for page in store.event_pages(project, use.run):
-        own += [event for event in page if event.run == use.run]
-    threads = await store.threads(project, call_threads(own), _MOST_NODES)
-    found = list(places_of(own, threads.nodes, ref))
+    places, _ = await _places(store, project, ref, row.run, shared=False)
+    return _item(row, use.calls, places, _MOST_PLACES)
+
+
+async def _places(
+    store: ReadStore, project: int, ref: ContentRef, run: str, *, shared: bool
+) -> tuple[list[PlaceOfUse], bool]:
+    """Where the run had the content, and whether all its threads were looked into.
+
+    With `shared`, also in the events that a fork shares with its parent.
+    """
+    events = [each async for page in store.event_pages(project, run) for each in page if shared or each.run == run]
+    threads = await store.threads(project, call_threads(events), _MOST_NODES)
+    return list(places_of(events, threads.nodes, ref)), not threads.unread
+
+
+def _item(row: RunRow, calls: int, places: Sequence[PlaceOfUse], most: int) -> ContentRun:
     return {
         "run": row.run,
         "name": row.name,
         "status": row.status,
         "started": rfc3339(row.started_ns),
-        "calls": use.calls,
+        "calls": calls,
         "places": [
             {"seq": place.event.seq, "kind": place.event.kind, "use": place.use, "time": rfc3339(place.event.time_ns)}
-            for place in found[:_MOST_PLACES]
+            for place in places[:most]
         ],
-        "more_places": len(found) > _MOST_PLACES,
+        "more_places": len(places) > most,
     }

@@ -7,7 +7,7 @@ from fastapi import APIRouter, Body, Query, Request, Response
 
 from playhead.wire import answers as a
 from playhead.wire.answers.content import ContentAbout
-from playhead_collector.read.about.content import read_about
+from playhead_collector.read.about.content import read_about, read_about_in_run
 from playhead_collector.read.content import parse_ref, read_batch, read_thread
 from playhead_collector.serve.responses import content_answer, json_answer
 from playhead_collector.serve.routes import params as p
@@ -18,6 +18,14 @@ from playhead_collector.store.ports import Store
 Refs = Annotated[list[str], Body(embed=True, max_length=1_000, description="Refs (`sha256:...`), at most 1,000.")]
 As = Annotated[
     Literal["messages"] | None, Query(alias="as", description="`messages`: return a thread as its list of messages.")
+]
+
+OneRun = Annotated[
+    str | None,
+    Query(
+        pattern="^[0-9a-f]{32}$",
+        description="Count this run alone, by its whole id: of a fork, also the events that it shares with its parent.",
+    ),
 ]
 
 
@@ -42,14 +50,16 @@ class ContentRoutes:
             return content_answer(parsed, await self._store.get(self._project, parsed), request.headers)
 
     async def about(
-        self, ref: p.Ref, limit: Annotated[int, Query(ge=1, le=100)] = 20, cursor: p.Cursor = None
+        self, ref: p.Ref, limit: Annotated[int, Query(ge=1, le=100)] = 20, cursor: p.Cursor = None, run: OneRun = None
     ) -> Response:
         """What a content is, how large, when it was first and last seen, and which runs and calls had it.
 
-        `calls` counts model calls that were given it, so that `bytes_sent` is its size times that number.
+        `calls` counts model calls that were given it, so that `bytes_sent` is its size times that number.  With `run`,
+        only that run counts, with up to 1,000 of its events that had the content instead of 20.
         """
-        about = await read_about(self._store, self._project, parse_ref(ref), limit, cursor)
-        return json_answer(about)
+        if run is not None:
+            return json_answer(await read_about_in_run(self._store, self._project, parse_ref(ref), run))
+        return json_answer(await read_about(self._store, self._project, parse_ref(ref), limit, cursor))
 
     async def batch(self, refs: Refs) -> Response:
         """Several contents by ref. Refs that are not stored are absent from the answer."""

@@ -35,7 +35,7 @@ export function Stage({ run, events, at, panel, onPanel, lit, onMove }: Props) {
         </div>
       </div>
       <div className="scroll" id="stage" role="tabpanel" aria-labelledby={`tab-${panel}`} tabIndex={0}>
-        {panel === "context" && <ContextPanel run={run.run} events={events} at={at} lit={lit} onMove={onMove} />}
+        {panel === "context" && <ContextPanel run={run.run} events={events} at={at} hasEnded={run.status !== "running"} lit={lit} onMove={onMove} />}
         {panel === "tokens" && <TokensPanel run={run.run} length={run.events} at={at} onMove={onMove} />}
         {panel === "compression" && <CompressionPanel run={run} events={events} at={at} onMove={onMove} />}
         {panel === "event" && <EventPanel event={events[at - 1]} />}

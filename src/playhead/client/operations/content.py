@@ -29,12 +29,16 @@ class ContentOperations:
         return ApiRequest("content/batch", body={"refs": list(refs)})
 
     @client_method
-    def about(self, ref: str, *, limit: int = 20, cursor: str | None = None) -> ApiRequest[ContentAbout]:
+    def about(
+        self, ref: str, *, limit: int = 20, cursor: str | None = None, run: str | None = None
+    ) -> ApiRequest[ContentAbout]:
         """What a content is, how large, when it was first and last seen, and which runs and calls had it.
 
-        `cursor` is the `next_cursor` of the previous answer, `limit` the number of runs in this one.
+        `cursor` is the `next_cursor` of the previous answer, `limit` the number of runs in this one.  With `run`, only
+        that run counts, of a fork with the events that it shares with its parent.  Raises NotFound.
         """
-        return ApiRequest("content/" + quote(ref, safe=":") + "/about", {"limit": limit, "cursor": cursor})
+        query = {"limit": limit, "cursor": cursor, "run": run}
+        return ApiRequest("content/" + quote(ref, safe=":") + "/about", query)
 
     @client_method
     def thread(self, ref: str) -> ApiRequest[a.ThreadMessages]:

@@ -61,6 +61,12 @@ def places_of(
                 yield PlaceOfUse(event, MESSAGE)
 
 
+def count_calls(places: Iterable[PlaceOfUse]) -> int:
+    """How many model calls were given the content, of which these are all places."""
+    given = {MESSAGE, THREAD, *_GIVEN}
+    return len({place.event.seq for place in places if isinstance(place.event, LlmCalled) and place.use in given})
+
+
 def _refs_of(event: RunEvent) -> Iterator[tuple[str, ContentRef]]:
     """The contents that an event names, without threads, by the names of the fields."""
     for field in dataclasses.fields(event):

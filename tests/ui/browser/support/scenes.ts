@@ -115,6 +115,14 @@ export const VIEWS: Record<string, Scene> = {
     },
   },
   "run-invented": { path: at("forgetful", "at=18"), ready: async (page) => (await page.getByRole("treeitem", { name: /send_item/ }).click(), await why(page).getByText("LMP-9999").first().waitFor()) },
+  "run-same-message": {
+    path: at("support", "at=24"),
+    ready: async (page) => {
+      await Promise.all([state(page), why(page).getByText("What else was open").waitFor(), page.getByRole("tabpanel").getByText("kept").waitFor()]);
+      await page.locator('.msg[data-kind="user"]').first().hover();
+      await page.getByRole("group", { name: "The same message elsewhere" }).getByText("in 5 calls").waitFor();
+    },
+  },
   "run-long-texts": { path: at("hostile", "at=6&panel=event"), ready: async (page) => (await state(page), await page.keyboard.press("End"), await text(page, "after event 13"), await page.getByRole("tabpanel").getByText("run_completed").first().waitFor()) },
   "run-nested": { path: at("review", "at=12"), ready: async (page) => (await text(page, "Call of"), await text(page, "llm_calls")) },
   "fork-dialog": {

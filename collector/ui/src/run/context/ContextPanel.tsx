@@ -11,9 +11,9 @@ import { Empty, Failed, Loading } from "../../parts/Notices";
 import { Row, said, Tools } from "./Messages";
 import { Stack } from "./Stack";
 
-type Props = { run: string; events: readonly RecordedEvent[]; at: number; lit: string | null; onMove: (seq: number) => void };
+type Props = { run: string; events: readonly RecordedEvent[]; at: number; hasEnded: boolean; lit: string | null; onMove: (seq: number) => void };
 
-export function ContextPanel({ run, events, at, lit, onMove }: Props) {
+export function ContextPanel({ run, events, at, hasEnded, lit, onMove }: Props) {
   const { data, error, isStale } = useApi<ContextAt>(`/runs/${run}/context`, { at }, true);
   const call = data?.call ?? null;
   const isKnown = call !== null && events.length >= call.seq;
@@ -66,7 +66,7 @@ export function ContextPanel({ run, events, at, lit, onMove }: Props) {
         return (
           <Row
             key={n} n={n + 1} message={message} tokens={tokens.each[n] ?? 0} mark={marks.added.get(n) ?? null} target={target} isLit={lit !== null && target === lit}
-            isChosen={kindOf(message.role) === chosen} since={target === undefined ? null : (since.get(target) ?? null)} onMove={onMove}
+            isChosen={kindOf(message.role) === chosen} since={target === undefined ? null : (since.get(target) ?? null)} shown={{ run, seq: call.seq, hasEnded }} onMove={onMove}
           />
         );
       })}

@@ -5,6 +5,7 @@ import type { Message, RecordedEvent } from "../../api/types";
 import { inkOf, kindOf, partText, toolNames } from "../../model/context";
 import { count } from "../../model/format";
 import { ContentLink } from "../../parts/ContentLink";
+import { SameMessage, type Shown, useLookedAt } from "./SameMessage";
 
 const LONG = 1200;
 
@@ -23,29 +24,31 @@ type RowProps = {
   target: string | undefined;
   /** The event with which the message came into the run; null: not known. */
   since: number | null;
+  shown: Shown;
   onMove: (seq: number) => void;
 };
 
-/** A message, with a link to where the same one came into the run. */
-export function Row({ n, message, tokens, mark, isLit, isChosen, target, since, onMove }: RowProps) {
+/** A message; who looks at it sees where the same one was. */
+export function Row({ n, message, tokens, mark, isLit, isChosen, target, since, shown, onMove }: RowProps) {
+  const { isLookedAt, handlers } = useLookedAt();
   const box = useRef<HTMLDivElement>(null);
   useEffect(() => {
     if (isLit) box.current?.scrollIntoView({ block: "nearest" });
   }, [isLit]);
   const kind = kindOf(message.role);
   return (
-    <div ref={box} data-kind={kind} className={`msg ${mark === null ? "" : "new"} ${isLit ? "lit" : ""} ${isChosen ? "chosen" : ""}`}>
+    <div ref={box} data-kind={kind} className={`msg ${mark === null ? "" : "new"} ${isLit ? "lit" : ""} ${isChosen ? "chosen" : ""}`} {...handlers}>
       <span className="w">{n}</span>
       <span className={`who ${inkOf(message.role)}`}>{message.role}</span>
       <span className="said">
         {message.parts.map((part, k) => <Fragment key={k}>{k > 0 && "\n"}<Said text={partText(part)} isCode={part.type !== "text"} /></Fragment>)}
         {mark !== null && <span className="tag new">{mark}</span>}
-        {since !== null && <span className="since">{" "}<button type="button" className="go" onClick={() => onMove(since)}>since event {since}</button></span>}
       </span>
       <span className="tk">
         <span title="tokens, estimated from the call's count">{count(tokens)}</span>
         {target !== undefined && <ContentLink target={target} />}
       </span>
+      {isLookedAt && target !== undefined && <SameMessage target={target} since={since} shown={shown} onMove={onMove} />}
     </div>
   );
 }
