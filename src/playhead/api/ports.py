@@ -82,12 +82,14 @@ class Recorder(Protocol):
         *,
         shape: Mapping[str, Any] | None = None,
         redact: Redact | None = None,
+        whole: int = 0,
     ) -> tuple[ContentRef | None, ContentRef | None]:
         """As `thread`, and the ref of the difference between the request and its canonical messages (None: no
         difference).
 
         That content is JSON: `{"parent", "place", "patch"}` for a message that `from_message` does not restore as it
-        was given; with a `shape`, that object, with the ref of the former under `messages`.
+        was given; with a `shape`, that object, with the ref of the former under `messages`.  `whole`: how many of the
+        first messages are known to need no cutting, which is remembered with them.
         """
         ...
 

@@ -231,7 +231,7 @@ def _record_request(span: ObservedSpan, request: ModelRequest, conversation: Run
     else:
         thread, exact = to.exact_thread(
             request.messages, request.to_message, request.from_message, conversation, frames,
-            shape=request.shape, redact=span.redact,
+            shape=request.shape, redact=span.redact, whole=request.whole,
         )  # fmt: skip
         if thread is not None:
             span.attributes[names.INPUT_MESSAGES_REF] = thread

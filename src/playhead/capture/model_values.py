@@ -31,6 +31,8 @@ class ModelRequest:
     name: str | None = None
     """The call's name in the paths of the run; None: the operation."""
     as_native: Callable[[Any], Any] | None = None
+    whole: int = 0
+    """How many of the first messages are known to need no cutting: see `dialect._anthropic_turns`."""
 
     @classmethod
     def of_embeddings(

@@ -39,27 +39,27 @@ def cut_turns(messages: Iterable[Mapping[str, Any]], system: Any = None) -> list
     return cut
 
 
-def cut_plain_turns(messages: Any, system: Any = None, begin: list[Any] | None = None) -> list[Any] | None:
-    """As `cut_turns`, of messages and blocks that are dictionaries, as in most programs; None: others are among them.
+def cut_plain_turns(messages: Any, system: Any = None, begin: list[Any] | None = None) -> tuple[list[Any], int] | None:
+    """As `cut_turns`, of messages and blocks that are dictionaries, as in most programs, and how many of the first
+    needed no cutting (see `count_whole`); None: others are among them.
 
-    `begin` are the first messages (with the system prompt, if there is one), which are known to be whole: see
-    `count_whole`.  They are what is returned, with the others added.
+    `begin` are the first messages (with the system prompt, if there is one), which are known to be whole.  They are
+    what is returned, with the others added.
     """
     cut: list[Any]
     rest: list[Any]
     if begin:
         cut, rest = begin, messages[len(begin) - (system is not None) :]
-        was_result = _is_result(begin[-1])
     else:
         cut, rest = [] if system is None else [{"role": "system", "content": system}], [*messages]
-        was_result = False
         if system is None and rest and isinstance(rest[0], dict) and cast("Any", rest[0]).get("role") == "system":
             return None
-    whole, was_result = _count_whole(rest, was_result)
+    whole, was_result = _count_whole(rest, cut[-1] if cut else None)
     if whole == len(rest):  # as nearly always
         cut += rest
-        return cut
+        return cut, len(cut)
     cut += rest[:whole]
+    known = len(cut)
     kind: Any = None
     for message in rest[whole:]:
         kind = type(message)  # pyright: ignore[reportUnknownVariableType]
@@ -72,7 +72,7 @@ def cut_plain_turns(messages: Any, system: Any = None, begin: list[Any] | None =
         else:
             cut.append(message)
             was_result = False
-    return cut
+    return cut, known
 
 
 _DICTIONARIES: set[type] = {dict}
@@ -82,15 +82,16 @@ def count_whole(messages: Sequence[Any], known: int = 0) -> int:
     """How many of the first messages need no cutting, when `known` of them are known to need none.  Stops at one that
     is not a dictionary with a text or with blocks that are dictionaries.
     """
-    return known + _count_whole(messages[known:], known > 0 and _is_result(messages[known - 1]))[0]
+    return known + _count_whole(messages[known:], messages[known - 1] if known else None)[0]
 
 
-def _count_whole(messages: Sequence[Any], was_result: bool) -> tuple[int, bool]:
-    """As `count_whole`, after a message that was a result, or was none; and whether the last that counts is one.
+def _count_whole(messages: Sequence[Any], before: Any) -> tuple[int, bool]:
+    """As `count_whole`, after the message `before` (None: there is none); and whether the last that counts is a result.
 
-    Runs for the messages of each call of a model: a tenth of a microsecond each.
+    Runs for the new messages of each call of a model.
     """
     count = 0
+    was_result: bool | None = None  # not known of the message before; most calls need not know it
     kind: Any = None
     for message in messages:
         kind = type(message)  # pyright: ignore[reportUnknownVariableType]
@@ -100,18 +101,25 @@ def _count_whole(messages: Sequence[Any], was_result: bool) -> tuple[int, bool]:
         kind = type(content)  # pyright: ignore[reportUnknownVariableType]
         if kind is str:
             was_result = False
-        elif kind is not list or PLACE in message or {*map(type, content)} - _DICTIONARIES:
+        elif kind is not list or PLACE in message:
             break
         else:
             has_result = False
             for block in content:
+                kind = type(block)  # pyright: ignore[reportUnknownVariableType]
+                if kind is not dict:
+                    return count, _was_result(was_result, before)
                 if block.get("type") == _RESULT:
                     has_result = message.get("role") == "user"
-            if has_result and (was_result or len(content) != 1 or len(message) != 2):
+            if has_result and (len(content) != 1 or len(message) != 2 or _was_result(was_result, before)):
                 break
             was_result = has_result
         count += 1
-    return count, was_result
+    return count, _was_result(was_result, before)
+
+
+def _was_result(known: bool | None, before: Any) -> bool:
+    return (before is not None and _is_result(before)) if known is None else known
 
 
 def join_turns(cut: Iterable[Mapping[str, Any]]) -> tuple[Any, list[dict[str, Any]]]:

@@ -100,12 +100,13 @@ class JournalRecorder:
         *,
         shape: Mapping[str, Any] | None = None,
         redact: Redact | None = None,
+        whole: int = 0,
     ) -> tuple[ContentRef | None, ContentRef | None]:
         if not self.content:
             return None, None
         try:
             known, intake = conversation.threads, self.intake
-            thread, exact = exact_thread(intake, messages, to_message, from_message, known, frames, redact)
+            thread, exact = exact_thread(intake, messages, to_message, from_message, known, frames, redact, whole)
             if shape is None:
                 return thread, exact
             keep = intake.recorded if intake.redacts else intake.repeated  # usually the same in each call

@@ -71,9 +71,10 @@ def exact_thread(
     known: list[KnownThread],
     sink: NewContentSink,
     redact: Redact | None = None,
+    whole: int = 0,
 ) -> tuple[ContentRef | None, ContentRef | None]:
     """As `thread_ref`, and the ref of what the messages said otherwise than `from_message` makes of their canonical
-    form (None: nothing; see `exact_ref`)."""
+    form (None: nothing; see `exact_ref`).  `whole`: see `KnownThread`."""
     given: list[Any] = messages if type(messages) is list else list(messages)  # pyright: ignore[reportUnknownVariableType]
     if not given:
         return None, None
@@ -98,6 +99,7 @@ def exact_thread(
         nodes.append(tip)
         thread.messages.append(native)
         added.append(ref)
+    thread.whole = whole or thread.whole
     _keep_thread(intake, nodes[-1], parent, added, sink)
     _remember(intake, thread, known)
     return nodes[-1], exact

@@ -110,3 +110,12 @@ def test_what_the_canonical_form_says_exactly_costs_nothing():
         {"role": "assistant", "tool_calls": [{**CALL, "function": {"name": "f", "arguments": '{"a":1}'}}]},
     ]
     assert exact_thread(run.intake, messages, openai.to_message, openai.from_message, run.known, Kept())[1] is None
+
+
+def test_how_many_messages_need_no_cutting_is_remembered_with_them():
+    """Also where a conversation branches off from another: the next call need not look at all messages again."""
+    run, dialect = Run(), openai
+    for messages in ("abc", "abd"):
+        given_ = [{"role": "user", "content": text} for text in messages]
+        exact_thread(run.intake, given_, dialect.to_message, dialect.from_message, run.known, Kept(), whole=3)
+        assert run.known[0].whole == 3

@@ -64,11 +64,11 @@ def read_request(client: Any, kwargs: Mapping[str, Any], method: str = "create")
     system = kwargs.get("system")
     if system is not None and type(system) not in _CUT_SYSTEM and type(system).__name__ not in LEFT_OUT:
         settings["system"] = system
-    messages, shape = sent_messages(kwargs), _SHAPE
+    (messages, whole), shape = sent_messages(kwargs), _SHAPE
     if "thread" in kwargs and isinstance(kwargs["thread"], Mapping):
         above = current_span()
         earlier = earlier_messages(above.run if above is not None else None, kwargs)
-        messages, shape = [*earlier, *messages], {**_SHAPE, "before": len(earlier)}
+        messages, whole, shape = [*earlier, *messages], 0, {**_SHAPE, "before": len(earlier)}
     return ModelRequest(
         provider=provider_of(client),
         operation="chat",
@@ -80,18 +80,20 @@ def read_request(client: Any, kwargs: Mapping[str, Any], method: str = "create")
         settings=settings,
         attributes=attributes,
         shape=shape,
+        whole=whole,
     )
 
 
-def sent_messages(kwargs: Mapping[str, Any]) -> list[Any]:
-    """The system prompt and the messages as the client sends them, cut: see `dialect.anthropic`."""
+def sent_messages(kwargs: Mapping[str, Any]) -> tuple[list[Any], int]:
+    """The system prompt and the messages as the client sends them, cut: see `dialect.anthropic`.  And how many of the
+    first are known to have needed no cutting."""
     system = kwargs.get("system")
     prompt = system if type(system) is str else _sent_content(system) if type(system) in _CUT_SYSTEM else None
     given: Any = kwargs.get("messages") or ()
     messages: list[Any] = given if type(given) is list else [*given]  # pyright: ignore[reportUnknownVariableType]
     begin = _known_turns(messages, prompt)
     cut = dialect.cut_plain_turns(messages, prompt, begin)
-    return dialect.cut_turns(map(_sent, messages), prompt) if cut is None else cut
+    return (dialect.cut_turns(map(_sent, messages), prompt), 0) if cut is None else cut
 
 
 def _known_turns(messages: list[Any], prompt: Any) -> list[Any] | None:
@@ -264,7 +266,7 @@ def _response(answer: dict[str, Any], run: ActiveRun, kwargs: Mapping[str, Any])
             attributes[name] = answer[key]
     attributes |= provider_edits([message], answer)
     if "thread" in kwargs and isinstance(kwargs["thread"], Mapping):
-        remember(run, kwargs, sent_messages(kwargs), answer)
+        remember(run, kwargs, sent_messages(kwargs)[0], answer)
     return ModelResponse([message], answer, reasoning, attributes)
 
 
