@@ -56,8 +56,7 @@ class LaneWriter:
         self._number = 0
         self._size = 0
         self._segment: Segment | None = None
-        self._is_rotating = False
-        self._is_restarting = False
+        self._is_rotating = self._is_restarting = False
         self._missing = b""
         """Frames that still have to be written at the beginning of the segment."""
         self._lock: OwnFile | None = None
@@ -183,6 +182,8 @@ class LaneWriter:
 
     def _rotate_if_possible(self) -> None:
         """Begins the next segment; without descriptors or space for another file, the current one grows further."""
+        if self._segment is not None:
+            self._segment.look()  # one that was deleted can only be read from here: it must not be closed
         try:
             self._rotate()
         except OSError:

@@ -2,13 +2,21 @@
 
 The kernel puts each `write` after all others (O_APPEND), so an append from a signal handler or a finalizer that
 interrupts another append needs neither lock nor queue: it is in the file when it returns.
+
+Before each append it is checked that the descriptor still stands for the file (see `file_marks`), so that nothing is
+ever written into a file of the program.  That the file was deleted is noticed within `_LOOK_SECONDS`; what was appended
+meanwhile is read from the deleted file and kept, unless the process is killed before it is noticed.
 """
 
 import errno
 import os
 from pathlib import Path
+from time import monotonic
 
+from playhead.journal.file_marks import forget_mark, has_mark, mark
 from playhead.journal.files import OwnFile, open_private
+
+_LOOK_SECONDS = 0.05
 
 
 class SegmentGone(OSError):
@@ -25,6 +33,9 @@ class Segment:
         """Creates the file, which must not exist yet. Raises OSError."""
         self.path = path
         self._file = OwnFile(open_private(path, os.O_RDWR | os.O_APPEND | os.O_EXCL))
+        self._size = 0
+        self._look_seconds = _LOOK_SECONDS if mark(self._file) else 0.0
+        self._next_look = 0.0
 
     def append(self, data: bytes) -> int:
         """Writes all of the data and returns the new size of the file in bytes.
@@ -32,18 +43,31 @@ class Segment:
         Raises OSError, and then the file is unchanged. SegmentGone: another try would fail, too.
         """
         file = self._file
-        fd = file.fd
         try:
-            state = os.fstat(fd)  # half a microsecond
+            is_ours = monotonic() < self._next_look and has_mark(file)
+        except OSError:
+            is_ours = False
+        if not is_ours:
+            self.look()
+        before = self._size
+        written = os.write(file.fd, data)
+        if written != len(data):
+            return self._write_rest(data, written, before)
+        self._size += written
+        return self._size
+
+    def look(self) -> None:
+        """Raises SegmentGone if the file was deleted, or the descriptor does not stand for it any more."""
+        try:
+            state = os.fstat(self._file.fd)
         except OSError:
             raise SegmentGone("its descriptor was closed") from None
-        if state.st_ino != file.inode or state.st_dev != file.device:  # `is_same`, without a call
+        if not self._file.is_same(state):
             raise SegmentGone("its descriptor was closed, and stands for another file")
         if state.st_nlink == 0:
             raise SegmentGone("it was deleted")
-        before = state.st_size
-        written = os.write(fd, data)
-        return before + written if written == len(data) else self._write_rest(data, written, before)
+        self._size = state.st_size
+        self._next_look = monotonic() + self._look_seconds
 
     def sync(self) -> None:
         """Waits until everything appended is on the disk (fsync). Raises OSError."""
@@ -61,6 +85,7 @@ class Segment:
     def cut(self) -> None:
         """Truncates the file to nothing. Raises OSError."""
         os.ftruncate(self._file.fd, 0)
+        self._size = 0
 
     def is_there(self) -> bool:
         """Whether appends still go to the file of this name."""
@@ -78,6 +103,7 @@ class Segment:
 
     def close(self) -> None:
         """Closes the file.  A second call does nothing."""
+        forget_mark(self._file)
         self._file.close()
 
     def _write_rest(self, data: bytes, written: int, before: int) -> int:
@@ -89,6 +115,7 @@ class Segment:
             if self.size() == before + written:
                 os.ftruncate(self._file.fd, before)
             raise
-        if self.size() != before + written:  # a signal handler's append is in the middle: write again
+        self._size = self.size()
+        if self._size != before + written:  # a signal handler's append is in the middle: write again
             return self.append(data)
-        return before + written
+        return self._size

@@ -87,6 +87,7 @@ def test_a_file_that_is_removed_or_moved_costs_nothing(collector: FakeCollector,
 tool(1)
 next(JOURNAL.glob("*/*.segment")).unlink()
 tool(2)
+assert playhead.flush(20)
 next(JOURNAL.glob("*/*.segment")).rename(JOURNAL / "moved")
 assert playhead.flush(20)
 JOURNAL.rename(JOURNAL.with_name("moved"))

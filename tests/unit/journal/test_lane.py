@@ -7,6 +7,7 @@ import subprocess
 import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from playhead.errors import JournalUnusable
 from playhead.journal import segment as segments
 from playhead.journal.frame import RESOURCE, frame, frames_in
 from playhead.journal.lane import LaneReader, LaneWriter, Position, adopt, is_own, is_owned, lanes
+from playhead.journal.segment import SegmentGone
 
 WHO = frame(RESOURCE, b"{}")
 
@@ -73,6 +75,20 @@ def test_a_reader_goes_on_to_the_next_segment(tmp_path: Path):
     assert data
     reader.delete_segment(2)
     assert reader.read(Position(2, 0), 1_000)[1] == Position(3, 0)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="deleted files as POSIX has them")
+def test_a_full_segment_that_was_deleted_stays_open_until_it_is_read(tmp_path: Path):
+    lane = writer(tmp_path, segment_bytes=50)
+    frames = [frame(b"S", bytes([number]) * 20) for number in range(2)]
+    lane.append(frames[0])
+    shutil.rmtree(lane.path)
+    with suppress(SegmentGone):  # at once, where it is looked for at each append
+        lane.append(frames[1])
+    with pytest.raises(SegmentGone, match="deleted"):
+        lane.append(b"late")
+    assert frames[0] in lane.unreadable()
+    lane.close()
 
 
 def test_only_its_user_may_read_it(tmp_path: Path):

@@ -19,10 +19,15 @@ posix = pytest.mark.skipif(os.name != "posix", reason="forks, signals and descri
 
 
 class FakeOs:
-    """`os`, with another `write`."""
+    """`os`, with another `write`; counts calls of `fstat`."""
 
     def __init__(self, write: Any):
         self.write = write
+        self.looks = 0
+
+    def fstat(self, fd: int) -> os.stat_result:
+        self.looks += 1
+        return os.fstat(fd)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(os, name)
@@ -41,6 +46,14 @@ def test_what_was_appended_is_in_the_file(tmp_path_factory: pytest.TempPathFacto
         assert path.read_bytes() == expected
         assert segment.read_from(0) == expected
     segment.close()
+    segment.close()
+
+
+def test_the_size_is_right_after_a_cut(tmp_path: Path):
+    segment = Segment(tmp_path / "1")
+    segment.append(b"before")
+    segment.cut()
+    assert segment.append(b"after") == segment.size() == 5
     segment.close()
 
 
@@ -100,8 +113,11 @@ os.kill(os.getpid(), signal.SIGKILL)
 
 
 @posix
-def test_a_descriptor_that_somebody_closed_is_noticed(tmp_path: Path):
+@pytest.mark.parametrize("appended", [0, 1])
+def test_a_descriptor_that_somebody_closed_is_noticed(tmp_path: Path, appended: int):
     segment = Segment(tmp_path / "1")
+    for _ in range(appended):
+        segment.append(b"early")
     os.close(segment._file.fd)
     with pytest.raises(SegmentGone, match="descriptor was closed"):
         segment.append(b"late")
@@ -111,8 +127,11 @@ def test_a_descriptor_that_somebody_closed_is_noticed(tmp_path: Path):
 
 
 @posix
-def test_a_file_of_the_program_that_got_the_descriptor_is_left_alone(tmp_path: Path):
+@pytest.mark.parametrize("appended", [0, 1])
+def test_a_file_of_the_program_that_got_the_descriptor_is_left_alone(tmp_path: Path, appended: int):
     segment = Segment(tmp_path / "1")
+    for _ in range(appended):
+        segment.append(b"early")
     number = segment._file.fd
     os.close(number)
     theirs = os.open(tmp_path / "theirs", os.O_RDWR | os.O_CREAT)
@@ -126,15 +145,51 @@ def test_a_file_of_the_program_that_got_the_descriptor_is_left_alone(tmp_path: P
 
 
 @posix
-def test_a_file_that_was_deleted_is_noticed_and_can_still_be_read(tmp_path: Path):
+def test_another_segment_that_got_the_descriptor_is_left_alone(tmp_path: Path):
+    segment = Segment(tmp_path / "1")
+    segment.append(b"early")
+    os.close(segment._file.fd)
+    other = Segment(tmp_path / "2")
+    assert other._file.fd == segment._file.fd
+    other.append(b"other")
+    with pytest.raises(SegmentGone, match="stands for another file"):
+        segment.append(b"late")
+    segment.close()
+    assert other.append(b"s") == 6, "it is still marked as the one that has the descriptor"
+    other.close()
+    assert (tmp_path / "2").read_bytes() == b"others"
+
+
+@posix
+def test_a_file_that_was_deleted_is_noticed_in_time_and_can_still_be_read(tmp_path: Path):
     segment = Segment(tmp_path / "1")
     segment.append(b"kept")
     (tmp_path / "1").unlink()
+    segment._next_look = 0.0  # as after `_LOOK_SECONDS`
     with pytest.raises(SegmentGone, match="deleted"):
         segment.append(b"late")
     assert not segment.is_there()
     assert segment.read_from(1) == b"ept"
     segment.close()
+
+
+@pytest.mark.parametrize("marks", [True, False])
+def test_every_append_looks_at_the_file_only_where_open_files_have_no_marks(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, marks: bool
+):
+    if not marks:
+        monkeypatch.setattr(module, "mark", lambda _: False)
+    elif sys.platform != "linux":
+        pytest.skip("open files have marks on Linux only")
+    monkeypatch.setattr(module, "_LOOK_SECONDS", 60.0)
+    watched = FakeOs(os.write)
+    segment = Segment(tmp_path / "1")
+    monkeypatch.setattr(module, "os", watched)
+    for _ in range(10):
+        segment.append(b"x")
+    assert watched.looks == (1 if marks else 10)
+    segment.close()
+    assert (tmp_path / "1").read_bytes() == b"x" * 10
 
 
 @posix
