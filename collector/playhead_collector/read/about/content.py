@@ -1,11 +1,11 @@
 """[read]: what a content is, and which runs and calls had it."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from playhead.model.canonical import Content
 from playhead.model.message import read_message
 from playhead.model.ref import ContentRef
-from playhead.model.thread import THREAD
+from playhead.model.thread import THREAD, ThreadNode
 from playhead.model.times import rfc3339
 from playhead.project.context.content_uses import PlaceOfUse, call_threads, count_calls, places_of
 from playhead.project.run_row import RunRow
@@ -133,8 +133,26 @@ async def _places(
     With `shared`, also in the events that a fork shares with its parent.
     """
     events = [each async for page in store.event_pages(project, run) for each in page if shared or each.run == run]
-    threads = await store.threads(project, call_threads(events), _MOST_NODES)
-    return list(places_of(events, threads.nodes, ref)), not threads.unread
+    nodes, complete = await _nodes(store, project, call_threads(events))
+    return list(places_of(events, nodes, ref)), complete
+
+
+async def _nodes(
+    store: ReadStore, project: int, threads: Sequence[ContentRef]
+) -> tuple[Mapping[ContentRef, ThreadNode], bool]:
+    """The nodes of these threads, and whether they are all.
+
+    The last ones first, twice as many each time: the threads of earlier calls are often beginnings of them.
+    """
+    nodes: dict[ContentRef, ThreadNode] = {}
+    rest, size = list(reversed(threads)), 1
+    while rest and len(nodes) < _MOST_NODES:
+        found = await store.threads(project, rest[:size], _MOST_NODES)
+        nodes.update(found.nodes)
+        tried = {thread for thread in rest[:size] if thread not in found.unread}
+        rest = [thread for thread in rest if thread not in nodes and thread not in tried]
+        size *= 2
+    return nodes, not rest
 
 
 def _item(row: RunRow, calls: int, places: Sequence[PlaceOfUse], most: int) -> ContentRun:

@@ -15,7 +15,7 @@ export function Diverging({ params, where, outcome, task }: Question) {
         <>
           <About population={data.population} where={where} outcome={outcome} />
           <p className="sub">
-            Runs are of one task when they have the same {task.startsWith("tag:") ? `tag that begins with ${task.slice(4)}` : task}. {count(data.tasks)}{" "}
+            Runs are of one task when they have the same {task.startsWith("tag:") ? <>tag that begins with <code>{task.slice(4)}</code></> : task}. {count(data.tasks)}{" "}
             tasks have failed and succeeded runs; {count(data.read)} runs were read.
           </p>
           {data.divergences.length === 0 && <Empty>No two runs of one task part ways with different outcomes. Choose at the top what runs of one task have in common.</Empty>}

@@ -19,11 +19,14 @@ export function OverTime({ periods, where }: { periods: readonly Period[]; where
   if (first === undefined || last === undefined) return null;
   return (
     <section aria-label="Over time">
-      <h2>Over time <span className="sub">{localDateTime(first.since)} to {localDateTime(last.until)}, in {periods.length} equal parts; a bar is a link to its runs</span></h2>
+      <h2>Over time <span className="sub">{fromTo(localDateTime(first.since), localDateTime(last.until))}, in {periods.length} equal parts; a bar is a link to its runs</span></h2>
       <div className="over-time">{series(periods).map((each) => <Chart key={each.name} series={each} periods={periods} where={where} />)}</div>
     </section>
   );
 }
+
+/** Runs of one second have one time. */
+const fromTo = (from: string, to: string): string => (from === to ? from : `${from} to ${to}`);
 
 function Chart({ series, periods, where }: { series: Series; periods: readonly Period[]; where: Question["where"] }) {
   const most = highest(series);

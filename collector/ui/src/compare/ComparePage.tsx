@@ -136,7 +136,7 @@ function Parts({ data }: { data: Comparison }) {
     <>
       <p><Side run={data.a.run} call={parts.a} /> <span className="sub">became</span> <Side run={data.b.run} call={parts.b} />, in: {parts.differs.join(", ")}</p>
       {parts.changes.map((change) => (
-        <div key={change.what}>
+        <div key={change.what} className="parts-change">
           <b>{change.what}</b>
           <pre>{change.lines.map((line, n) => <span key={n} className={line.startsWith("+") ? "ink-tool" : line.startsWith("-") ? "ink-cut" : ""}>{line.replace(/^[+ -]/, "$& ")}{"\n"}</span>)}</pre>
         </div>

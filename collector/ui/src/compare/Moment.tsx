@@ -41,10 +41,13 @@ function Outputs({ a, b }: { a: Side; b: Side }) {
   if (mine === null && theirs === null) return null;
   if (mine === theirs) return <p className="sub">Both gave the same: {mine}</p>;
   return (
-    <div className="pair">
-      <div aria-label="Output of the first" role="group"><p className="ink-cut">− {mine ?? "nothing yet"}</p></div>
-      <div aria-label="Output of the second" role="group"><p className="ink-tool">+ {theirs ?? "nothing yet"}</p></div>
-    </div>
+    <>
+      <p className="sub">What both calls gave:</p>
+      <div className="pair">
+        <div aria-label="Output of the first" role="group"><p className="ink-cut">− {mine ?? "nothing yet"}</p></div>
+        <div aria-label="Output of the second" role="group"><p className="ink-tool">+ {theirs ?? "nothing yet"}</p></div>
+      </div>
+    </>
   );
 }
 

@@ -81,7 +81,7 @@ function Content({ about, target }: { about: ContentAbout; target: string }) {
 const utc = (time: string | null): string | undefined => (time === null ? undefined : `${time} (UTC)`);
 
 function seenText({ calls, runs, complete }: ContentAbout): string {
-  return `${count(calls)} ${calls === 1 ? "call" : "calls"} of ${complete ? "" : "at least "}${count(runs)} ${runs === 1 ? "run" : "runs"}`;
+  return `${calls === 0 ? "no" : count(calls)} ${calls === 1 ? "call" : "calls"} of ${complete ? "" : "at least "}${count(runs)} ${runs === 1 ? "run" : "runs"}`;
 }
 
 function Fact({ name, value, title, optional = false }: { name: string; value: string; title?: string | undefined; optional?: boolean }) {
@@ -143,7 +143,7 @@ function RunOf({ run }: { run: ContentRun }) {
   return (
     <div className="seen-run">
       <Link className="name" href={`/runs/${run.run}`}>{run.name ?? "unnamed"}</Link> <code className="sub">{shortId(run.run)}</code> <Status status={run.status} />{" "}
-      <span className="sub" title={`${run.started} (UTC)`}>{localDateTime(run.started)} · {count(run.calls)} {run.calls === 1 ? "call" : "calls"}</span>
+      <span className="sub" title={`${run.started} (UTC)`}>{localDateTime(run.started)} · {run.calls === 0 ? "no" : count(run.calls)} {run.calls === 1 ? "call" : "calls"}</span>
       <div className="places">
         {run.places.map((each) => (
           <Link key={`${each.seq} ${each.use}`} className="go place" href={`/runs/${run.run}?at=${each.seq}`} title={each.kind}>event {each.seq} <span className="sub">{each.use}</span></Link>

@@ -47,7 +47,7 @@ export function TopBar({ session, onSession }: { session: Session; onSession: (s
           go(`/?text=${encodeURIComponent(find.current?.value.trim() ?? "")}`);
         }}
       >
-        <input ref={find} className="input" aria-label="Find runs" placeholder="Find runs by name, session, user, tag …" />
+        <input ref={find} className="input" aria-label="Find runs" placeholder="Find runs by name, session, user, tag" />
         <kbd aria-hidden="true">/</kbd>
       </form>
       <button className="icon" type="button" onClick={turn} aria-label="Light or dark">◐</button>

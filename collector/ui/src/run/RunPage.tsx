@@ -82,9 +82,9 @@ function Run({ run }: { run: RunDetail }) {
               <h2>Steps</h2>
               {events.isWhole ? `${count(events.items.length)} events` : `${count(events.items.length)} of ${count(run.events)} events loaded`}
               {focus !== null && <button type="button" className="go" onClick={() => narrow(null)}>only {count(focus.from)} to {count(focus.to)} ✕</button>}
-              {events.isCut && <span className="r ink-bad">not live: connecting again</span>}
+              {events.isCut && <span className="r ink-bad" role="status" title="The connection to the collector was cut: connecting again">not live</span>}
             </div>
-            <StepsPanel rows={rows} focus={focus} head={head} />
+            <StepsPanel rows={rows} focus={focus} head={head} isLoading={events.items.length === 0 && !events.isWhole} />
           </section>
           <button type="button" className="split" aria-label="Width of the steps" {...zones.left} />
           <section className="zone" aria-label="Stage">

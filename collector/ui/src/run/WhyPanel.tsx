@@ -39,7 +39,7 @@ export function WhyPanel({ run, events, at, onMove, onLight }: Props) {
   return (
     <>
       <div className="bar-head"><h2>Why this step</h2>{tool !== null && why.data?.name}<span className="r">event {at}</span></div>
-      <div className="scroll" role="region" aria-label="Why this step" tabIndex={0}>
+      <div className="scroll fades" role="region" aria-label="Why this step" tabIndex={0}>
         {error !== null && <Failed error={error} />}
         {events.length < at && error === null && <Loading what="the event" />}
         {events.length >= at && tool === null && decided === null && <Empty>Nothing was decided at this event. Calls of models and tools have a why.</Empty>}
@@ -77,16 +77,26 @@ function Origin({ value, onMove, onLight }: { value: ValueOrigin; onMove: (seq: 
       <code>{value.path}</code>
       <code>{isInvented ? <mark className="bad">{compact(value.value)}</mark> : compact(value.value)}</code>
       <span className="from">
-        {value.source === "invented" ? "said nowhere: invented" : value.source.replaceAll("_", " ")}
+        <Doubts value={value} />
+        {value.source === "invented" ? value.note || "said nowhere" : value.source.replaceAll("_", " ")}
         {value.how !== "exact" && value.source !== "invented" && `, ${value.how}`}
-        {value.note !== "" && `: ${value.note}`}{" "}
+        {value.note !== "" && value.source !== "invented" && `: ${value.note}`}{" "}
         {from !== undefined && from !== null && <Where quote={from} onMove={onMove} onLight={onLight} />}
-        {value.another_subject !== null && <span className="tag bad">of another subject</span>}
-        {value.unfounded.length > 0 && <span className="tag bad">unfounded: {value.unfounded.join(", ")}</span>}
-        {isInvented && value.another_subject === null && value.unfounded.length === 0 && <span className="tag bad">invented</span>}
-        {value.strength === "weak" && <span className="tag bad">weak</span>}
       </span>
     </div>
+  );
+}
+
+/** Why a value is not to be relied on, before where it is from. */
+function Doubts({ value }: { value: ValueOrigin }) {
+  const isFounded = value.another_subject === null && value.unfounded.length === 0;
+  return (
+    <>
+      {(value.source === "invented" || value.suspect) && isFounded && <span className="tag bad">invented</span>}
+      {value.another_subject !== null && <span className="tag bad">of another subject</span>}
+      {value.unfounded.length > 0 && <span className="tag bad">unfounded: {value.unfounded.join(", ")}</span>}
+      {value.strength === "weak" && <span className="tag bad">weak</span>}
+    </>
   );
 }
 

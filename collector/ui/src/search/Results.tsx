@@ -19,8 +19,8 @@ export function Facets({ facets, set }: { facets: readonly Facet[]; set: SetCond
         <div key={facet.name}>
           <h2>{facet.name}</h2>
           {facet.counts.map(({ value, count: times }) => (
-            <button key={value} type="button" className="chip" aria-pressed={facet.chosen === value} onClick={() => set(facet.name, facet.chosen === value ? null : value)}>
-              {NAMES.has(facet.name) ? value : value.replaceAll("_", " ")} <span className="num">{count(times)}</span>
+            <button key={value} type="button" className="chip" title={value} aria-pressed={facet.chosen === value} onClick={() => set(facet.name, facet.chosen === value ? null : value)}>
+              <span className="said">{NAMES.has(facet.name) ? value : value.replaceAll("_", " ")}</span> <span className="num">{count(times)}</span>
             </button>
           ))}
         </div>

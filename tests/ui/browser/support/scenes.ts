@@ -47,6 +47,8 @@ const text = (page: Page, words: string | RegExp) => page.getByText(words).first
 const at = (name: string, more: string) => async () => `/runs/${await runNamed(name)}?${more}`;
 const why = (page: Page) => page.getByRole("region", { name: "Why this step" });
 const state = (page: Page) => page.getByRole("region", { name: "State" }).getByText("tool_calls").first().waitFor();
+/** Messages of the context are there, and what they were compared with. */
+const messages = (page: Page) => page.getByRole("tabpanel").getByRole("link", { name: "content" }).first().waitFor();
 
 /** The main page of each kind, as somebody meets it. */
 export const MAIN: Record<string, Scene> = {
@@ -97,7 +99,7 @@ export const VIEWS: Record<string, Scene> = {
   },
   "run-collapsed": {
     path: at("review", "at=12"),
-    ready: async (page) => (await text(page, "Call of"), await page.getByRole("treeitem", { name: /reviewer/ }).nth(1).locator(".twist").click(), await page.getByRole("button", { name: /^results|^user/ }).first().click()),
+    ready: async (page) => (await messages(page), await page.getByRole("treeitem", { name: /reviewer/ }).nth(1).locator(".twist").click(), await page.getByRole("button", { name: /^results|^user/ }).first().click()),
   },
   "run-compression-inline": {
     path: at("forgetful", "at=20&panel=compression"),
@@ -108,13 +110,13 @@ export const VIEWS: Record<string, Scene> = {
   "run-focus": {
     path: at("support", "at=28&focus=12-32"),
     ready: async (page) => {
-      await state(page);
+      await Promise.all([state(page), messages(page), why(page).getByText("What else was open").waitFor()]);
       await page.getByRole("button", { name: "Pin tool_calls" }).click();
-      await page.getByRole("img", { name: /^tool_calls over the run: \d/ }).waitFor();
+      await page.locator('[aria-label="Pinned keys"][aria-busy="false"]').getByRole("img", { name: "tool_calls over the run: 0 to 4" }).waitFor();
       await page.getByRole("button", { name: "by time" }).click();
     },
   },
-  "run-invented": { path: at("forgetful", "at=18"), ready: async (page) => (await page.getByRole("treeitem", { name: /send_item/ }).click(), await why(page).getByText("LMP-9999").first().waitFor()) },
+  "run-invented": { path: at("forgetful", "at=18"), ready: async (page) => (await page.getByRole("treeitem", { name: /send_item/ }).click(), await why(page).getByText("LMP-9999").first().waitFor(), await why(page).getByText("What else was open").waitFor(), await messages(page)) },
   "run-same-message": {
     path: at("support", "at=24"),
     ready: async (page) => {
@@ -123,8 +125,8 @@ export const VIEWS: Record<string, Scene> = {
       await page.getByRole("group", { name: "The same message elsewhere" }).getByText("in 5 calls").waitFor();
     },
   },
-  "run-long-texts": { path: at("hostile", "at=6&panel=event"), ready: async (page) => (await state(page), await page.keyboard.press("End"), await text(page, "after event 13"), await page.getByRole("tabpanel").getByText("run_completed").first().waitFor()) },
-  "run-nested": { path: at("review", "at=12"), ready: async (page) => (await text(page, "Call of"), await text(page, "llm_calls")) },
+  "run-long-texts": { path: at("hostile", "at=6&panel=event"), ready: async (page) => (await state(page), await page.keyboard.press("End"), await text(page, "after event 13"), await page.locator(".chg").getByText("completed").waitFor(), await page.getByRole("tabpanel").getByText("run_completed").first().waitFor()) },
+  "run-nested": { path: at("review", "at=12"), ready: async (page) => (await messages(page), await text(page, "llm_calls")) },
   "fork-dialog": {
     path: at("support", "at=28"),
     ready: async (page) => (await state(page), await page.getByRole("button", { name: "Fork from here" }).click(), await page.getByRole("dialog").locator("pre").waitFor()),
@@ -170,12 +172,11 @@ export const STATES: Record<string, Scene> = {
   "state-no-content": { path: () => `/content/sha256:${"0".repeat(64)}`, ready: (page) => page.getByRole("alert").waitFor() },
   "state-not-live": {
     path: at("waiting", "at=2"),
+    before: (page) => page.route("**/api/v1/**", (route) => (route.request().resourceType() === "eventsource" ? route.abort() : route.continue())),
     ready: async (page) => {
       await page.getByRole("treeitem").first().waitFor();
-      await page.getByText("events").first().waitFor();
-      await page.route("**/events?*", (route) => route.abort());
-      await page.reload();
-      await page.getByRole("alert").first().waitFor();
+      await state(page);
+      await page.getByRole("status").getByText("not live").waitFor();
     },
   },
 };

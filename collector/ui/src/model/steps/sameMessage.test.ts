@@ -24,10 +24,11 @@ test("a call that is two of these is named once, and this call never", () => {
   expect(named([6], 6)).toEqual([]);
 });
 
-test("no call is said to be the last when not all places are known", () => {
+test("no call is said to be the last, or the one before, when not all places are known", () => {
   const found = callsWithMessage(about([6, 16, 24], { calls: 2000 }, true), 6);
   expect(found).toEqual({ calls: 2000, isCut: true, links: [{ seq: 16, name: "after" }] });
-  expect(callsWithMessage(about([6, 16], { complete: false }), 6).isCut).toBe(true);
+  expect(callsWithMessage(about([6, 16, 24], { calls: 2000 }, true), 900).links).toEqual([{ seq: 6, name: "first" }]);
+  expect(callsWithMessage(about([6, 16], { complete: false }), 6)).toEqual({ calls: 2, isCut: true, links: [] });
 });
 
 test("a run without the message has no calls with it", () => {

@@ -40,8 +40,7 @@ function Audit({ audit, events, onMove }: { audit: CompressionAudit; events: rea
   return (
     <>
       <p>
-        {messages.before} messages became {messages.after}: <b>{messages.kept} kept</b>, <b className="ink-cut">{messages.summarised} summarised</b>,{" "}
-        <b className="ink-cut">{messages.dropped} dropped</b>. {tokens.saved === null ? "" : tokens.saved < 0 ? `${count(-tokens.saved)} tokens more than before (${tokens.basis}). ` : `${count(tokens.saved)} tokens saved (${tokens.basis}). `}
+        {messages.before} messages became {messages.after}: <b>{messages.kept} kept</b>, <Gone times={messages.summarised} what="summarised" />, <Gone times={messages.dropped} what="dropped" />. {tokens.saved === null ? "" : tokens.saved < 0 ? `${count(-tokens.saved)} tokens more than before (${tokens.basis}). ` : `${count(tokens.saved)} tokens saved (${tokens.basis}). `}
         <span className="sub">{audit.origin === "inferred" || audit.origin === "detected" ? `Detected: ${audit.reason}` : audit.reason}</span>
       </p>
       <h2>Lost: {count(audit.lost_total)} {audit.lost_total === 1 ? "fact" : "facts"}, of which {count(audit.needed_total)} {audit.needed_total === 1 ? "was" : "were"} needed later</h2>
@@ -54,6 +53,10 @@ function Audit({ audit, events, onMove }: { audit: CompressionAudit; events: rea
       <Changes audit={audit} events={events} isInline={isInline} onMove={onMove} />
     </>
   );
+}
+
+function Gone({ times, what }: { times: number; what: string }) {
+  return times === 0 ? <>{`0\u00a0${what}`}</> : <b className="ink-cut">{`${times}\u00a0${what}`}</b>;
 }
 
 function Lost({ fact, onMove }: { fact: LostFact; onMove: (seq: number) => void }) {

@@ -44,7 +44,7 @@ export function ContextPanel({ run, events, at, hasEnded, lit, onMove }: Props) 
       </div>
       <Stack blocks={blocks(messages, tokens.each, tokens.tools)} share={limit === null || data.context_tokens === null ? null : data.context_tokens / limit} chosen={chosen} onChoose={choose} />
       <div className="legend">
-        {!isKnown ? <span>…</span> : before === null ? <span>The first call{call.actor === null ? "" : ` of ${call.actor}`}.</span> : (
+        {!isKnown ? <span>Loading what changed …</span> : before === null ? <span>The first call{call.actor === null ? "" : ` of ${call.actor}`}.</span> : (
           <>
             <span>Since the call at <button type="button" className="go" onClick={() => onMove(before)}>{before}</button>:</span>
             {change === null ? <span>…</span> : (

@@ -4,7 +4,7 @@ import { type FocusEvent, useEffect, useMemo, useRef, useState } from "react";
 import type { ContentAbout } from "../../api/types";
 import { useApi } from "../../api/useApi";
 import { count } from "../../model/format";
-import { callsWithMessage, type CallLink } from "../../model/steps/sameMessage";
+import { callsWithMessage, type CallLink, type SameMessage as SameCalls } from "../../model/steps/sameMessage";
 
 const LOOKED_MS = 150;
 const WORDS: Record<string, string> = {
@@ -46,14 +46,16 @@ export function SameMessage({ target, since, shown, onMove }: Props) {
     <span className="same" role="group" aria-label="The same message elsewhere">
       {since !== null && <button type="button" className="go" title="The event with which it came into the run" onClick={() => onMove(since)}>since event {since}</button>}
       {error !== null && <span>calls not known: {error.message}</span>}
-      {found === null ? error === null && <span>…</span> : <span>{callsText(found.calls)}</span>}
+      {found === null ? error === null && <span>…</span> : <span>{callsText(found)}</span>}
       {found?.links.map((link) => <ToCall key={link.seq} link={link} onMove={onMove} />)}
-      {found?.isCut && <span>and others</span>}
     </span>
   );
 }
 
-const callsText = (calls: number): string => (calls <= 1 ? "in this call only" : `in ${count(calls)} calls:`);
+function callsText({ calls, isCut, links }: SameCalls): string {
+  if (calls <= 1 && !isCut) return "in this call only";
+  return `in ${isCut && links.length === 0 ? "at least " : ""}${count(calls)} calls${links.length === 0 ? "" : ":"}`;
+}
 
 function ToCall({ link, onMove }: { link: CallLink; onMove: (seq: number) => void }) {
   return <button type="button" className="go" title={`${WORDS[link.name]}, event ${link.seq}`} onClick={() => onMove(link.seq)}>{link.name} {link.seq}</button>;

@@ -29,7 +29,7 @@ type Props = { run: string; length: number; at: number; pinned: readonly string[
 
 /** Pinned keys, each as a line over the whole run; a click moves the playhead. */
 export function Pinned({ run, length, at, pinned, onUnpin, onMove }: Props) {
-  const { states, error } = useStates(pinned.length === 0 ? null : run, length);
+  const { states, isWhole, error } = useStates(pinned.length === 0 ? null : run, length);
   const positions = samples(length);
   if (pinned.length === 0) return null;
   if (error !== null) return <Failed error={error} />;
@@ -39,14 +39,14 @@ export function Pinned({ run, length, at, pinned, onUnpin, onMove }: Props) {
     onMove(1 + Math.round(((event.clientX - room.left) / room.width) * (length - 1)));
   };
   return (
-    <div className="pinned" aria-label="Pinned keys" role="group">
+    <div className="pinned" aria-label="Pinned keys" role="group" aria-busy={!isWhole}>
       {pinned.map((name) => {
         const values = positions.map((_, n) => states[n]?.get(name));
         const { heights, scale } = plot(values);
         const x = length < 2 ? 0 : ((at - 1) / (length - 1)) * WIDTH;
         return (
           <div key={name}>
-            <div><b>{name}</b> <code>{values[here] === undefined ? "–" : compact(values[here]).slice(0, 60)}</code> <span className="sub">{scale}</span>
+            <div><b>{name}</b> <code>{values[here] === undefined ? "–" : compact(values[here]).slice(0, 60)}</code> <span className="sub">over the run: {scale}</span>
               <button type="button" className="icon" onClick={() => onUnpin(name)} aria-label={`Unpin ${name}`}>✕</button></div>
             <svg viewBox={`0 0 ${WIDTH} ${HEIGHT}`} preserveAspectRatio="none" role="img" aria-label={`${name} over the run: ${scale}`} onClick={click}>
               <path className="line" d={stepPath(positions, heights, length, WIDTH, HEIGHT)} /><path className="cross" d={`M${x} 0V${HEIGHT}`} />
@@ -59,12 +59,16 @@ export function Pinned({ run, length, at, pinned, onUnpin, onMove }: Props) {
   );
 }
 
+type States = { states: readonly (ReadonlyMap<string, unknown> | undefined)[]; isWhole: boolean; error: ApiError | null };
+
 /** The state at the sampled events, a few requests at a time; while they come, the first ones. */
-function useStates(run: string | null, length: number): { states: readonly (ReadonlyMap<string, unknown> | undefined)[]; error: ApiError | null } {
+function useStates(run: string | null, length: number): States {
   const [states, setStates] = useState<readonly (ReadonlyMap<string, unknown> | undefined)[]>([]);
   const [error, setError] = useState<ApiError | null>(null);
+  const [isWhole, setWhole] = useState(false);
   useEffect(() => {
     if (run === null) return;
+    setWhole(false);
     const stop = new AbortController();
     const positions = samples(length);
     const found = new Array<ReadonlyMap<string, unknown> | undefined>(positions.length);
@@ -75,8 +79,8 @@ function useStates(run: string | null, length: number): { states: readonly (Read
       }
       setStates([...found]);
     };
-    Promise.all(Array.from({ length: AT_ONCE }, (_, n) => ask(n))).catch((failure: ApiError) => !stop.signal.aborted && setError(failure));
+    Promise.all(Array.from({ length: AT_ONCE }, (_, n) => ask(n))).then(() => setWhole(true), (failure: ApiError) => !stop.signal.aborted && setError(failure));
     return () => stop.abort();
   }, [run, length]);
-  return { states, error };
+  return { states, isWhole, error };
 }

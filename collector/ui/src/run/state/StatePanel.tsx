@@ -23,7 +23,7 @@ export function StatePanel({ run, length, at, onMove }: { run: string; length: n
         <h2>State</h2> after event {at}
         <label className="r"><input type="checkbox" checked={isOnlyChanges} onChange={(event) => setOnlyChanges(event.target.checked)} /> only changes</label>
       </div>
-      <div className="scroll" role="region" aria-label="State" tabIndex={0}>
+      <div className="scroll fades" role="region" aria-label="State" tabIndex={0}>
         <Pinned run={run} length={length} at={at} pinned={pinned} onUnpin={turn} onMove={onMove} />
         {error !== null && <Failed error={error} />}
         {data === null && error === null && <Loading what="the state" />}
@@ -62,7 +62,7 @@ function Field({ name, value, was, target, isPinned, onPin, onMove }: FieldProps
       <button type="button" className="pin" aria-pressed={isPinned} onClick={onPin} title={isPinned ? "Unpin" : "Pin: plot it over the run"} aria-label={`Pin ${name}`}>{isPinned ? "●" : "○"}</button>
       <div>
         <span className="key">{name}:</span>{" "}
-        {was !== null && was.value !== undefined && was.value !== null && <><s className="was">{compact(was.value)}</s> </>}
+        {was !== null && was.value !== undefined && was.value !== null && <><s className="was">{typeof was.value === "string" ? was.value : compact(was.value)}</s> </>}
         <span className={was === null ? "" : "chg"}><Value name={name} value={value} onMove={onMove} /></span>
         {target !== undefined && <> <ContentLink target={target} /></>}
       </div>

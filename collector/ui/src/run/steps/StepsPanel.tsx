@@ -6,12 +6,13 @@ import { count, duration } from "../../model/format";
 import { type Playhead, useAt } from "../../model/playhead";
 import type { Step } from "../../model/steps/steps";
 import { placeAt, type Shown } from "../../model/steps/tree";
+import { Loading } from "../../parts/Notices";
 import { useCollapseKeys, useShownRows } from "./useShownRows";
 
 const ROW = 27;
 
 /** The steps as a tree; only rows in view are in the page. What lies behind the playhead is dimmed. */
-export function StepsPanel({ rows, focus, head }: { rows: readonly Step[]; focus: Focus | null; head: Playhead }) {
+export function StepsPanel({ rows, focus, head, isLoading }: { rows: readonly Step[]; focus: Focus | null; head: Playhead; isLoading: boolean }) {
   const at = useAt(head);
   const box = useRef<HTMLDivElement>(null);
   const [found, setFound] = useState("");
@@ -33,6 +34,7 @@ export function StepsPanel({ rows, focus, head }: { rows: readonly Step[]; focus
         <input className="input" placeholder="Search in this run" aria-label="Search in this run" value={found} onChange={(event) => setFound(event.target.value)} />
         {tree.hasParents && <button type="button" className="icon" onClick={tree.toggleAll} title="Open or collapse all steps: C">{tree.isAllCollapsed ? "open all" : "collapse all"}</button>}
       </div>
+      {isLoading && <Loading what="the steps" />}
       <div className="scroll steps" ref={box} tabIndex={0} role="tree" aria-label="Steps" aria-activedescendant={current >= 0 ? `step-${shown[current]?.row.seq}` : undefined}>
         <div style={{ height: list.getTotalSize() }} role="presentation">
           {list.getVirtualItems().map((item) => {
@@ -69,7 +71,7 @@ const Row = memo(function Row({ row, hasMore, hidden, hiddenFailed, top, isAt, i
         <span className={`k ${kind}`} aria-label={kind} role="img" />
         <span className="said">{row.name}</span>
         {row.tokens !== null && <span className="tok" title={`${count(row.tokens.input)} tokens in, ${count(row.tokens.output)} out`}>{count(row.tokens.input)}→{count(row.tokens.output)}</span>}
-        {hidden > 0 && <span className="tag">{count(hidden)} below{hiddenFailed > 0 && `, ${hiddenFailed} failed`}</span>}
+        {hidden > 0 && <span className="tag hidden" title={`${count(hidden)} steps below`}>{count(hidden)} <span className="below">below</span>{hiddenFailed > 0 && `, ${hiddenFailed} failed`}</span>}
       </span>
       {isTimed && <Took row={row} kind={kind} span={span} />}
     </div>

@@ -16,7 +16,7 @@ export function UsageChart({ calls, x, at }: Props) {
   const steps = calls.filter((call) => call.cost !== null).map((call) => `H${x(call.seq).toFixed(1)}V${(HEIGHT - ((call.cost ?? 0) / (total || 1)) * (HEIGHT - 2) - 1).toFixed(1)}`);
   return (
     <>
-      <div className="plot">
+      <div className="plot usage">
         <span className="most">{count(highest)}</span>
         <svg className="chart low" viewBox={`0 0 ${WIDTH} ${HEIGHT}`} preserveAspectRatio="none" role="img" aria-label={`Usage of ${count(calls.length)} model calls`}>
           {calls.map((call) => {
