@@ -55,8 +55,8 @@ class ContentRoutes:
         """What a content is, how large, when it was first and last seen, and which runs and calls had it.
 
         `calls` counts model calls that were given it, so that `bytes_sent` is its size times that number.  With `run`,
-        only that run counts, with up to 1,000 of its events that had the content instead of 20; `complete` is then false
-        if its contexts are too many to be read.
+        only that run counts, with up to 1,000 of its events that had the content instead of 20; `complete` is then
+        false if its contexts are too many to be read.
         """
         if run is not None:
             return json_answer(await read_about_in_run(self._store, self._project, parse_ref(ref), run))
