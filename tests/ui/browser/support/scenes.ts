@@ -125,7 +125,7 @@ export const VIEWS: Record<string, Scene> = {
       await page.getByRole("group", { name: "The same message elsewhere" }).getByText("in 5 calls").waitFor();
     },
   },
-  "run-long-texts": { path: at("hostile", "at=6&panel=event"), ready: async (page) => (await state(page), await page.keyboard.press("End"), await text(page, "after event 13"), await page.locator(".chg").getByText("completed").waitFor(), await page.getByRole("tabpanel").getByText("run_completed").first().waitFor()) },
+  "run-long-texts": { path: at("hostile", "at=6&panel=event"), ready: async (page) => (await state(page), await text(page, "13 events"), await page.keyboard.press("End"), await text(page, "after event 13"), await page.locator(".chg").getByText("completed").waitFor(), await page.getByRole("tabpanel").getByText("run_completed").first().waitFor()) },
   "run-nested": { path: at("review", "at=12"), ready: async (page) => (await messages(page), await text(page, "llm_calls")) },
   "fork-dialog": {
     path: at("support", "at=28"),
