@@ -21,12 +21,12 @@ def content_part(native: Any) -> Part:
     """The part that a block is; what is not known is kept as it came."""
     if not isinstance(native, dict):
         return as_is(native)
-    native = cast(dict[str, Any], native)
-    kind = native.get("type")
+    kind: Any = native.get("type")  # pyright: ignore[reportUnknownVariableType, reportUnknownMemberType]
+    if kind == "text" and len(native) == 2 and type(text := native.get("text")) is str:  # pyright: ignore[reportUnknownVariableType, reportUnknownMemberType, reportUnknownArgumentType]
+        return {"type": "text", "content": text}
+    native = cast(dict[str, Any], native)  # later: a cast is a call
     if not isinstance(kind, str):
         return as_is(native)
-    if kind == "text" and len(native) == 2 and isinstance(text := native.get("text"), str):
-        return {"type": "text", "content": text}
     native = {key: value for key, value in native.items() if value is not None and key != _CACHE}
     reader = _READERS.get(kind)
     part = reader(native) if reader else None

@@ -101,5 +101,8 @@ def from_messages(messages: Iterable[Message]) -> list[dict[str, Any]]:
 def output_message(native: Mapping[str, Any]) -> tuple[Message, Any]:
     """A response's `content` as the client sends it back, and the text of its thoughts (None: there are none)."""
     message = to_message({"role": native.get("role", "assistant"), "content": native.get("content")})
-    thoughts = [part["content"] for part in message["parts"] if part.get("type") == "reasoning" and part.get("content")]
-    return message, "\n\n".join(thoughts) or None
+    thoughts: list[str] = []
+    for part in message["parts"]:
+        if part.get("type") == "reasoning" and part.get("content"):
+            thoughts.append(part["content"])  # noqa: PERF401 - most answers have none: a comprehension is a call
+    return message, "\n\n".join(thoughts) if thoughts else None

@@ -16,6 +16,7 @@ file, reading goes on with the next frame whose checksum is right.
 import re
 import struct
 from collections.abc import Iterator, Sequence
+from operator import attrgetter
 from typing import Any, cast
 from zlib import crc32
 
@@ -119,6 +120,7 @@ def _media(media_type: str) -> bytes:
     return b"%c%b" % (len(text), text)
 
 
+_digest_of = attrgetter("digest")
 _MEDIA = {media_type: _media(media_type) for media_type in (JSON, TEXT)}
 
 
@@ -130,10 +132,8 @@ def read_content(payload: bytes) -> tuple[bytes, Content]:
 
 def thread_frame(parent: ContentRef | None, messages: Sequence[ContentRef]) -> bytes:
     """The frame of messages that are appended to a thread."""
-    # All digests at once: reading a property of each ref would take longer than the rest of this function. What these
-    # refs name is JSON, so none has a suffix.
-    digests = bytes.fromhex("".join((parent or "", *messages)).replace("sha256:", ""))
-    payload = (b"\x00" if parent is None else b"\x01") + digests
+    digests = b"".join(map(_digest_of, messages))
+    payload = b"\x00" + digests if parent is None else b"\x01" + parent.digest + digests
     return _HEADER.pack(len(payload), crc32(payload, _THREAD_CHECKSUM), THREAD) + payload
 
 

@@ -52,6 +52,7 @@ class JournalRecorder:
         self.content = content
         self.reasoning = reasoning
         self.always = always
+        self._last_shape: tuple[Mapping[str, Any] | None, ContentRef] = None, ContentRef("")
 
     def payload(self, value: Any, frames: Any, redact: Redact | None = None) -> ContentRef | None:
         if not self.content:
@@ -107,14 +108,22 @@ class JournalRecorder:
         try:
             known, intake = conversation.threads, self.intake
             thread, exact = exact_thread(intake, messages, to_message, from_message, known, frames, redact, whole)
-            if shape is None:
-                return thread, exact
-            keep = intake.recorded if intake.redacts else intake.repeated  # usually the same in each call
-            return thread, keep({**shape, "messages": exact}, frames)
+            return thread, exact if shape is None else self._shape_ref(shape, exact, frames)
         except BaseException as error:  # noqa: BLE001 - the guard
             let_through(error)
             swallowed("record a model call's messages", error)
             return None, None
+
+    def _shape_ref(self, shape: Mapping[str, Any], exact: ContentRef | None, frames: Any) -> ContentRef:
+        """The ref of a request's shape, which most providers have as a constant, with the messages' `exact_ref`."""
+        intake, (last, ref) = self.intake, self._last_shape
+        if shape is last and exact is None and ref.digest in intake.known:
+            return ref
+        keep = intake.recorded if intake.redacts else intake.repeated  # usually the same in each call
+        ref = keep({**shape, "messages": exact}, frames)
+        if exact is None and not intake.full:  # else it may be a marker
+            self._last_shape = shape, ref
+        return ref
 
     def message_thread(self, messages: Sequence[Message], frames: Any) -> ContentRef | None:
         if not self.content:

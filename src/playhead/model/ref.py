@@ -8,7 +8,7 @@ shown as depends on the record that names it, and never on who stored equal byte
 
 import hashlib
 import re
-from typing import Self
+from typing import TYPE_CHECKING, Any, Self
 
 AS_TEXT, AS_BYTES = "text", "bytes"
 
@@ -29,7 +29,10 @@ class ContentRef(str):
     Make one with `of`, `parse` or `from_digest`, which are the only ways that check.
     """
 
-    __slots__ = ()
+    __slots__ = ("digest",)
+    digest: bytes
+    """The 32 bytes that the database keeps.  Who has them when making a ref may set them; else they are read off the
+    text when they are first asked for."""
 
     @classmethod
     def of(cls, data: bytes) -> Self:
@@ -50,10 +53,13 @@ class ContentRef(str):
             raise NotARef(f"a SHA-256 digest has 32 bytes, this has {len(digest)}")
         return cls("sha256:" + digest.hex())
 
-    @property
-    def digest(self) -> bytes:
-        """The 32 bytes that the database keeps."""
-        return bytes.fromhex(self[7:_PLAIN])
+    if not TYPE_CHECKING:  # or any name would be taken for an attribute
+
+        def __getattr__(self, name: str) -> Any:
+            if name != "digest":
+                raise AttributeError(name)
+            self.digest = digest = bytes.fromhex(self[7:_PLAIN])
+            return digest
 
     @property
     def plain(self) -> "ContentRef":

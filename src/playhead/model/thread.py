@@ -53,7 +53,10 @@ def node_ref(message: ContentRef, parent: ContentRef | None) -> ContentRef:
         data = "".join(('{"message":"', message, '","parent":null}'))
     else:
         data = "".join(('{"message":"', message, '","parent":"', parent, '"}'))
-    return ContentRef("sha256:" + sha256(data.encode()).hexdigest())
+    digest = sha256(data.encode()).digest()
+    ref = ContentRef("sha256:" + digest.hex())
+    ref.digest = digest
+    return ref
 
 
 def extend(messages: Iterable[ContentRef], parent: ContentRef | None = None, parent_depth: int = 0) -> list[ThreadNode]:

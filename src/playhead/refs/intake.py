@@ -124,6 +124,7 @@ class PayloadIntake:
             marker = {_MARKER: "journal full", "bytes": len(data), "media_type": media_type}
             return self._marker(canonical_json(marker), sink)
         ref = ContentRef("sha256:" + digest.hex())
+        ref.digest = digest
         sink.content(digest, ref, data, media_type)
         return ref if read_as is None else ref.with_reading(read_as)
 

@@ -202,13 +202,26 @@ def native_ref(
 
 def message_ref(intake: PayloadIntake, message: Message, sink: NewContentSink) -> ContentRef:
     """The ref of one canonical message, its large parts apart."""
-    data = canonical_json(message)
+    data = _plain_bytes(message) or canonical_json(message)
     if len(data) <= LARGE_PART_BYTES:
         return intake.content(data, JSON, sink)
     own, *parts = message_contents(message)
     for part in parts:
         intake.content(part.data, part.media_type, sink)
     return intake.content(own.data, own.media_type, sink)
+
+
+def _plain_bytes(message: Message) -> bytes | None:
+    """The canonical bytes of a message that is nothing but a text, such as most answers; None for any other."""
+    parts = message["parts"]
+    if len(message) == 2 and len(parts) == 1 and len(parts[0]) == 2 and parts[0].get("type") == "text":
+        role, text = message["role"], parts[0].get("content")
+        if type(text) is str and type(role) is str:
+            try:
+                return plain_message_json(role, text)
+            except TypeError:  # it has a lone surrogate
+                return None
+    return None
 
 
 def _keep_thread(

@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from playhead.dialect import openai, openai_responses
 from playhead.model.canonical import value_of
 from playhead.model.json_patch import patched
-from playhead.model.message import LARGE_PART_BYTES
+from playhead.model.message import LARGE_PART_BYTES, message_contents, text_message
 from playhead.model.ref import ContentRef
 from playhead.model.thread import thread_of
-from playhead.refs.threads import exact_thread, thread_ref
+from playhead.refs.threads import exact_thread, message_ref, thread_ref
 from tests.unit.refs.kept import Kept
 from tests.unit.refs.test_threads import Run, sequences
 
@@ -119,3 +119,10 @@ def test_how_many_messages_need_no_cutting_is_remembered_with_them():
         given_ = [{"role": "user", "content": text} for text in messages]
         exact_thread(run.intake, given_, dialect.to_message, dialect.from_message, run.known, Kept(), whole=3)
         assert run.known[0].whole == 3
+
+
+@pytest.mark.parametrize("text", ["plain", "NaN null 1e+16", "\ud83d", "x" * LARGE_PART_BYTES])
+def test_a_message_that_is_one_text_has_the_same_ref_as_by_the_long_way(text: str):
+    """Also where it holds what the quick way must not write: a lone surrogate, or more than a small message."""
+    message = text_message("assistant", text)
+    assert message_ref(Run().intake, message, Kept()) == message_contents(message)[0].ref
