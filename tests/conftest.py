@@ -131,7 +131,8 @@ def _template(postgres_url: str) -> str:
 @contextmanager
 def _database(server_url: str, template: str) -> Iterator[str]:
     name = f"test_{next(_numbers)}"
-    run(_execute(server_url, f"create database {name} template {template}"))
+    # Copies files: through the log, as is the default, it takes three times as long where nothing waits for the disk.
+    run(_execute(server_url, f"create database {name} template {template} strategy file_copy"))
     yield _in(server_url, name)
     run(_execute(server_url, f"drop database {name} with (force)"))
 
@@ -145,7 +146,7 @@ def empty_database_url(postgres_url: str) -> Iterator[str]:
 
 @pytest.fixture
 def database_url(postgres_url: str, _template: str) -> Iterator[str]:
-    """A database of this test's own, at the newest schema. Takes about 50 ms."""
+    """A database of this test's own, at the newest schema. Takes about 30 ms."""
     with _database(postgres_url, _template) as url:
         yield url
 
