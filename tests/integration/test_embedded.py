@@ -8,6 +8,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import asyncpg
@@ -21,14 +22,40 @@ from playhead_collector.embedded.supervising import MAX_RESTARTS, supervise
 from playhead_collector.errors import AlreadyRunning, EmbeddedPostgresFailed
 
 
-@pytest.fixture
-def data_dir() -> Iterator[Path]:
+@contextmanager
+def open_folder() -> Iterator[Path]:
     # Not tmp_path: its parents are closed to others, and as root Postgres runs as somebody else.
     folder = Path(tempfile.mkdtemp(prefix="playhead-embedded-"))
     folder.chmod(0o711)
-    yield folder / "data"
+    yield folder
     assert processes(folder) == []
     shutil.rmtree(folder)
+
+
+@pytest.fixture
+def new_data_dir() -> Iterator[Path]:
+    """A place where nothing is yet."""
+    with open_folder() as folder:
+        yield folder / "data"
+
+
+@pytest.fixture(scope="module")
+def made() -> Iterator[Path]:
+    with open_folder() as folder:
+        embedded.start(folder / "data").stop()
+        yield folder / "data"
+
+
+@pytest.fixture
+def data_dir(new_data_dir: Path, made: Path) -> Path:
+    """A data directory that was used before: a copy, as making a cluster takes much longer."""
+    return copied(made, new_data_dir)
+
+
+def copied(made: Path, to: Path) -> Path:
+    to.parent.mkdir(parents=True, exist_ok=True)
+    subprocess.run(["cp", "-a", made, to], check=True)  # whose files they are is kept, which shutil does not
+    return to
 
 
 def processes(folder: Path) -> list[psutil.Process]:
@@ -56,11 +83,11 @@ def collector(data_dir: Path, then: str) -> subprocess.Popen[str]:
     )  # fmt: skip
 
 
-async def test_it_answers_and_is_gone_after_stop(data_dir: Path):
-    server = embedded.start(data_dir)
+async def test_it_answers_and_is_gone_after_stop(new_data_dir: Path):
+    server = embedded.start(new_data_dir)
     assert (await ask(server.dsn, "select version()")).startswith("PostgreSQL ")
     server.stop()
-    assert processes(data_dir) == []
+    assert processes(new_data_dir) == []
     server.stop()  # a second time is harmless
 
 
@@ -94,8 +121,8 @@ def test_a_second_one_on_the_same_folder_is_told_who_is_there(data_dir: Path):
         embedded.start(data_dir)
 
 
-async def test_two_folders_do_not_disturb_each_other(data_dir: Path):
-    with embedded.start(data_dir / "a") as first, embedded.start(data_dir / "b") as second:
+async def test_two_folders_do_not_disturb_each_other(data_dir: Path, made: Path):
+    with embedded.start(data_dir) as first, embedded.start(copied(made, data_dir.with_name("b"))) as second:
         await ask(first.dsn, "create table only_here ()")
         assert await ask(second.dsn, "select to_regclass('only_here')") is None
 
@@ -157,24 +184,24 @@ def test_ctrl_c_in_a_terminal_does_not_reach_it(data_dir: Path):
 @pytest.mark.parametrize(
     "name", ["with space", "comma, 'quote' \"double\" = $HOME", "ünïcödé", "deep/" + "/".join(["0123456789" * 4] * 4)]
 )
-async def test_any_folder_will_do(data_dir: Path, name: str):
-    with embedded.start(data_dir / name) as server:
+async def test_any_folder_will_do(new_data_dir: Path, name: str):
+    with embedded.start(new_data_dir / name) as server:
         assert await ask(server.dsn, "select 1") == 1
         folder = Path(await ask(server.dsn, "show unix_socket_directories"))
-    if not str(folder).strip('"').startswith(str(data_dir)):
+    if not str(folder).strip('"').startswith(str(new_data_dir)):
         assert not Path(str(folder).strip('"')).exists(), "a folder made for the socket goes with it"
 
 
-def test_a_half_made_cluster_is_made_again(data_dir: Path):
-    (data_dir / "postgres.new" / "base").mkdir(parents=True)
-    embedded.start(data_dir).stop()
-    assert not (data_dir / "postgres.new").exists()
+def test_a_half_made_cluster_is_made_again(new_data_dir: Path):
+    (new_data_dir / "postgres.new" / "base").mkdir(parents=True)
+    embedded.start(new_data_dir).stop()
+    assert not (new_data_dir / "postgres.new").exists()
 
 
-def test_a_folder_that_cannot_be_is_named(data_dir: Path):
-    data_dir.parent.joinpath("file").write_text("")
+def test_a_folder_that_cannot_be_is_named(new_data_dir: Path):
+    new_data_dir.parent.joinpath("file").write_text("")
     with pytest.raises(EmbeddedPostgresFailed, match="PLAYHEAD_DATA_DIR"):
-        embedded.start(data_dir.parent / "file" / "data")
+        embedded.start(new_data_dir.parent / "file" / "data")
 
 
 def test_a_postgres_that_does_not_start_says_why_and_lets_go_of_the_folder(data_dir: Path):
@@ -190,10 +217,10 @@ def test_data_of_a_version_that_is_not_carried_is_left_alone(data_dir: Path):
         embedded.start(data_dir)
 
 
-def test_without_the_wheel_it_says_what_to_install(data_dir: Path, monkeypatch: pytest.MonkeyPatch):
+def test_without_the_wheel_it_says_what_to_install(new_data_dir: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(on_disk.importlib.util, "find_spec", lambda name: None)
     with pytest.raises(EmbeddedPostgresFailed, match="PLAYHEAD_DATABASE_URL.*playhead\\[collector\\]"):
-        embedded.start(data_dir)
+        embedded.start(new_data_dir)
 
 
 def test_its_log_begins_anew_when_it_is_long(data_dir: Path, monkeypatch: pytest.MonkeyPatch):
@@ -215,10 +242,10 @@ async def test_its_log_has_no_values(data_dir: Path):
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="needs root, to become somebody else")
-def test_a_normal_user_runs_it_as_themselves(data_dir: Path):
-    data_dir.mkdir()
-    account = on_disk.account_for(data_dir)
-    os.chown(data_dir, account.uid, account.gid)
+def test_a_normal_user_runs_it_as_themselves(new_data_dir: Path):
+    new_data_dir.mkdir()
+    account = on_disk.account_for(new_data_dir)
+    os.chown(new_data_dir, account.uid, account.gid)
     if any(not parent.stat().st_mode & 0o001 for parent in Path(sys.executable).resolve().parents):
         pytest.skip("this Python is closed to other accounts, and opening it is not a test's business")
     program = (
@@ -226,23 +253,23 @@ def test_a_normal_user_runs_it_as_themselves(data_dir: Path):
         "with embedded.start(Path(sys.argv[1])) as server: print(Path(server.dsn.split('=')[1]).owner())"
     )
     done = subprocess.run(
-        [sys.executable, "-c", program, str(data_dir)],
-        user=account.uid, group=account.gid, extra_groups=(), cwd=data_dir, capture_output=True, text=True, check=False,
+        [sys.executable, "-c", program, str(new_data_dir)],
+        user=account.uid, group=account.gid, extra_groups=(), cwd=new_data_dir, capture_output=True, text=True, check=False,
         env={"PATH": os.environ["PATH"], "PYTHONPATH": os.pathsep.join(p for p in sys.path if p)},
     )  # fmt: skip
     assert (done.stdout.strip(), done.stderr) == (pwd.getpwuid(account.uid).pw_name, "")
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
-def test_root_opens_nothing_and_makes_no_account(data_dir: Path):
+def test_root_opens_nothing_and_makes_no_account(new_data_dir: Path):
     accounts = Path("/etc/passwd").read_bytes()
-    data_dir.parent.chmod(0o700)
-    with pytest.raises(EmbeddedPostgresFailed, match=f"may not pass {data_dir.parent} .*set PLAYHEAD_DATA_DIR"):
-        embedded.start(data_dir)
-    assert data_dir.parent.stat().st_mode & 0o777 == 0o700
-    data_dir.parent.chmod(0o711)
-    embedded.start(data_dir).stop()
-    assert (data_dir.parent.stat().st_mode & 0o777, data_dir.stat().st_mode & 0o777) == (0o711, 0o701)
+    new_data_dir.parent.chmod(0o700)
+    with pytest.raises(EmbeddedPostgresFailed, match=f"may not pass {new_data_dir.parent} .*set PLAYHEAD_DATA_DIR"):
+        embedded.start(new_data_dir)
+    assert new_data_dir.parent.stat().st_mode & 0o777 == 0o700
+    new_data_dir.parent.chmod(0o711)
+    embedded.start(new_data_dir).stop()
+    assert (new_data_dir.parent.stat().st_mode & 0o777, new_data_dir.stat().st_mode & 0o777) == (0o711, 0o701)
     assert Path("/etc/passwd").read_bytes() == accounts
 
 
@@ -296,9 +323,9 @@ async def test_a_postgres_that_ends_now_and_then_is_started_again_each_time():
     assert unlucky.restarts == 12
 
 
-def test_the_start_is_quick(data_dir: Path):
+def test_the_start_is_quick(new_data_dir: Path):
     began = time.monotonic()
-    embedded.start(data_dir).stop()
+    embedded.start(new_data_dir).stop()
     assert time.monotonic() - began < 20, "0.6 s on two quiet cores; this is to notice a wait, not a slow machine"
 
 
