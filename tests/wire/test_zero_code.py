@@ -6,6 +6,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib.metadata import entry_points
 from pathlib import Path
 
 import pytest
@@ -20,6 +21,9 @@ from tests.support.projected import projected
 
 server = pytest_plugin.mock_model_server
 HERE = Path(__file__).parent
+# The programs use one library: loading the instrumentors of all others takes seconds.
+OTHERS = {entry.name for entry in entry_points(group="opentelemetry_instrumentor")} - {"playhead-openai"}
+ONE_LIBRARY = {"OTEL_PYTHON_DISABLED_INSTRUMENTATIONS": ",".join(OTHERS)}
 
 
 @contextmanager
@@ -54,7 +58,7 @@ def runs_of(seen: Journaled) -> list[str]:
 @pytest.mark.slow
 def test_the_calls_of_a_script_are_one_run_which_can_be_resumed(server: MockModelServer, tmp_path: Path):
     journal = tmp_path / "journal"
-    with instrumented("zero_code_script.py", journal, server) as process:
+    with instrumented("zero_code_script.py", journal, server, **ONE_LIBRARY) as process:
 
         def kill(_: ChatRequest) -> Answer:
             process.send_signal(signal.SIGKILL)
@@ -66,7 +70,7 @@ def test_the_calls_of_a_script_are_one_run_which_can_be_resumed(server: MockMode
     assert code == -signal.SIGKILL, errors
     [run] = runs_of(read_journal(journal))
     assert projected(read_journal(journal), run).row.status == "running"
-    with instrumented("zero_code_script.py", journal, server, PLAYHEAD_RESUME=run) as process:
+    with instrumented("zero_code_script.py", journal, server, PLAYHEAD_RESUME=run, **ONE_LIBRARY) as process:
         code, lines, errors = ended(process)
     assert (code, lines) == (0, ["fine"] * 3), errors
     assert "live from here" not in errors
@@ -79,7 +83,7 @@ def test_the_calls_of_a_script_are_one_run_which_can_be_resumed(server: MockMode
 @pytest.mark.slow
 def test_the_calls_of_a_request_are_one_run_the_trace_of_its_span(server: MockModelServer, tmp_path: Path):
     server.otherwise(text("fine"))
-    with instrumented("zero_code_web.py", tmp_path / "journal", server) as process:
+    with instrumented("zero_code_web.py", tmp_path / "journal", server, **ONE_LIBRARY) as process:
         code, lines, errors = ended(process)
     assert (code, lines) == (0, ["finefine"] * 2), errors
     seen = read_journal(tmp_path / "journal")
