@@ -34,6 +34,7 @@ NOT_DURABLE = {"fsync": "off", "full_page_writes": "off"}
 T = TypeVar("T")
 _numbers = count(1)
 without_authorities()
+gc.disable()  # until all tests are collected: what is imported stays, and looking through it takes a fifth of that time
 # How long one example takes says more about what else the machine does than about what is tested.
 settings.register_profile("playhead", deadline=None)
 settings.load_profile("playhead")
@@ -49,6 +50,7 @@ def pytest_collection_finish() -> None:
     fork_collectors()
     gc.collect()
     gc.freeze()
+    gc.enable()
 
 
 # --- golden files ----------------------------------------------------------------------------------------------------
