@@ -47,15 +47,10 @@ def made() -> Iterator[Path]:
 
 
 @pytest.fixture
-def data_dir(new_data_dir: Path, made: Path) -> Path:
-    """A data directory that was used before: a copy, as making a cluster takes much longer."""
-    return copied(made, new_data_dir)
-
-
-def copied(made: Path, to: Path) -> Path:
-    to.parent.mkdir(parents=True, exist_ok=True)
-    subprocess.run(["cp", "-a", made, to], check=True)  # whose files they are is kept, which shutil does not
-    return to
+def data_dir(made: Path) -> Iterator[Path]:
+    """A data directory that the tests before have used, too, as making a cluster takes longer than most of them."""
+    yield made
+    assert processes(made.parent) == []
 
 
 def processes(folder: Path) -> list[psutil.Process]:
@@ -93,9 +88,9 @@ async def test_it_answers_and_is_gone_after_stop(new_data_dir: Path):
 
 async def test_what_was_written_is_there_at_the_next_start(data_dir: Path):
     with embedded.start(data_dir) as server:
-        await ask(server.dsn, "create table kept as select 7 as x")
+        await ask(server.dsn, "create table written as select 7 as x")
     with embedded.start(data_dir) as server:
-        assert await ask(server.dsn, "select x from kept") == 7
+        assert await ask(server.dsn, "select x from written") == 7
 
 
 async def test_acknowledged_means_durable(data_dir: Path):
@@ -121,8 +116,8 @@ def test_a_second_one_on_the_same_folder_is_told_who_is_there(data_dir: Path):
         embedded.start(data_dir)
 
 
-async def test_two_folders_do_not_disturb_each_other(data_dir: Path, made: Path):
-    with embedded.start(data_dir) as first, embedded.start(copied(made, data_dir.with_name("b"))) as second:
+async def test_two_folders_do_not_disturb_each_other(data_dir: Path, new_data_dir: Path):
+    with embedded.start(data_dir) as first, embedded.start(new_data_dir) as second:
         await ask(first.dsn, "create table only_here ()")
         assert await ask(second.dsn, "select to_regclass('only_here')") is None
 
@@ -131,12 +126,12 @@ async def test_after_kill_9_the_next_start_takes_over_and_nothing_is_lost(data_d
     killed = collector(data_dir, "time.sleep(600)")
     assert killed.stdout
     with killed:
-        await ask(killed.stdout.readline().strip(), "create table kept as select 7 as x")
+        await ask(killed.stdout.readline().strip(), "create table before_kill as select 7 as x")
         killed.kill()
     left = processes(data_dir)
     assert left, "Postgres goes on, since nobody could tell it to stop"
     with embedded.start(data_dir) as server:
-        assert await ask(server.dsn, "select x from kept") == 7
+        assert await ask(server.dsn, "select x from before_kill") == 7
         assert not {p.pid for p in left} & {p.pid for p in processes(data_dir)}
 
 
@@ -144,12 +139,12 @@ async def test_after_a_crash_of_everything_the_log_is_replayed(data_dir: Path):
     killed = collector(data_dir, "time.sleep(600)")
     assert killed.stdout
     with killed:
-        await ask(killed.stdout.readline().strip(), "create table kept as select 7 as x")
+        await ask(killed.stdout.readline().strip(), "create table before_crash as select 7 as x")
         killed.kill()
     for process in processes(data_dir):
         process.kill()
     with embedded.start(data_dir) as server:
-        assert await ask(server.dsn, "select x from kept") == 7
+        assert await ask(server.dsn, "select x from before_crash") == 7
 
 
 def test_a_process_number_that_now_is_a_strangers_does_no_harm(data_dir: Path):
@@ -210,11 +205,11 @@ def test_a_postgres_that_does_not_start_says_why_and_lets_go_of_the_folder(data_
     embedded.start(data_dir).stop()
 
 
-def test_data_of_a_version_that_is_not_carried_is_left_alone(data_dir: Path):
-    embedded.start(data_dir).stop()
-    (data_dir / "postgres" / "PG_VERSION").write_text("9\n")
+def test_data_of_a_version_that_is_not_carried_is_left_alone(new_data_dir: Path):
+    embedded.start(new_data_dir).stop()
+    (new_data_dir / "postgres" / "PG_VERSION").write_text("9\n")
     with pytest.raises(EmbeddedPostgresFailed, match="Postgres 9.*pg_dump"):
-        embedded.start(data_dir)
+        embedded.start(new_data_dir)
 
 
 def test_without_the_wheel_it_says_what_to_install(new_data_dir: Path, monkeypatch: pytest.MonkeyPatch):
@@ -234,10 +229,10 @@ def test_its_log_begins_anew_when_it_is_long(data_dir: Path, monkeypatch: pytest
 
 async def test_its_log_has_no_values(data_dir: Path):
     with embedded.start(data_dir) as server:
-        await ask(server.dsn, "create table t as select 'a prompt' as x")
-        await ask(server.dsn, "create unique index on t (x)")
+        await ask(server.dsn, "create table t_values as select 'a prompt' as x")
+        await ask(server.dsn, "create unique index on t_values (x)")
         with pytest.raises(asyncpg.UniqueViolationError):
-            await ask(server.dsn, "insert into t values ('a prompt')")
+            await ask(server.dsn, "insert into t_values values ('a prompt')")
     assert "a prompt" not in (data_dir / "postgres.log").read_text()
 
 
@@ -254,7 +249,8 @@ def test_a_normal_user_runs_it_as_themselves(new_data_dir: Path):
     )
     done = subprocess.run(
         [sys.executable, "-c", program, str(new_data_dir)],
-        user=account.uid, group=account.gid, extra_groups=(), cwd=new_data_dir, capture_output=True, text=True, check=False,
+        user=account.uid, group=account.gid, extra_groups=(), cwd=new_data_dir,
+        capture_output=True, text=True, check=False,
         env={"PATH": os.environ["PATH"], "PYTHONPATH": os.pathsep.join(p for p in sys.path if p)},
     )  # fmt: skip
     assert (done.stdout.strip(), done.stderr) == (pwd.getpwuid(account.uid).pw_name, "")
@@ -275,7 +271,7 @@ def test_root_opens_nothing_and_makes_no_account(new_data_dir: Path):
 
 async def test_after_its_postmaster_is_killed_it_is_there_again_at_the_same_address(data_dir: Path):
     with embedded.start(data_dir) as server:
-        await ask(server.dsn, "create table t (x int)")
+        await ask(server.dsn, "create table restarted (x int)")
         watching = asyncio.create_task(supervise(server, every_seconds=0.02))
         before = server.pid
         os.kill(before, signal.SIGKILL)
@@ -284,7 +280,7 @@ async def test_after_its_postmaster_is_killed_it_is_there_again_at_the_same_addr
             await asyncio.sleep(0.02)
         while True:
             try:
-                assert await ask(server.dsn, "select count(*) from t") == 0
+                assert await ask(server.dsn, "select count(*) from restarted") == 0
                 break
             except (OSError, asyncpg.PostgresError):
                 await asyncio.sleep(0.02)
