@@ -42,6 +42,7 @@ from playhead.model.span import Attributes
 from playhead.refs.intake import PayloadIntake
 from playhead.refs.named_classes import declare_modules
 from playhead.settings.sdk import Settings, load
+from playhead.wire.httpx_import import import_httpx
 
 # At the end of the program, functions given to `on_event` have so long for what they were not called with yet.
 _LISTENERS_SECONDS = 1.0
@@ -266,11 +267,10 @@ def _on_room(intake: PayloadIntake, folder: Path, room: bool) -> None:
 
 
 def _import_http() -> None:
-    """Imports httpx now and not in the shipping thread: the `openai` client inspects loaded modules at each call,
-    and a half-imported httpx would make that call fail."""
+    """Now, not in the shipping thread: `openai` inspects loaded modules at each call, and fails on a half-imported one."""
     # The interpreter is ending, or there are no descriptors: whoever delivers tries again, or the next process does.
     with suppress(RuntimeError, OSError):
-        import httpx  # noqa: F401, PLC0415 # pyright: ignore[reportUnusedImport]
+        import_httpx()
 
 
 def _on_first_append(recording: Recording) -> Callable[[], None]:

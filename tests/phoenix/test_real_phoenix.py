@@ -20,8 +20,11 @@ from playhead.export.destinations.contents import LaneContents
 from playhead.journal.lane import LaneReader, lanes
 from playhead.model import names
 from playhead.model.span import STATUS_ERROR, Span
-from playhead.outbound import OutboundContents, OutboundOptions, OutboundRun, outbound_span, run_of, wanted
+from playhead.outbound.contents import OutboundContents
+from playhead.outbound.encoding import wanted
+from playhead.outbound.options import OutboundOptions
 from playhead.outbound.otlp import traces_request
+from playhead.outbound.span import OutboundRun, outbound_span, run_of
 from playhead.outbound.vocabularies.chat import ChatEntry, chat_of
 from playhead_collector.destination_settings import PhoenixSettings
 from playhead_collector.forward.destination import ForwardLimits, destination

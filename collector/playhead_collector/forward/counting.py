@@ -18,8 +18,8 @@ from dataclasses import dataclass, field
 
 from playhead.model import names
 from playhead.model.span import LogEvent, Span
-from playhead.outbound import OutboundRun
 from playhead.outbound.counting import OFTEN_TWICE, CountedSpan, counted_span
+from playhead.outbound.span import OutboundRun
 from playhead.project.attributes import kind_of
 from playhead.project.duplicates.counted_run import CountedRun
 from playhead_collector.forward.senders import Signal

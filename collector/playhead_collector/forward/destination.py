@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 import httpx
 
-from playhead.outbound import OutboundOptions
 from playhead.outbound.counting import counts_calls
+from playhead.outbound.options import OutboundOptions
 from playhead_collector.destination_settings import (
     DestinationSettings,
     LangfuseSettings,

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator
 from itertools import groupby
 
-from playhead.outbound import OutboundRun
+from playhead.outbound.span import OutboundRun
 from playhead_collector.forward.counting import OutgoingSpans
 from playhead_collector.forward.progress import EntryProgress
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from playhead.model import names
 from playhead.model.span import LogEvent
-from playhead.outbound import OutboundOptions
+from playhead.outbound.options import OutboundOptions
 from playhead.project.attributes import text
 from playhead.project.duplicates.counted_run import CountedRun
 from playhead.project.logs.scores import Score, score_of, scored_span

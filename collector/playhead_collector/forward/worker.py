@@ -13,8 +13,8 @@ from contextlib import aclosing, suppress
 from dataclasses import dataclass
 
 from playhead.model.span import LogEvent
-from playhead.outbound import OutboundRun
 from playhead.outbound.counting import needs_run
+from playhead.outbound.span import OutboundRun
 from playhead_collector.background_loop import BackgroundLoop
 from playhead_collector.errors import StoreUnavailable
 from playhead_collector.forward.attempts import Answer, Verdict, pause_s, shortened

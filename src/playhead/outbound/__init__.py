@@ -11,6 +11,8 @@
     otlp           encoded spans as OTLP protobuf
     langfuse_uploads   the requests with which Langfuse is given images and files
 
+This file imports nothing: delivery to the collector needs `otlp` alone, in each program that records.
+
 The caller reads the store or the journal, and sends:
 
     span = outbound_span(stored, run, url=...)
@@ -19,31 +21,3 @@ The caller reads the store or the journal, and sends:
         ...  # fetch `missing.threads` and `missing.contents`; stop when some stay missing for too long
     body = traces_request([encode(span, contents, options)])
 """
-
-from playhead.outbound.contents import ContentNotAtHand, OutboundContents, WantedRefs
-from playhead.outbound.encoding import encode, encode_log, media_of, wanted, wanted_of_log
-from playhead.outbound.options import CONTENT_MODES, VOCABULARIES, ContentMode, OutboundOptions, Vocabulary
-from playhead.outbound.span import OutboundCost, OutboundRun, OutboundSpan, outbound_span, run_of
-from playhead.outbound.vocabularies.media import OutboundMedia
-
-__all__ = [
-    "CONTENT_MODES",
-    "VOCABULARIES",
-    "ContentMode",
-    "ContentNotAtHand",
-    "OutboundContents",
-    "OutboundCost",
-    "OutboundMedia",
-    "OutboundOptions",
-    "OutboundRun",
-    "OutboundSpan",
-    "Vocabulary",
-    "WantedRefs",
-    "encode",
-    "encode_log",
-    "media_of",
-    "outbound_span",
-    "run_of",
-    "wanted",
-    "wanted_of_log",
-]

@@ -10,7 +10,10 @@ from playhead.model.message import Message
 from playhead.model.ref import ContentRef
 from playhead.model.span import Span
 from playhead.model.thread import thread_of
-from playhead.outbound import OutboundContents, OutboundOptions, OutboundRun, OutboundSpan, encode, outbound_span
+from playhead.outbound.contents import OutboundContents
+from playhead.outbound.encoding import encode
+from playhead.outbound.options import OutboundOptions
+from playhead.outbound.span import OutboundRun, OutboundSpan, outbound_span
 
 START_NS = 1_760_000_000_000_000_000
 SECOND = 1_000_000_000

@@ -13,17 +13,10 @@ from playhead.model.canonical import Content
 from playhead.model.message import LARGE_PART_BYTES
 from playhead.model.ref import ContentRef
 from playhead.model.span import LogEvent, SpanEvent
-from playhead.outbound import (
-    VOCABULARIES,
-    OutboundContents,
-    OutboundOptions,
-    encode,
-    encode_log,
-    outbound_span,
-    run_of,
-    wanted,
-    wanted_of_log,
-)
+from playhead.outbound.contents import OutboundContents
+from playhead.outbound.encoding import encode, encode_log, wanted, wanted_of_log
+from playhead.outbound.options import VOCABULARIES, OutboundOptions
+from playhead.outbound.span import outbound_span, run_of
 from tests.unit.outbound.records import OneRecord, conversation, outbound, text
 
 

@@ -9,8 +9,10 @@ from hypothesis import strategies as st
 
 from playhead.model import names
 from playhead.model.span import STATUS_ERROR
-from playhead.outbound import OutboundContents, OutboundOptions, encode, wanted
 from playhead.outbound.content_modes import preview
+from playhead.outbound.contents import OutboundContents
+from playhead.outbound.encoding import encode, wanted
+from playhead.outbound.options import OutboundOptions
 from tests.unit.outbound.records import RUN_URL, OneRecord, conversation, outbound, text, tool_call
 
 VOCABULARIES = ("otlp", "langfuse", "phoenix")

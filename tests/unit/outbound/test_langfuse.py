@@ -11,8 +11,11 @@ import pytest
 
 from playhead.model import names
 from playhead.model.span import STATUS_ERROR, Span
-from playhead.outbound import OutboundContents, OutboundCost, OutboundOptions, encode, media_of
+from playhead.outbound.contents import OutboundContents
+from playhead.outbound.encoding import encode, media_of
+from playhead.outbound.options import OutboundOptions
 from playhead.outbound.otlp import traces_request
+from playhead.outbound.span import OutboundCost
 from tests.support.backends.langfuse import PUBLIC, SECRET, Langfuse
 from tests.unit.outbound.records import RUN, RUN_URL, START_NS, OneRecord, conversation, outbound, text, tool_call
 

@@ -9,8 +9,11 @@ import pytest
 
 from playhead.model import names
 from playhead.model.span import STATUS_ERROR, Span
-from playhead.outbound import OutboundContents, OutboundCost, OutboundOptions, encode
+from playhead.outbound.contents import OutboundContents
+from playhead.outbound.encoding import encode
+from playhead.outbound.options import OutboundOptions
 from playhead.outbound.otlp import traces_request
+from playhead.outbound.span import OutboundCost
 from tests.support.backends.phoenix import KEY, Phoenix
 from tests.unit.outbound.records import RUN, RUN_URL, OneRecord, conversation, outbound, text, tool_call
 

@@ -14,8 +14,11 @@ from playhead.model import names
 from playhead.model.canonical import value_of
 from playhead.model.ref import is_ref
 from playhead.model.span import Span
-from playhead.outbound import OutboundContents, OutboundOptions, encode, media_of, outbound_span
+from playhead.outbound.contents import OutboundContents
+from playhead.outbound.encoding import encode, media_of
+from playhead.outbound.options import OutboundOptions
 from playhead.outbound.otlp import traces_request
+from playhead.outbound.span import outbound_span
 from playhead.outbound.vocabularies.chat import ChatEntry, chat_of
 from playhead.project.duplicates.counted_run import counted_run
 from playhead.project.span_tree import SpanNode

@@ -13,8 +13,8 @@ from urllib.parse import quote, urlsplit
 
 import httpx
 
-from playhead.outbound import OutboundMedia
 from playhead.outbound import langfuse_uploads as uploads
+from playhead.outbound.vocabularies.media import OutboundMedia
 from playhead_collector.forward.attempts import Answer, Verdict, of_status, retry_after, shortened, without_secrets
 from playhead_collector.forward.senders import UploadFailed
 from playhead_collector.forward.senders.http import LOOPBACK, beginning

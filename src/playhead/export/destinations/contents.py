@@ -14,7 +14,7 @@ from playhead.journal.lane import LaneReader
 from playhead.model.canonical import Content
 from playhead.model.ref import ContentRef
 from playhead.model.thread import extend
-from playhead.outbound import OutboundContents, WantedRefs
+from playhead.outbound.contents import OutboundContents, WantedRefs
 from playhead.wire.pack import ThreadExtension
 
 # 32 MiB: the conversations of some dozens of agents at work; and so many nodes of threads (200 bytes each).

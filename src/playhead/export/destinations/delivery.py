@@ -20,20 +20,11 @@ from playhead.export.sending import Sending
 from playhead.export.shipment import Shipment
 from playhead.model import names
 from playhead.model.span import Attributes, LogEvent, Span
-from playhead.outbound import (
-    OutboundRun,
-    OutboundSpan,
-    WantedRefs,
-    encode,
-    encode_log,
-    media_of,
-    outbound_span,
-    run_of,
-    wanted,
-    wanted_of_log,
-)
+from playhead.outbound.contents import WantedRefs
 from playhead.outbound.counting import CountedSpan, counts_calls
+from playhead.outbound.encoding import encode, encode_log, media_of, wanted, wanted_of_log
 from playhead.outbound.otlp import logs_request, traces_request
+from playhead.outbound.span import OutboundRun, OutboundSpan, outbound_span, run_of
 from playhead.settings.sdk import Settings
 
 # 2 MiB of attributes, or 100 spans: with their content, spans are large, and some servers take 4 MiB at most.

@@ -7,8 +7,8 @@ from typing import Any, Final
 from urllib.parse import urlsplit
 
 from playhead.errors import SettingInvalid
-from playhead.outbound import CONTENT_MODES, VOCABULARIES, ContentMode, OutboundOptions, Vocabulary
 from playhead.outbound.langfuse_uploads import MEDIA_PATH
+from playhead.outbound.options import CONTENT_MODES, VOCABULARIES, ContentMode, OutboundOptions, Vocabulary
 
 _LANGFUSE_PATH: Final = "/api/public/otel/v1/traces"
 _LANGFUSE: Final = "https://cloud.langfuse.com"
