@@ -267,7 +267,7 @@ def _on_room(intake: PayloadIntake, folder: Path, room: bool) -> None:
 
 
 def _import_http() -> None:
-    """Now, not in the shipping thread: `openai` inspects loaded modules at each call, and fails on a half-imported one."""
+    """Now, not in the shipping thread: `openai` looks at loaded modules at each call, and half of one fails."""
     # The interpreter is ending, or there are no descriptors: whoever delivers tries again, or the next process does.
     with suppress(RuntimeError, OSError):
         import_httpx()
