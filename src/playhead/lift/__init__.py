@@ -265,7 +265,8 @@ def _taken(attributes: Attributes, kind: str | None, found: LiftedContent) -> tu
             before = dict(attributes)
             try:
                 dialect.take(attributes, kind, found)
-                spoken = True
+                # An empty value says nothing of what the others are, and is not there when the span is lifted again.
+                spoken = spoken or _has_refs(attributes) or dialect.speaks(attributes)
             except Exception:  # noqa: BLE001 - a mistake of ours in one dialect must not cost anybody a span
                 attributes = before
     return attributes, spoken

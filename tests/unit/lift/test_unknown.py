@@ -80,6 +80,14 @@ def test_spans_that_a_dialect_understands_keep_their_other_attributes(in_event: 
     assert lift(lifted.span).span == lifted.span
 
 
+@pytest.mark.parametrize("nothing", [None, "[]", []])
+def test_an_empty_value_of_a_dialect_does_not_make_the_others_understood(nothing: Any):
+    lifted = lift(a_span({names.INPUT_MESSAGES: nothing, "x": MESSAGES}))
+    again = lift(lifted.span)
+    assert (again.span, again.contents) == (lifted.span, [])
+    assert MESSAGES not in lifted.span.attributes.values()
+
+
 def test_our_own_spans_keep_theirs():
     own = a_span({names.KIND: "tool", "input.note": SECRET}, scope=names.SCOPE, events=[an_event("e", x=MESSAGES)])
     lifted = lift(own)
