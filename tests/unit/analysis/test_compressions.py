@@ -206,7 +206,7 @@ def conversations(draw: st.DrawFn) -> LabelledRun:
 @given(conversations())
 @settings(deadline=None, max_examples=150)
 async def test_kept_summarised_and_dropped_are_what_was_there_before(labelled: LabelledRun):
-    record, answers = recorded(labelled), defaultdict[str, list[str]](list)
+    record, answers = recorded(labelled), defaultdict[ContentRef | None, list[str]](list)
     for call in labelled.calls:
         answers[thread_of(call.given).ref] += refs([call.answer])  # the same context may have had several answers
     for item in (await list_compressions(record, 100, 0))["items"]:
