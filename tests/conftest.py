@@ -22,6 +22,7 @@ from hypothesis import settings
 from tests.support.quicker.authorities import without_authorities
 from tests.support.quicker.forked_collectors import fork_collectors
 from tests.support.quicker.lazy_models import make_models_lazily
+from tests.support.quicker.memory_files import keep_files_in_memory
 
 if TYPE_CHECKING:
     from playhead_collector.process import CollectorProcess
@@ -34,6 +35,7 @@ NOT_DURABLE = {"fsync": "off", "full_page_writes": "off"}
 T = TypeVar("T")
 _numbers = count(1)
 without_authorities()
+keep_files_in_memory()
 gc.disable()  # until all tests are collected: what is imported stays, and looking through it takes a fifth of that time
 # How long one example takes says more about what else the machine does than about what is tested.
 settings.register_profile("playhead", deadline=None)
