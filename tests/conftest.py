@@ -22,7 +22,7 @@ from hypothesis import settings
 from tests.support.quicker.authorities import without_authorities
 from tests.support.quicker.forked_collectors import fork_collectors
 from tests.support.quicker.lazy_models import make_models_lazily
-from tests.support.quicker.memory_files import keep_files_in_memory
+from tests.support.quicker.memory_files import keep_files_in_memory, keep_for_a_look
 
 if TYPE_CHECKING:
     from playhead_collector.process import CollectorProcess
@@ -37,8 +37,9 @@ _numbers = count(1)
 without_authorities()
 keep_files_in_memory()
 gc.disable()  # until all tests are collected: what is imported stays, and looking through it takes a fifth of that time
-# How long one example takes says more about what else the machine does than about what is tested.
-settings.register_profile("playhead", deadline=None)
+# How long one example takes says more about what else the machine does than about what is tested.  Each run of the
+# tests tries other examples.
+settings.register_profile("playhead", deadline=None, max_examples=50)
 settings.load_profile("playhead")
 
 
@@ -53,6 +54,11 @@ def pytest_collection_finish() -> None:
     gc.collect()
     gc.freeze()
     gc.enable()
+
+
+def pytest_sessionfinish(exitstatus: int) -> None:
+    if exitstatus:
+        keep_for_a_look()
 
 
 # --- golden files ----------------------------------------------------------------------------------------------------

@@ -35,7 +35,9 @@ class Orders(BaseRetriever):
         return [NodeWithScore(node=TextNode(text="delayed", id_="n1"), score=0.5)]
 
 
-def look_up(order: str) -> dict[str, str]:
+# A task, not a thread: two look-ups in threads may end in another order than they did when they were recorded, and
+# LlamaIndex tells the model of them as they end.
+async def look_up(order: str) -> dict[str, str]:
     """Looks an order up."""
     effect(f"look_up {order}")
     return {"order": order, "status": "delayed"}

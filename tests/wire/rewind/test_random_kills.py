@@ -8,7 +8,7 @@ from pathlib import Path
 
 from tests.support.chaos.many import kill_at_random
 
-KILLS = int(os.environ.get("PLAYHEAD_RANDOM_KILLS", "12"))
+KILLS = int(os.environ.get("PLAYHEAD_RANDOM_KILLS", "8"))
 SEED = int(os.environ.get("PLAYHEAD_RANDOM_KILLS_SEED", "8"))
 
 
