@@ -1,6 +1,6 @@
 """Imports httpx without its command line, which loads click, pygments and rich where these are installed.
 
-That is 40 ms on the thread that imports it, which is the program's at its first observed call.
+That is 30 to 40 ms on the thread that imports it, which is the program's at its first observed call.
 """
 
 import sys

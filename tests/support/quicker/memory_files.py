@@ -7,7 +7,7 @@ import tempfile
 from pathlib import Path
 
 _MEMORY = Path("/dev/shm")
-# A whole run of the tests needs a tenth of that; containers often have no more than 64 MB.
+# A whole run of the tests needs less than a quarter of that; containers often have no more than 64 MB.
 _ENOUGH_BYTES = 4 * 2**30
 _ON_DISK = "TMPDIR_ON_DISK"
 
