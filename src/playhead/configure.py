@@ -22,8 +22,8 @@ from playhead.api.runtime import OFF, UNCONFIGURED
 from playhead.api.starting import read_starting_points_with
 from playhead.errors import PlayheadError
 from playhead.model.objects.interrupts import let_through
-from playhead.recording import ProcessState, settings_in_force, shutdown, start
-from playhead.settings.sdk import Settings, load, table
+from playhead.recording import ProcessState, load_for_recording, settings_in_force, shutdown, start
+from playhead.settings.sdk import Settings, table
 
 if TYPE_CHECKING:
     from playhead.promises.store import Promises
@@ -57,7 +57,7 @@ def configure(
     arguments; with `approval_suspends` the process ends while they wait (see `playhead.approval`).  Options are the
     fields of `playhead.settings.sdk.Settings`, e.g. `endpoint`, `api_key`, `journal_dir`, `durability`; they win over
     the environment.  Called again, it replaces what was set up before.
-    Raises SettingInvalid.
+    Raises SettingInvalid for an option that cannot be used. Such a variable is warned of, and has its default.
     """
     fields = {line.field for line in table()}
     unknown = set(options) - fields
@@ -68,7 +68,7 @@ def configure(
         raise TypeError(
             f"configure(redact={redact!r}): give a function that takes a payload and returns what to record"
         )
-    settings = load(**options)
+    settings = load_for_recording(**options)
     approve_tools(approval, suspend=approval_suspends)
     with ProcessState.mutex, _uninterrupted():
         shutdown()
@@ -113,9 +113,10 @@ def _start_if_possible() -> None:
         elif time.monotonic() < ProcessState.next_start:
             ProcessState.missed += 1
         else:
-            start(ProcessState.settings_at_exit or load())
+            start(ProcessState.settings_at_exit or load_for_recording())
     except PlayheadError as error:
         runtime.install(OFF)
+        ProcessState.is_refused = True
         log.warning("nothing is recorded: %s", error)
     except (OSError, MemoryError) as error:
         let_through(error)

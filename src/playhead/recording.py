@@ -98,6 +98,8 @@ class ProcessState:
     """When to try again to start, after there was no memory, or no descriptor, for that."""
     missed = 0
     """Calls that were not recorded meanwhile."""
+    is_refused = False
+    """Whether nothing is recorded because a setting cannot be used."""
     exports: ClassVar[list[ShipTarget]] = []
     """Destinations besides the collector, or instead of it: see `playhead.export_to`."""
     with_collector: bool | None = None
@@ -125,10 +127,16 @@ class ProcessState:
         )
 
 
+def load_for_recording(**options: Any) -> Settings:
+    """The settings of a program that records.  A variable that cannot be used is warned of, and does not stop it, but
+    for those that say whether and where to record.  Raises SettingInvalid for these, and for options."""
+    return load(on_invalid=lambda sentence: warn_once(sentence, sentence), **options)
+
+
 def settings_in_force() -> Settings:
     """Those of the recording, else what the environment says.  Raises SettingInvalid."""
     recording = ProcessState.recording
-    return recording.settings if recording is not None else ProcessState.settings_while_off or load()
+    return recording.settings if recording is not None else ProcessState.settings_while_off or load_for_recording()
 
 
 def flush(timeout: float = 10.0) -> bool:
@@ -140,7 +148,7 @@ def flush(timeout: float = 10.0) -> bool:
     """
     recording = ProcessState.recording
     if recording is None:
-        return not ProcessState.missed
+        return not (ProcessState.missed or ProcessState.is_refused)
     try:
         written = recording.write()
         shipper = recording.shipper
@@ -217,6 +225,7 @@ def start(settings: Settings) -> None:
     Raises OSError or MemoryError where the process has no descriptors or no memory left for it.
     """
     in_memory = ProcessState.in_memory
+    ProcessState.is_refused = False
     ProcessState.settings_while_off = settings if settings.disabled and in_memory is None else None
     if ProcessState.settings_while_off is not None:
         runtime.install(OFF)

@@ -8,7 +8,7 @@ from playhead.client.exchange import ClientSettings
 from playhead.model import names
 from playhead.model.event import EVENT_TYPES
 from playhead.settings import sdk as sdk_settings
-from playhead.settings.table import table_of
+from playhead.settings.table import STOP, table_of
 from playhead_collector import destination_settings
 from playhead_collector import settings as collector_settings
 
@@ -26,6 +26,14 @@ options. `playhead run` tells a program in `PLAYHEAD_RUN_PID` that it has starte
 in `PLAYHEAD_RUN_REPORT` that it has to report at its end. `PLAYHEAD_TRAJECTORIES` names the
 folder of recorded runs that this project's own tests and benchmarks use.
 """
+_INVALID = """A program goes on recording when one of these variables cannot be read: a warning says so, and it has its
+default, or `false` where that records less (`PLAYHEAD_CAPTURE_CONTENT`, `PLAYHEAD_CAPTURE_REASONING`,
+`PLAYHEAD_RECORD_OTHERS`). Nothing is recorded, and `playhead.flush()` is false, when that variable is
+{stops}.
+Options of `playhead.configure` and commands refuse what cannot be read.
+"""
+
+
 _OPTIONS = """The client reads `PLAYHEAD_API_KEY`, too. Every option of a command is also a variable: `PLAYHEAD_`, the
 command and the option in capitals, for example `PLAYHEAD_EVENTS_LIMIT=20`.
 """
@@ -42,7 +50,12 @@ the settings are the last part of these names in small letters.
 def reference(commands: Iterable[tuple[str, str]], routes: Iterable[tuple[str, str, str]]) -> str:
     """The whole page."""
     parts = [HEAD, "## Settings of the SDK\n", _settings(sdk_settings.table())]
-    parts += [_RESUME, "## Settings of the client and the command\n", _settings(table_of(ClientSettings))]
+    parts += [
+        _INVALID.format(stops=_stops()),
+        _RESUME,
+        "## Settings of the client and the command\n",
+        _settings(table_of(ClientSettings)),
+    ]
     parts += [_OPTIONS, "## Settings of the collector\n", _settings(collector_settings.table())]
     parts += [_DESTINATIONS, *_of_destinations()]
     parts += ["## Commands\n", _table(("command", "what it does"), [(f"`playhead {c}`", h) for c, h in commands])]
@@ -55,6 +68,11 @@ def reference(commands: Iterable[tuple[str, str]], routes: Iterable[tuple[str, s
 def _settings(lines: Iterable[sdk_settings.Setting]) -> str:
     rows = [(f"`{line.env}`", _default(line), line.help, line.kind.accepts) for line in lines]
     return _table(("variable", "default", "meaning", "accepts"), rows)
+
+
+def _stops() -> str:
+    *most, last = [f"`{line.env}`" for line in sdk_settings.table() if line.if_invalid is STOP]
+    return f"{', '.join(most)} or {last}"
 
 
 def _of_destinations() -> Iterable[str]:

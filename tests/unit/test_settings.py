@@ -108,6 +108,46 @@ def test_a_value_that_cannot_be_used_is_named_with_its_variable(variable: str, t
 
 
 @pytest.mark.parametrize(
+    ("variable", "text", "value"),
+    [
+        ("PLAYHEAD_DURABILITY", "fsnc", "process"),
+        ("PLAYHEAD_JOURNAL_MAX_BYTES", "lots", 512 * 2**20),
+        ("PLAYHEAD_LINGER_SECONDS", "soon", 1.0),
+        ("PLAYHEAD_RESTORABLE", "shop.orders:Order", ()),
+        ("PLAYHEAD_CAPTURE_CONTENT", "flase", False),
+        ("PLAYHEAD_CAPTURE_REASONING", "no", False),
+        ("PLAYHEAD_RECORD_OTHERS", "no", False),
+    ],
+)
+def test_a_program_that_records_is_not_stopped_by_a_misspelt_setting(variable: str, text: str, value: Any):
+    said: list[str] = []
+    settings = load({variable: text}, on_invalid=said.append)
+    assert getattr(settings, next(line.field for line in table() if line.env == variable)) == value
+    assert len(said) == 1
+    assert said[0].startswith(f"{variable} cannot be '{text}': set it to ")
+
+
+@pytest.mark.parametrize(
+    ("variable", "text"),
+    [
+        ("OTEL_SDK_DISABLED", "yes"),
+        ("PLAYHEAD_JOURNAL_DIR", "~no-such-user-here/journal"),
+        ("PLAYHEAD_ENDPOINT", "collector:4318"),
+        ("PLAYHEAD_HEADERS", "no equals sign"),
+        ("PLAYHEAD_API_KEY", "schlüssel"),
+    ],
+)
+def test_nothing_is_recorded_where_it_is_not_said_whether_and_where(variable: str, text: str):
+    with pytest.raises(SettingInvalid, match=variable):
+        load({variable: text}, on_invalid=lambda _: None)
+
+
+def test_an_option_is_refused_also_where_a_variable_would_not_be():
+    with pytest.raises(SettingInvalid, match="PLAYHEAD_DURABILITY"):
+        load({}, on_invalid=lambda _: None, durability="fsnc")
+
+
+@pytest.mark.parametrize(
     ("variable", "text"),
     [
         ("PLAYHEAD_EXIT_TIMEOUT_SECONDS", "99999999999999999999999999"),  # more than a lock can wait for

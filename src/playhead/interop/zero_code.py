@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, ClassVar
 from weakref import WeakSet
 
 from playhead.api.forks import delay_forks, fork_safe_lock
-from playhead.api.guard import swallowed
+from playhead.api.guard import swallowed, warn_once
 from playhead.capture.others.report import report_at_exit_if_asked
 from playhead.capture.registry import LIBRARIES, instrument
 from playhead.model.objects.interrupts import let_through
@@ -39,7 +39,7 @@ def before_instrumentors() -> None:
     raises."""
     try:
         report_at_exit_if_asked()
-        settings = load()
+        settings = load(on_invalid=lambda sentence: warn_once(sentence, sentence))
         if settings.disabled or not settings.record_others:
             return
         for variable in _HOOKS:

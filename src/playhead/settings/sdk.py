@@ -7,7 +7,7 @@ them set for somebody else's collector, so they count only if a Playhead collect
 import os
 import re
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -21,6 +21,7 @@ from playhead.settings import table as s
 from playhead.settings.retention import RETENTION
 from playhead.settings.table import (
     MIB,
+    STOP,
     InForce,
     InvalidSettingValue,
     Setting,
@@ -119,6 +120,7 @@ class Settings:
         COLLECTOR_URL,
         "the Playhead collector: where spans and content go",
         fallback=OTEL_ENDPOINT,
+        if_invalid=STOP,
     )
     headers: tuple[tuple[str, str], ...] = setting(
         "PLAYHEAD_HEADERS",
@@ -127,11 +129,19 @@ class Settings:
         "headers to send along, name=value,name=value",
         secret=True,
         fallback=OTEL_HEADERS,
+        if_invalid=STOP,
     )
-    disabled: bool = setting("OTEL_SDK_DISABLED", False, s.SWITCH, "true: record nothing")
-    api_key: str | None = setting("PLAYHEAD_API_KEY", None, s.KEY, "the collector's key, if it has one", secret=True)
+    disabled: bool = setting("OTEL_SDK_DISABLED", False, s.SWITCH, "true: record nothing", if_invalid=STOP)
+    api_key: str | None = setting(
+        "PLAYHEAD_API_KEY", None, s.KEY, "the collector's key, if it has one", secret=True, if_invalid=STOP
+    )
+    # Payloads go nowhere but where they are meant to go.
     journal_dir: Path = setting(
-        "PLAYHEAD_JOURNAL_DIR", default_journal_dir, s.FOLDER, "where the journal keeps what is not yet delivered"
+        "PLAYHEAD_JOURNAL_DIR",
+        default_journal_dir,
+        s.FOLDER,
+        "where the journal keeps what is not yet delivered",
+        if_invalid=STOP,
     )
     durability: Literal["process", "fsync", "off"] = setting(
         "PLAYHEAD_DURABILITY",
@@ -159,11 +169,16 @@ class Settings:
     max_content_bytes: int = setting(
         "PLAYHEAD_MAX_CONTENT_BYTES", 64 * MIB, s.BYTES, "largest payload recorded; of a larger one, a marker is"
     )
+    # Of these switches, who sets one means to record less: so it is where the text cannot be read.
     capture_content: bool = setting(
-        "PLAYHEAD_CAPTURE_CONTENT", True, s.SWITCH, "false: record calls, but none of what they were given or returned"
+        "PLAYHEAD_CAPTURE_CONTENT",
+        True,
+        s.SWITCH,
+        "false: record calls, but none of what they were given or returned",
+        if_invalid=False,
     )
     capture_reasoning: bool = setting(
-        "PLAYHEAD_CAPTURE_REASONING", True, s.SWITCH, "false: leave out what models think aloud"
+        "PLAYHEAD_CAPTURE_REASONING", True, s.SWITCH, "false: leave out what models think aloud", if_invalid=False
     )
     # What credentials are called in requests, settings and clients. `none`: somebody's own hook does it all.
     mask_keys: tuple[str, ...] = setting(
@@ -188,6 +203,7 @@ class Settings:
         True,
         s.SWITCH,
         "false: under `opentelemetry-instrument`, leave content and spans of other GenAI instrumentations alone",
+        if_invalid=False,
     )
     # None: what is read costs a record each, and is given again in place of the real thing; somebody has to want that.
     record_values: tuple[str, ...] = setting(
@@ -263,10 +279,12 @@ def table() -> tuple[Setting, ...]:
     return table_of(Settings)
 
 
-def in_force(environ: Mapping[str, str] = os.environ, **options: Any) -> tuple[InForce, ...]:
-    """Every setting with its value and where that comes from.  Raises SettingInvalid."""
+def in_force(
+    environ: Mapping[str, str] = os.environ, *, on_invalid: Callable[[str], None] | None = None, **options: Any
+) -> tuple[InForce, ...]:
+    """Every setting with its value and where that comes from.  `on_invalid`: see `load`.  Raises SettingInvalid."""
     try:
-        lines = in_force_of(Settings, environ, options)
+        lines = in_force_of(Settings, environ, options, on_invalid)
     except InvalidSettingValue as error:
         raise SettingInvalid(str(error)) from None
     if _source(lines, "endpoint") in {"environment", "option"}:
@@ -275,9 +293,16 @@ def in_force(environ: Mapping[str, str] = os.environ, **options: Any) -> tuple[I
     return lines
 
 
-def load(environ: Mapping[str, str] = os.environ, **options: Any) -> Settings:
-    """The settings in force; `options` win over the environment.  Raises SettingInvalid."""
-    lines = in_force(environ, **options)
+def load(
+    environ: Mapping[str, str] = os.environ, *, on_invalid: Callable[[str], None] | None = None, **options: Any
+) -> Settings:
+    """The settings in force; `options` win over the environment.
+
+    `on_invalid`: for a program that records, which one misspelt variable must not stop: the variable has its default
+    (or what records less) instead, and this is called with a sentence about it.  Raises SettingInvalid; with
+    `on_invalid` only for options, and for variables that say whether and where to record.
+    """
+    lines = in_force(environ, on_invalid=on_invalid, **options)
     source = _source(lines, "endpoint")
     return Settings(
         **{line.setting.field: line.value for line in lines},

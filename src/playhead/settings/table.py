@@ -9,6 +9,7 @@ import os
 import re
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
+from enum import Enum
 from pathlib import Path
 from typing import Any, cast
 from urllib.parse import quote, urlsplit
@@ -21,6 +22,16 @@ _URL_TEXT = re.compile(r"[^\s?#\0]+")
 # What one line of an HTTP header can hold: spaces only inside, since senders and receivers strip the others.
 _HEADER_TEXT = re.compile(r"(?:[!-~](?:[ -~]*[!-~])?)?")
 _UNITS = {"": 1, "b": 1, "k": KIB, "kib": KIB, "m": MIB, "mib": MIB, "g": GIB, "gib": GIB}
+
+
+class Instead(Enum):
+    """What a program that records takes in place of a text that cannot be read."""
+
+    DEFAULT = "the default"
+    STOP = "nothing: it does not record"
+
+
+DEFAULT, STOP = Instead.DEFAULT, Instead.STOP
 
 
 class InvalidSettingValue(ValueError):
@@ -47,9 +58,11 @@ class Setting:
     secret: bool
     fallback: str | None = None
     """Another program's variable, which is read where `env` is not set."""
+    if_invalid: Any = Instead.DEFAULT
+    """What a program that records takes in place of a text that cannot be read: a value, `DEFAULT` or `STOP`."""
 
     def read(self, value: Any, variable: str | None = None) -> Any:
-        """What `value` stands for: text found in `variable`, or an option of any type.  Raises BadSetting."""
+        """What `value` stands for: text found in `variable`, or an option of any type.  Raises InvalidSettingValue."""
         try:
             return self.kind.read(_as_text(value).strip())
         except (ValueError, TypeError):
@@ -86,9 +99,11 @@ def setting(
     *,
     secret: bool = False,
     fallback: str | None = None,
+    if_invalid: Any = DEFAULT,
 ) -> Any:
-    """A field of a table; a callable default is called when it is needed."""
+    """A field of a table; a callable default is called when it is needed.  `if_invalid`: see `Setting`."""
     line = {"env": env, "default": default, "kind": kind, "help": help, "secret": secret, "fallback": fallback}
+    line["if_invalid"] = if_invalid
     return dataclasses.field(default_factory=default if callable(default) else lambda: default, metadata=line)
 
 
@@ -100,25 +115,38 @@ def table_of(settings: type[Any]) -> tuple[Setting, ...]:
 
 
 def in_force_of(
-    settings: type[Any], environ: Mapping[str, str] = os.environ, options: Mapping[str, Any] | None = None
+    settings: type[Any],
+    environ: Mapping[str, str] = os.environ,
+    options: Mapping[str, Any] | None = None,
+    on_invalid: Callable[[str], None] | None = None,
 ) -> tuple[InForce, ...]:
     """Every setting with its value and where that comes from: an option, else the environment, else the default.
 
     Options go by field name; None means that the option was not given.  They are read like the environment's text, and
     may be of the field's own type: numbers, paths, lists of names, mappings.  An empty variable is an unset one, as
-    OpenTelemetry has it.  Raises BadSetting.
+    OpenTelemetry has it.  `on_invalid`: a variable that cannot be read has what `if_invalid` says instead, and this is
+    called with a sentence about it.  Raises InvalidSettingValue: for options, without `on_invalid`, and for `STOP`.
     """
     given = options or {}
-    return tuple(_settle(line, environ, given.get(line.field)) for line in table_of(settings))
+    return tuple(_settle(line, environ, given.get(line.field), on_invalid) for line in table_of(settings))
 
 
-def _settle(line: Setting, environ: Mapping[str, str], option: Any) -> InForce:
+def _settle(
+    line: Setting, environ: Mapping[str, str], option: Any, on_invalid: Callable[[str], None] | None
+) -> InForce:
     if option is not None:
         return InForce(line, line.read(option), "option")
     for variable, source in ((line.env, "environment"), (line.fallback, line.fallback)):
         text = environ.get(variable, "") if variable else ""
         if text.strip():
-            return InForce(line, line.read(text, variable), source or "")
+            try:
+                return InForce(line, line.read(text, variable), source or "")
+            except InvalidSettingValue as error:
+                if on_invalid is None or line.if_invalid is STOP:
+                    raise
+                instead = default_of(line) if line.if_invalid is DEFAULT else InForce(line, line.if_invalid, "default")
+                on_invalid(f"{error}; until then it is {line.shown(instead.value)}")
+                return instead
     return default_of(line)
 
 

@@ -193,18 +193,55 @@ def test_a_folder_that_cannot_be_used_is_one_warning_and_no_more(
     assert "PLAYHEAD_JOURNAL_DIR" in warning
 
 
-def test_settings_that_cannot_be_read_are_one_warning(
+def test_a_tuning_setting_that_cannot_be_read_is_one_warning_and_has_its_default(
     recording: Recording, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ):
     playhead.shutdown()
-    monkeypatch.setenv("PLAYHEAD_DURABILITY", "maybe")
+    monkeypatch.setenv("PLAYHEAD_JOURNAL_DIR", str(recording.folder))
+    monkeypatch.setenv("PLAYHEAD_DURABILITY", "fsnc")
 
     @observe
     def work(x: int) -> int:
         return x
 
     assert [work(n) for n in range(3)] == [0, 1, 2]
-    assert caplog.text.count("PLAYHEAD_DURABILITY") == 1
+    [warning] = [record.message for record in caplog.records]
+    assert "PLAYHEAD_DURABILITY cannot be 'fsnc'" in warning
+    assert "until then it is process" in warning
+    assert len(recording.read().spans) == 3
+
+
+def test_a_switch_that_cannot_be_read_records_less_rather_than_more(
+    recording: Recording, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+):
+    monkeypatch.setenv("PLAYHEAD_CAPTURE_CONTENT", "flase")
+    recording.configure()
+
+    @observe
+    def work(x: str) -> str:
+        return x
+
+    work("confidential")
+    assert len(recording.read().spans) == 1
+    assert recording.read().contents == {}
+    assert "until then it is false" in caplog.text
+
+
+def test_a_setting_that_says_where_to_record_stops_recording_and_flush_says_so(
+    recording: Recording, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+):
+    playhead.shutdown()
+    monkeypatch.setenv("PLAYHEAD_JOURNAL_DIR", "~no-such-user-here/journal")
+
+    @observe
+    def work(x: int) -> int:
+        return x
+
+    assert [work(n) for n in range(3)] == [0, 1, 2]
+    assert caplog.text.count("nothing is recorded: PLAYHEAD_JOURNAL_DIR") == 1
+    assert playhead.flush(0) is False
+    recording.configure()
+    assert playhead.flush(0) is True
 
 
 def test_a_bug_of_ours_is_said_once_and_costs_only_the_record(

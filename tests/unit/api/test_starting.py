@@ -47,7 +47,7 @@ def test_a_time_limit_while_recording_starts_reaches_the_program_and_does_not_en
     playhead.shutdown()
     monkeypatch.setenv("PLAYHEAD_JOURNAL_DIR", str(recording.folder))
     with monkeypatch.context() as patched:
-        patched.setattr(_root, "load", time_limit)
+        patched.setattr(_root, "load_for_recording", time_limit)
         with pytest.raises(Late):
             tool(1)
     assert tool(2) == 2

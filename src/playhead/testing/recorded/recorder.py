@@ -6,8 +6,7 @@ from collections.abc import Generator
 from contextlib import contextmanager
 
 from playhead.journal.memory import MemoryJournal
-from playhead.recording import ProcessState, shutdown, start
-from playhead.settings.sdk import load
+from playhead.recording import ProcessState, load_for_recording, shutdown, start
 from playhead.testing.recorded.contents import JournalFrames
 from playhead.testing.recorded.run import RecordedRun
 
@@ -49,7 +48,7 @@ def record_in_memory() -> Generator[RunRecorder]:
     with ProcessState.mutex:
         shutdown()
         ProcessState.in_memory = journal
-        start(load())
+        start(load_for_recording())
     try:
         yield RunRecorder(journal)
     finally:
