@@ -37,8 +37,12 @@ def test_the_ui_is_built():
     assert UiFiles().is_built, "the web UI is not built: make ui"
 
 
+# Live streams end every second, so that every page that follows one goes on over many ends.
+SETTINGS = {"PLAYHEAD_SEAL_AFTER_SECONDS": "0", "PLAYHEAD_STREAM_SECONDS": "1"}
+
+
 def test_in_the_browser(database_url: str, tmp_path: Path, pytestconfig: pytest.Config):
-    with CollectorProcess(database_url=database_url, env={"PLAYHEAD_SEAL_AFTER_SECONDS": "0"}) as collector:
+    with CollectorProcess(database_url=database_url, env=SETTINGS) as collector:
         env = {"PLAYHEAD_ENDPOINT": collector.url, "PLAYHEAD_JOURNAL_DIR": str(tmp_path)}
         record(env)
         env |= {"PLAYHEAD_UI_URL": collector.url, "PLAYHEAD_UI_PYTHON": sys.executable}

@@ -1,9 +1,10 @@
 """[live]: the stream of a run, or of all runs, with its recent messages in memory for all clients that follow it."""
 
 import asyncio
+from collections.abc import Callable, Mapping
 from contextlib import AbstractAsyncContextManager, suppress
 
-from playhead_collector.live.messages import MessageBatch
+from playhead_collector.live.messages import Chunk, MessageBatch, View
 from playhead_collector.live.positions import StreamPosition
 from playhead_collector.live.reading import StreamReader
 from playhead_collector.read.previews import previews_of
@@ -21,9 +22,13 @@ class TooSlow(Exception):
 
 
 class Channel:
-    """A stream that is followed.  `base`: where the first client began; `head`: up to where messages were read."""
+    """A stream that is followed.  `base`: where the first client began; `head`: up to where messages were read.
 
-    def __init__(self, store: Store, reader: StreamReader, base: StreamPosition) -> None:
+    `most_bytes()` bounds the memory of messages that are kept: of those that were read for clients that are behind, in
+    up to half of it, and of those that came live.  The oldest go first; the newest batch that came live always stays.
+    """
+
+    def __init__(self, store: Store, reader: StreamReader, base: StreamPosition, most_bytes: Callable[[], int]) -> None:
         self.reader = reader
         self.base = base
         self.head = StreamPosition(base.change)
@@ -33,7 +38,10 @@ class Channel:
         self.version = 0
         """Another one after each change of `head`, `run` and `is_gone`."""
         self._store = store
-        self._batches: dict[StreamPosition, MessageBatch] = {}
+        self._most_bytes = most_bytes
+        # By the position before them, oldest first: what came live, and what was read for clients that are behind.
+        self._live: dict[StreamPosition, MessageBatch] = {}
+        self._read: dict[StreamPosition, MessageBatch] = {}
         self._lock = asyncio.Lock()
         self._behind = asyncio.Lock()
         self._woken = asyncio.Event()
@@ -48,16 +56,21 @@ class Channel:
         """Whether the run has ended, but parts of its record may still arrive."""
         return self.run is not None and not self.run.is_over and self.run.status != "running"
 
-    async def advance(self, most_bytes: int) -> None:
-        """Reads what is new, and wakes the clients. Keeps about `most_bytes` in memory.  Raises StoreUnavailable."""
+    @property
+    def memory_bytes(self) -> int:
+        """Approximate memory of the messages that it keeps."""
+        return _bytes_of(self._live) + _bytes_of(self._read)
+
+    async def advance(self) -> None:
+        """Reads what is new, and wakes the clients.  Raises StoreUnavailable."""
         async with self._lock:
             while True:
                 read = await self.reader.after(self.head)
                 self.run, self.is_gone = read.head, self.reader.run is not None and read.head is None
                 if read.batch is not None:
-                    self._batches[self.head] = read.batch
+                    self._live[self.head] = read.batch
                     self.head = read.batch.after
-                    self._shrink(most_bytes)
+                    self._shrink()
                 if read.is_all:
                     break
         self.wake()
@@ -83,34 +96,50 @@ class Channel:
 
         `turn` is entered to read what is not in memory.  Without it, raises TooSlow.  Raises StoreUnavailable.
         """
-        if (batch := self._batches.get(position)) is not None:
+        if (batch := self._kept(position)) is not None or position == self.head:
             return batch
-        if position == self.head:
-            return None
         if turn is None:
             raise TooSlow
         async with self._behind:  # clients that are behind wait for each other: most want the same, and share it
-            if position == self.head or position in self._batches:
-                return self._batches.get(position)
+            if (batch := self._kept(position)) is not None or position == self.head:
+                return batch
             async with turn:
                 batch = (await self.reader.after(position)).batch
             if batch is not None:
-                self._batches[position] = batch
+                self._read[position] = batch
+                self._shrink()
             return batch
 
-    async def with_previews(self, batch: MessageBatch, length: int) -> None:
-        """Reads the previews of a batch, once for all clients.  Raises StoreUnavailable."""
-        if length <= batch.preview_length:
-            return
-        async with self._lock:
-            if length > batch.preview_length:
-                wanted = next(each for each in _PREVIEW_LENGTHS if each >= length)
-                batch.previews = await previews_of(self._store, self.reader.project, batch.events, wanted)
-                batch.preview_length = wanted
+    async def chunk(self, batch: MessageBatch, view: View) -> Chunk:
+        """The messages of a batch for this view; what is made for it is shared by all clients.
 
-    def _shrink(self, most_bytes: int) -> None:
-        total = sum(batch.memory_bytes for batch in self._batches.values())
-        for position in list(self._batches)[:-1]:
-            if total <= most_bytes and len(self._batches) <= _MOST_BATCHES:
+        Raises StoreUnavailable.
+        """
+        if view.preview > batch.preview_length:
+            async with self._lock:
+                if view.preview > batch.preview_length:
+                    wanted = next(each for each in _PREVIEW_LENGTHS if each >= view.preview)
+                    batch.previews = await previews_of(self._store, self.reader.project, batch.events, wanted)
+                    batch.preview_length = wanted
+        elif (made := batch.made(view)) is not None:
+            return made
+        chunk = batch.chunk(view)
+        self._shrink()
+        return chunk
+
+    def _kept(self, position: StreamPosition) -> MessageBatch | None:
+        return self._live.get(position) or self._read.get(position)
+
+    def _shrink(self) -> None:
+        most_bytes, live, read = self._most_bytes(), _bytes_of(self._live), _bytes_of(self._read)
+        while live + read > most_bytes or len(self._live) + len(self._read) > _MOST_BATCHES:
+            if self._read and (read > most_bytes // 2 or len(self._live) <= 1):
+                read -= self._read.pop(next(iter(self._read))).memory_bytes
+            elif len(self._live) > 1:
+                live -= self._live.pop(next(iter(self._live))).memory_bytes
+            else:
                 return
-            total -= self._batches.pop(position).memory_bytes
+
+
+def _bytes_of(kept: Mapping[StreamPosition, MessageBatch]) -> int:
+    return sum(batch.memory_bytes for batch in kept.values())

@@ -67,9 +67,7 @@ class Follower:
         batch = await self.channel.after(self.position, self.turn() if is_catching_up else None)
         if batch is None:
             return None
-        if self.view.preview > batch.preview_length:
-            await self.channel.with_previews(batch, self.view.preview)
-        chunk = batch.chunk(self.view)
+        chunk = await self.channel.chunk(batch, self.view)
         self.position = batch.after
         if self.limit is None:
             return chunk.data

@@ -92,10 +92,10 @@ class LiveHub:
             base = await reader.beginning()
             if base is None:
                 raise Refused(404, "no_such_run", f"there is no run {run!r}: `playhead runs` lists them")
-            channel = Channel(self._store, reader, base)
+            channel = Channel(self._store, reader, base, self._memory)
             self._channels[run] = channel
             try:
-                await channel.advance(self._memory)
+                await channel.advance()
             except BaseException:
                 del self._channels[run]
                 raise
@@ -103,7 +103,6 @@ class LiveHub:
                 self._loop = asyncio.create_task(self._work(), name="playhead live reader")
             return channel
 
-    @property
     def _memory(self) -> int:
         return self.limits.memory_bytes // max(len(self._channels), 1)
 
@@ -135,7 +134,7 @@ class LiveHub:
             while self._news:
                 run = self._news.pop()
                 if (channel := self._channels.get(run)) is not None:
-                    await channel.advance(self._memory)
+                    await channel.advance()
         except StoreUnavailable as error:
             log.warning("live streams wait for the store: %s", error)
         except Exception as error:  # the streams of other runs go on

@@ -69,6 +69,10 @@ class MessageBatch:
         """The events in it."""
         return [item.event for item in self.items if item.event is not None]
 
+    def made(self, view: View) -> Chunk | None:
+        """The messages for this view if they were made before."""
+        return self._chunks.get(view)
+
     def chunk(self, view: View) -> Chunk:
         """The messages for this view, and at their end the position after the batch."""
         found = self._chunks.get(view)

@@ -1,7 +1,8 @@
 """ASGI middleware that limits request bodies and responses of all routes but those for spans and content.
 
 A body is read completely, within limits of size and time, before the application gets the request. A large response is
-sent in pieces, and its size counts as memory in use until it is sent. For spans and content see `request_limiter.py`.
+sent in pieces, and its size counts as memory in use until it is sent; what a response reads from a file or makes piece
+by piece is not in memory and does not count. For spans and content see `request_limiter.py`.
 """
 
 import asyncio
@@ -93,19 +94,26 @@ class BoundAnswers:
             await self._app(scope, receive, send)
             return
         with self._sending.one() as one:
-            refused: Refused | None = None
+            head: Message | None = None
+            is_refused = False
 
             async def bounded(message: Message) -> None:
-                nonlocal refused
-                if refused is not None:
+                nonlocal head, is_refused
+                if is_refused:
                     return
-                if message["type"] == "http.response.start" and (size := _length(message)) > _LARGE:
-                    try:
-                        one.hold(size)
-                    except Refused as error:
-                        refused = error
-                        await self._answer(Request(scope), error)(scope, receive, send)
-                        return
+                if message["type"] == "http.response.start":
+                    head = message  # it is sent with the first bytes, whose number says whether there is room for them
+                    return
+                if head is not None:
+                    if (size := len(message.get("body", b""))) > _LARGE:
+                        try:
+                            one.hold(size)
+                        except Refused as error:
+                            is_refused = True
+                            await self._answer(Request(scope), error)(scope, receive, send)
+                            return
+                    head, begun = None, head
+                    await send(begun)
                 await _in_pieces(message, send)
 
             try:
@@ -126,8 +134,3 @@ async def _in_pieces(message: Message, send: Send) -> None:
     for start in range(0, len(body), _PIECE):
         more = start + _PIECE < len(body) or message.get("more_body", False)
         await send({"type": "http.response.body", "body": bytes(view[start : start + _PIECE]), "more_body": more})
-
-
-def _length(message: Message) -> int:
-    length = next((value for name, value in message.get("headers", ()) if name.lower() == b"content-length"), b"0")
-    return int(length) if length.isdigit() else 0

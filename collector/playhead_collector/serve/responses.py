@@ -1,20 +1,26 @@
-"""HTTP responses: JSON, and stored content with headers that forbid browsers to execute it."""
+"""HTTP responses: JSON, stored content with headers that forbid browsers to execute it, and files to download."""
 
+import asyncio
 import mimetypes
+import os
 import re
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import AsyncIterator, Mapping
+from typing import Any, BinaryIO
 
 from fastapi import Response
+from fastapi.responses import StreamingResponse
+from starlette.types import Receive, Scope, Send
 
 from playhead.model.canonical import Content
 from playhead.model.media_type import is_media_type
 from playhead.model.ref import ContentRef
 from playhead_collector.errors import Refused
 from playhead_collector.json_bytes import json_bytes
+from playhead_collector.settings import KIB
 
 # Types that a browser may display. SVG and HTML can contain scripts: they are sent as downloads.
 _SHOWN = {"application/json", "text/plain", "image/png", "image/jpeg", "image/gif", "image/webp", "image/avif"}
+_PIECE = 64 * KIB
 _RANGE = re.compile(r"bytes=(\d{0,18})-(\d{0,18})", re.ASCII)
 _NEVER_RUN = {
     "content-security-policy": "default-src 'none'; sandbox",
@@ -33,6 +39,25 @@ def json_answer(value: Any) -> Response:
 def finished_answer(body: bytes) -> Response:
     """A response whose body is JSON already."""
     return Response(body, media_type="application/json")
+
+
+class FileDownload(StreamingResponse):
+    """Sends a file from its beginning, piece by piece, and closes it, also when the client has gone."""
+
+    def __init__(self, file: BinaryIO, name: str, media_type: str) -> None:
+        self._file = file
+        size = file.seek(0, os.SEEK_END)
+        headers = {"content-length": str(size), "content-disposition": f'attachment; filename="{name}"'}
+        super().__init__(self._pieces(), headers=headers, media_type=media_type)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        with self._file:
+            await super().__call__(scope, receive, send)
+
+    async def _pieces(self) -> AsyncIterator[bytes]:
+        self._file.seek(0)
+        while piece := await asyncio.to_thread(self._file.read, _PIECE):
+            yield piece
 
 
 def content_answer(ref: ContentRef, content: Content, asked: Mapping[str, str]) -> Response:

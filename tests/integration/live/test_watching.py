@@ -1,5 +1,6 @@
 """`playhead watch`, and clients of a collector that stops, comes back, or has as many streams as it may."""
 
+import asyncio
 import json
 import os
 import signal
@@ -7,7 +8,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing, contextmanager
 from typing import Any
@@ -15,7 +16,7 @@ from typing import Any
 import httpx
 import pytest
 
-from playhead.client import Client
+from playhead.client import AsyncClient, Client
 from playhead_collector.process import CollectorProcess
 from tests.benchmarks.made_up import MadeUpRun, send
 from tests.integration.live.growing import end, grow, grow_and_end
@@ -25,6 +26,8 @@ STREAMS = 2
 # A collector finishes what is under way within 10 s; streams that did not end would take all of them.
 DRAIN_SECONDS = 10
 ENV = {"PLAYHEAD_STREAM_HEARTBEAT_SECONDS": "0.2", "PLAYHEAD_MAX_STREAMS": str(STREAMS)}
+# Ends of a stream that lasts as long as by default, in more than an hour.
+ENDS_IN_AN_HOUR = 5
 STREAMED = {"accept": "text/event-stream"}
 
 
@@ -64,6 +67,42 @@ def rest(watch: "subprocess.Popen[str]") -> list[dict[str, Any]]:
     found = [json.loads(line) for line in watch.stdout]
     assert (watch.wait(PATIENCE), watch.stderr.read()) == (0, "")
     return found
+
+
+@pytest.fixture(scope="module")
+def ending(module_database_url: str) -> Iterator[CollectorProcess]:
+    """One that ends its streams after a fraction of a second in place of 15 minutes."""
+    env = {"PLAYHEAD_STREAM_HEARTBEAT_SECONDS": "0.1", "PLAYHEAD_STREAM_SECONDS": "0.3"}
+    with CollectorProcess(database_url=module_database_url, env=env) as running:
+        yield running
+
+
+class Counting(httpx.HTTPTransport):
+    """Calls `connected(n)` before the n-th connection to a stream is made."""
+
+    def __init__(self, connected: Callable[[int], None]) -> None:
+        super().__init__()
+        self._connected, self._count = connected, 0
+
+    def handle_request(self, request: httpx.Request) -> httpx.Response:
+        if request.headers.get("accept") == "text/event-stream":
+            self._count += 1
+            self._connected(self._count)
+        return super().handle_request(request)
+
+
+class CountingAsync(httpx.AsyncHTTPTransport):
+    """`Counting`, for a client whose answers are awaited."""
+
+    def __init__(self, connected: Callable[[int], None]) -> None:
+        super().__init__()
+        self._connected, self._count = connected, 0
+
+    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+        if request.headers.get("accept") == "text/event-stream":
+            self._count += 1
+            await asyncio.to_thread(self._connected, self._count)
+        return await super().handle_async_request(request)
 
 
 def live_run(collector: CollectorProcess) -> MadeUpRun:
@@ -147,3 +186,77 @@ def test_a_collector_that_stops_ends_its_streams_and_clients_go_on_when_it_is_ba
         shown += rest(watch)
     with Client(collector.url) as client:
         assert [event["id"] for event in shown] == [event["id"] for event in client.events(run.run)]
+
+
+def growing_with_each_connection(url: str, run: MadeUpRun) -> Callable[[int], None]:
+    """Before each connection of a client the run grows, so that the client has missed something; then it ends."""
+
+    def connected(number: int) -> None:
+        if number <= ENDS_IN_AN_HOUR:
+            grow(url, run, 1)
+        elif number == ENDS_IN_AN_HOUR + 1:
+            end(url, run)
+
+    return connected
+
+
+def test_a_client_follows_a_run_over_all_ends_of_its_stream_in_an_hour(ending: CollectorProcess):
+    run = live_run(ending)
+    transport = Counting(growing_with_each_connection(ending.url, run))
+    with Client(ending.url, transport=transport) as watcher, Client(ending.url) as client:
+        seen = [event["id"] for event in watcher.watch(run.run)]
+        assert seen == [event["id"] for event in client.events(run.run)]
+
+
+async def test_a_client_that_awaits_answers_follows_a_run_as_long(ending: CollectorProcess):
+    run = live_run(ending)
+    transport = CountingAsync(growing_with_each_connection(ending.url, run))
+    async with AsyncClient(ending.url, transport=transport) as watcher:
+        seen = [event["id"] async for event in watcher.watch(run.run)]
+        assert seen == [event["id"] async for event in watcher.events(run.run)]
+
+
+def test_a_client_follows_all_runs_as_long(ending: CollectorProcess):
+    run = MadeUpRun(3, live=True)
+
+    def connected(number: int) -> None:
+        if number == 2:
+            send(ending.url, [run])
+        elif 2 < number <= ENDS_IN_AN_HOUR:
+            grow(ending.url, run, 1)
+        elif number == ENDS_IN_AN_HOUR + 1:
+            end(ending.url, run)
+
+    with Client(ending.url, transport=Counting(connected)) as watcher, Client(ending.url) as client:
+        seen: list[str] = []
+        for event in watcher.watch():
+            if event["run"] == run.run:
+                seen.append(event["id"])
+                if event["kind"] == "run_completed":
+                    break
+        assert seen == [event["id"] for event in client.events(run.run)]
+
+
+def test_the_command_follows_a_run_as_long(ending: CollectorProcess):
+    run = live_run(ending)
+    with (
+        httpx.Client(base_url=ending.url, timeout=PATIENCE, trust_env=False) as http,
+        Client(ending.url) as client,
+        watching(ending.url, run.run, "--json") as watch,
+    ):
+        shown = next_events(watch, client.run(run.run)["events"])
+        before = answered_streams(http)
+        until = time.monotonic() + PATIENCE
+        while answered_streams(http) < before + ENDS_IN_AN_HOUR:
+            assert time.monotonic() < until
+        grow(ending.url, run, 1)
+        end(ending.url, run)
+        shown += rest(watch)
+        assert [event["id"] for event in shown] == [event["id"] for event in client.events(run.run)]
+
+
+def answered_streams(http: httpx.Client) -> int:
+    """How many streams of one run have ended so far, as /metrics says."""
+    lines = http.get("/metrics").text.splitlines()
+    found = [line for line in lines if line.startswith("playhead_requests_total") and "/runs/{run}/events" in line]
+    return sum(int(float(line.rpartition(" ")[2])) for line in found)

@@ -34,6 +34,38 @@ test("a run grows while it is looked at, over a cut of the connection, and ends"
   assert.equal(agent.exitCode, 0);
 });
 
+test("pages stay live over many ends of their stream, and over an answer that is no stream", async () => {
+  const [agent, run] = await waiting();
+  await waitForRun(run);
+  const { page } = await open(`/runs/${run}`, {}, alone);
+  const steps = (count: number) => page.waitForFunction((count) => document.querySelectorAll('[role="treeitem"][id^="step-"]').length >= count, count);
+  /** Waits until the page has followed its stream over so many further connections; which of them went on behind a last id. */
+  const connections = async (count: number): Promise<(string | undefined)[]> => {
+    const ids: (string | undefined)[] = [];
+    while (ids.length < count) {
+      const request = await page.waitForRequest((request) => request.url().includes(`/runs/${run}/events`) && request.headers()["accept"] === "text/event-stream");
+      ids.push((await request.allHeaders())["last-event-id"]);
+    }
+    return ids;
+  };
+  await steps(1);
+  const [, ...later] = await connections(5); // more than in an hour of streams of 15 minutes; the first may begin the stream
+  assert.ok(later.every((id) => id !== undefined));
+  agent.stdin.write("second\n");
+  await steps(2);
+  await page.route(`**/runs/${run}/events*`, (route) => route.fulfill({ status: 502, body: "no stream" }), { times: 1 });
+  await page.waitForResponse((response) => response.status() === 502);
+  await page.getByText("not live").waitFor();
+  assert.deepEqual(await connections(1), [undefined]); // opened anew
+  agent.stdin.write("third\n");
+  await steps(3);
+  await page.getByText("not live").waitFor({ state: "detached" });
+  agent.stdin.end();
+  await once(agent, "exit");
+  await page.getByText("8 events").waitFor();
+  assert.equal(agent.exitCode, 0);
+});
+
 /** Waits until the collector knows the run's first events. */
 async function waitForRun(run: string): Promise<void> {
   for (let tries = 0; tries < 300; tries++) {

@@ -114,8 +114,34 @@ async def test_a_client_that_lags_behind_the_memory_is_cut_off(stream: Stream, m
         await up_to_heartbeat(messages)
         for count in range(2, 5):
             stream.journal.becomes([("first", 0), *((f"event{number}", 0) for number in range(2, count + 1))])
-            await channel.advance(1)
+            await channel.advance()
         assert await end(messages) == {"reason": "too_slow", "status": "running", "reconnect": True}
+
+
+async def test_messages_in_memory_stay_within_their_bound_while_clients_catch_up():
+    most = 4 * 1024 * 1024
+    stream = Stream(StreamLimits(heartbeat_seconds=0, memory_bytes=most))
+    names = [f"event{number}" for number in range(20_000)]
+    stream.journal.becomes([(name, 0) for name in names])
+    async with stream.hub.follow(RUN) as channel:
+        live = stream.follower(channel).messages()
+        await up_to_heartbeat(live)
+        received, memory = b"", list[int]()
+        async for data in stream.follower(channel).messages():
+            if data == HEARTBEAT:
+                break
+            received += data
+            memory.append(channel.memory_bytes)
+            if len(memory) % 4 == 0:  # the run goes on
+                names.append(f"event{len(names)}")
+                stream.journal.becomes([(name, 0) for name in names])
+                await channel.advance()
+        assert len(memory) > 40
+        assert max(memory) <= most
+        assert received.count(b"data: ") == len(names)
+        # Who is not behind still finds in memory what came meanwhile.
+        assert b"event%d" % (len(names) - 1) in await up_to_heartbeat(live)
+    await stream.hub.stop()
 
 
 async def test_more_streams_than_allowed_are_refused_until_one_is_left():

@@ -1,18 +1,23 @@
 """Bodies and answers of all routes but those of spans and content."""
 
 import asyncio
-from typing import Any
+import tempfile
+from contextlib import suppress
+from typing import Any, BinaryIO
 
 import httpx
+import pytest
 from fastapi import Body, FastAPI, Request, Response
 
 from playhead_collector.errors import Refused
 from playhead_collector.receive.bounded import BoundAnswers, BoundBodies
 from playhead_collector.receive.transfer_budget import TransferBudget
 from playhead_collector.serve import errors
+from playhead_collector.serve.responses import FileDownload
 from tests.unit.receive.http_app import client_of
 
 KIB, MIB = 2**10, 2**20
+downloads: list[BinaryIO] = []
 
 
 def refusal(request: Request, error: Refused) -> Response:
@@ -34,6 +39,13 @@ def make_app(reading: TransferBudget, sending: TransferBudget) -> FastAPI:
     @app.get("/answer/{size}")
     async def answer(size: int) -> Response:
         return Response(bytes(size))
+
+    @app.get("/file/{size}")
+    async def file(size: int) -> Response:
+        made = tempfile.TemporaryFile()  # noqa: SIM115 - the response closes it
+        made.write(bytes(size))
+        downloads.append(made)
+        return FileDownload(made, "file.bin", "application/octet-stream")
 
     app.add_middleware(
         BoundBodies,
@@ -88,14 +100,18 @@ async def test_an_answer_is_whole():
 class Client:
     """Takes pieces of an answer when it is told to."""
 
-    def __init__(self, app: FastAPI, size: int) -> None:
+    def __init__(self, app: FastAPI, size: int, kind: str = "answer") -> None:
         self.sent: list[Any] = []
-        self.takes = asyncio.Event()
-        scope = {"type": "http", "method": "GET", "path": f"/answer/{size}", "headers": [], "query_string": b""}
+        self.takes, self.is_gone = asyncio.Event(), asyncio.Event()
+        scope = {"type": "http", "method": "GET", "path": f"/{kind}/{size}", "headers": [], "query_string": b""}
         self.task = asyncio.create_task(app(scope, self.receive, self.send))
+        self._requests = iter([{"type": "http.request", "body": b"", "more_body": False}])
 
     async def receive(self) -> Any:
-        return {"type": "http.request", "body": b"", "more_body": False}
+        if (request := next(self._requests, None)) is not None:
+            return request
+        await self.is_gone.wait()
+        return {"type": "http.disconnect"}
 
     async def send(self, message: Any) -> None:
         self.sent.append(message)
@@ -145,3 +161,36 @@ async def test_an_answer_that_is_not_taken_gives_way_after_a_while():
     await slow.task
     assert slow.sent[-1]["more_body"]
     assert sending.bytes == 0
+
+
+async def test_a_file_that_is_downloaded_is_not_counted_and_keeps_no_answer_out():
+    sending = TransferBudget(MIB, slow_after_seconds=0)
+    app = make_app(TransferBudget(MIB), sending)
+    download = Client(app, 3 * MIB, "file")
+    while len(download.sent) < 2:  # the file is read in a thread
+        await asyncio.sleep(0)
+    assert sending.bytes == 0
+    other = Client(app, 400 * KIB)
+    other.takes.set()
+    await other.task
+    assert other.status == 200
+    download.takes.set()
+    await download.task
+    assert sum(len(message.get("body", b"")) for message in download.sent) == 3 * MIB
+    assert downloads[-1].closed
+
+
+@pytest.mark.parametrize("how", ["gone", "cut"])
+async def test_a_file_is_closed_when_its_download_is_not_taken_to_the_end(how: str):
+    app = make_app(TransferBudget(MIB), TransferBudget(MIB))
+    download = Client(app, 3 * MIB, "file")
+    while len(download.sent) < 2:
+        await asyncio.sleep(0)
+    if how == "gone":
+        download.is_gone.set()
+    else:
+        download.task.cancel()
+    with suppress(asyncio.CancelledError):
+        await download.task
+    assert downloads[-1].closed
+    assert len(download.sent) == 2

@@ -6,9 +6,8 @@ import tarfile
 from collections import Counter, defaultdict
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
-from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import BinaryIO, Self
 
 from playhead.model.canonical import Content
 from playhead.model.thread import extend
@@ -20,19 +19,19 @@ _COMPRESSION = 3
 
 
 class Archive:
-    """An export that is being written to `path`.  Blocks; contents go to the disk at once, lines when it is finished.
+    """An export that is being written to `file`.  Blocks; contents are written at once, lines when it is finished.
 
     `known` are the digests of what was written, `counts` those of the manifest.
     """
 
-    def __init__(self, path: Path) -> None:
-        self._path = path
+    def __init__(self, file: BinaryIO) -> None:
+        self._to = file
         self._lines: defaultdict[str, list[bytes]] = defaultdict(list)
         self.known: set[bytes] = set()
         self.counts: Counter[str] = Counter()
 
     def __enter__(self) -> Self:
-        self._tar = tarfile.open(self._path, "w:gz", compresslevel=_COMPRESSION, format=tarfile.PAX_FORMAT)
+        self._tar = tarfile.open(fileobj=self._to, mode="w:gz", compresslevel=_COMPRESSION, format=tarfile.PAX_FORMAT)
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Sequence
-from pathlib import Path
+from typing import BinaryIO
 
 from playhead.model.canonical import canonical_json
 from playhead.model.ref import ContentRef
@@ -24,7 +24,7 @@ _REFS_AT_ONCE = 500
 _MAX_ABOVE = 50
 
 
-async def write_bundle(record: RunRecord, to: Path, most: int = MAX_CONTENT_BYTES) -> None:
+async def write_bundle(record: RunRecord, to: BinaryIO, most: int = MAX_CONTENT_BYTES) -> None:
     """Writes the export as a gzipped tar.  Raises Refused (413) for contents of more than `most` bytes together; the
     file is incomplete then."""
     with Archive(to) as archive:

@@ -1,14 +1,10 @@
 """Routes for exports: what is stored of a run as OTLP, a run in one file, and stored contents and threads in packs."""
 
 import asyncio
-import shutil
 import tempfile
-from pathlib import Path
 from typing import Annotated
 
 from fastapi import APIRouter, Body, Query, Response
-from fastapi.responses import FileResponse
-from starlette.background import BackgroundTask
 
 from playhead.model.names import PACK_LOOKED_AT_HEADER
 from playhead.wire import answers as a
@@ -19,7 +15,7 @@ from playhead_collector.read.bundle import write_bundle
 from playhead_collector.read.content import pack_refs, parse_ref
 from playhead_collector.read.record import RunProjector, open_record
 from playhead_collector.read.spans import list_otlp
-from playhead_collector.serve.responses import json_answer
+from playhead_collector.serve.responses import FileDownload, json_answer
 from playhead_collector.serve.routes import params as p
 from playhead_collector.serve.routes.registering import Responses, conflict, get, refusals
 from playhead_collector.store.ports import Store
@@ -64,16 +60,15 @@ class ExportRoutes:
         command writes them.
         """
         record = await open_record(self._store, self._runner, self._project, run)
-        folder = Path(await asyncio.to_thread(tempfile.mkdtemp, prefix="playhead-bundle-"))
-        remove = BackgroundTask(shutil.rmtree, folder, ignore_errors=True)
+        # It has no name in the file system, so nothing is left of it, however the download ends.
+        file = await asyncio.to_thread(tempfile.TemporaryFile, prefix="playhead-bundle-")
         try:
             async with self._packing:
-                await write_bundle(record, folder / "bundle")
+                await write_bundle(record, file)
         except BaseException:
-            await remove()
+            file.close()
             raise
-        name = f"playhead-{record.run[-8:]}.tar.gz"
-        return FileResponse(folder / "bundle", media_type=_GZIP, filename=name, background=remove)
+        return FileDownload(file, f"playhead-{record.run[-8:]}.tar.gz", _GZIP)
 
     async def pack(self, refs: Refs) -> Response:
         """Contents and threads by ref, as one pack: the body that `POST /v1/content` takes.

@@ -16,7 +16,7 @@ export function ApprovalsPage({ session }: { session: Session }) {
   const [by, setBy] = useState(() => localStorage.getItem(NAME) ?? "");
   const [answered, setAnswered] = useState<ReadonlyMap<string, WaitedFor>>(new Map());
   const [isLost, setLost] = useState(false);
-  useLive("/runs/stream", { kinds: NEWS }, { event: () => void refreshWaiting(), lost: setLost });
+  useLive("/runs/stream", { kinds: NEWS }, { event: () => void refreshWaiting(), missed: () => void refreshWaiting(), lost: setLost });
   useEffect(() => void refreshWaiting(), []);
   useEffect(() => localStorage.setItem(NAME, by), [by]);
   const mayAnswer = session.scopes.includes("admin");

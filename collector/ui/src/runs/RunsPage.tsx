@@ -35,6 +35,7 @@ export function RunsPage() {
       if (known.current.has(event.run)) setAsked((n) => n + 1);
       else setArrived((before) => new Set(before).add(event.run));
     },
+    missed: () => setAsked((n) => n + 1),
   });
   const peeked = query.get("peek");
   const peek = (run: string | null) =>

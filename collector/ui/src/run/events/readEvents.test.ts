@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 
 import type { RecordedEvent } from "../../api/types";
-import { readEvents } from "./readEvents";
+import { readEvents, withEvent } from "./readEvents";
 
 /** A run of so many events, behind an API whose pages have at most `longest`; `most`: questions that were open at once. */
 function api(length: number, longest = 1000, isRunning = false) {
@@ -57,4 +57,13 @@ describe("reading the events of a run", () => {
     const failing = (after: number, limit: number) => (after >= 2200 ? Promise.reject(new Error("gone")) : ask(after, limit));
     await expect(readEvents(failing, 10_000, () => undefined)).rejects.toThrow("gone");
   });
+});
+
+test("an event that comes live is appended, or takes the place of its seq; behind a gap it is not taken", () => {
+  const event = (seq: number, kind = "a") => ({ seq, kind }) as unknown as RecordedEvent;
+  const known = [event(1), event(2)];
+  expect(withEvent(known, event(3))).toEqual([event(1), event(2), event(3)]);
+  expect(withEvent(known, event(1, "b"))).toEqual([event(1, "b"), event(2)]);
+  expect(withEvent(known, event(4))).toBeNull();
+  expect(known).toEqual([event(1), event(2)]);
 });

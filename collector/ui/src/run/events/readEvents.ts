@@ -42,3 +42,9 @@ export async function readEvents(ask: Ask, expected: number, found: (items: Reco
 
 /** A page may be short although more follow; behind the last event of a run that still runs, there is an empty one. */
 const isLast = (page: Page<RecordedEvent>): boolean => page.next_cursor === null || page.items.length === 0;
+
+/** The events with one that came live, which may be one of them with other data; null: events before it are missing. */
+export function withEvent(known: readonly RecordedEvent[], event: RecordedEvent): RecordedEvent[] | null {
+  if (event.seq === known.length + 1) return [...known, event];
+  return event.seq <= known.length ? known.with(event.seq - 1, event) : null;
+}

@@ -4,7 +4,7 @@ import { useEffect, useRef, useState } from "react";
 import { type ApiError, get } from "../../api/client";
 import { useLive } from "../../api/live";
 import type { Page, RecordedEvent } from "../../api/types";
-import { readEvents } from "./readEvents";
+import { readEvents, withEvent } from "./readEvents";
 
 const PREVIEW = 160;
 
@@ -15,31 +15,47 @@ export function useEvents(run: string, isRunning: boolean, expected: number): Ev
   const [state, setState] = useState<Events>({ items: [], isWhole: false, error: null, isCut: false });
   const [asked, setAsked] = useState(0);
   const items = useRef<RecordedEvent[]>([]);
+  const early = useRef<RecordedEvent[] | null>(null); // what comes live while events are read
+  const readAgain = () => setAsked((n) => n + 1);
+  const take = (event: RecordedEvent) => {
+    const next = withEvent(items.current, event);
+    if (next === null) readAgain();
+    else items.current = next;
+  };
   useEffect(() => {
     const stop = new AbortController();
     items.current = [];
+    early.current = [];
     const ask = (after: number, limit: number) =>
       get<Page<RecordedEvent>>(`/runs/${run}/events`, { after, limit, preview: PREVIEW }, stop.signal);
     readEvents(ask, expected, (read, isWhole) => {
+      if (stop.signal.aborted) return;
       items.current = read;
-      setState((before) => ({ ...before, items: read, isWhole, error: null }));
+      if (isWhole) {
+        const came = early.current ?? [];
+        early.current = null;
+        came.forEach(take);
+      }
+      setState((before) => ({ ...before, items: items.current, isWhole, error: null }));
     }).catch((error: ApiError) => {
-      if (!stop.signal.aborted) setState((before) => ({ ...before, error }));
+      if (stop.signal.aborted) return;
+      early.current = null;
+      setState((before) => ({ ...before, error }));
     });
     return () => stop.abort();
   }, [run, asked]);
   const last = items.current.at(-1)?.seq ?? 0;
   const start = useRef(0);
-  if (state.isWhole && start.current === 0) start.current = last;
+  if (!state.isWhole) start.current = 0;
+  else if (start.current === 0) start.current = last;
   useLive(isRunning && state.isWhole ? `/runs/${run}/events` : null, { after: start.current, preview: PREVIEW }, {
     event: (event) => {
-      const known = items.current;
-      if (event.seq === known.length + 1) items.current = [...known, event];
-      else if (event.seq <= known.length) items.current = known.with(event.seq - 1, event);
-      else return setAsked((n) => n + 1); // something was missed: read again
+      if (early.current !== null) return void early.current.push(event);
+      take(event);
       setState((before) => ({ ...before, items: items.current }));
     },
-    moved: () => setAsked((n) => n + 1),
+    moved: readAgain,
+    missed: readAgain,
     lost: (isCut) => setState((before) => ({ ...before, isCut })),
   });
   return state;
