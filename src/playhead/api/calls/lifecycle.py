@@ -3,7 +3,6 @@
 import asyncio
 import sys
 import time
-import traceback
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager, suppress
 from contextvars import Token
@@ -17,6 +16,7 @@ from opentelemetry.trace import NonRecordingSpan, SpanContext, StatusCode, Trace
 from playhead.api import runtime
 from playhead.api.calls import mirror_span
 from playhead.api.calls.begin import CONTEXTS, CURRENT, UNRECORDED
+from playhead.api.calls.described_errors import DescribedError, name_of, stack_trace_of, text_of
 from playhead.api.calls.span import ObservedSpan
 from playhead.api.calls.waiting import NoteWait, waiting_note
 from playhead.api.guard import swallowed, warn_once
@@ -31,7 +31,6 @@ from playhead.model.objects.reading import reading
 _ANNOUNCED = frozenset({"agent", "llm", "tool", "retriever", "embedding"})
 _UNSET, _ERROR = StatusCode.UNSET.value, StatusCode.ERROR.value
 _MAX_ERROR_TEXT = 256
-_MAX_TRACE_TEXT = 16_384
 
 
 def current_span() -> ObservedSpan | None:
@@ -351,20 +350,32 @@ def _end(span: ObservedSpan) -> None:
 
 @reading()
 def _describe_error(span: ObservedSpan, raised: BaseException) -> None:
-    kind = type(raised)
-    error_type = kind.__qualname__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__qualname__}"
-    span.attributes[names.ERROR_TYPE] = error_type
+    span.attributes[names.ERROR_TYPE] = error_type = name_of(raised)
     span.status = _ERROR  # first: near the recursion limit all that follows may fail
+    described = _description(span, raised, error_type)
     if is_cancellation(raised):  # whoever asked went away: OpenTelemetry does not call that an error either
         span.attributes[names.OUTCOME] = "cancelled"
         span.status = _UNSET
     else:
-        span.status_message = span.recorder.text(_text_of(raised), span.redact)[:_MAX_ERROR_TEXT]
-    stack = "".join(traceback.format_exception(raised, limit=-50))[-_MAX_TRACE_TEXT:]
-    described: dict[str, Any] = {"type": error_type, "message": _text_of(raised), "stacktrace": stack}
-    ref = span.recorder.error(described, raised if span.can_be_answered else None, span.frames, span.redact)
-    if ref is not None:
-        span.attributes[names.ERROR_REF] = ref
+        span.status_message = described.status_message
+    if described.ref is not None:
+        span.attributes[names.ERROR_REF] = described.ref
+
+
+def _description(span: ObservedSpan, raised: BaseException, error_type: str) -> DescribedError:
+    """What is recorded of the exception: as the call inside recorded it that the exception came out of, if any."""
+    known, above = span.error_inside, span.enclosing
+    if known is None or not known.serves(raised, span.redact, needs_restoring=span.can_be_answered):
+        message = text_of(raised)
+        status_message = span.recorder.text(message, span.redact)[:_MAX_ERROR_TEXT]
+        shown = {"type": error_type, "message": message, "stacktrace": stack_trace_of(raised, message)}
+        kept = raised if span.can_be_answered else None
+        ref = span.recorder.error(shown, kept, span.frames, span.redact)
+        known = DescribedError(raised, ref, status_message, span.redact, restorable=kept is not None)
+    span.error_inside = None
+    if above is not None:
+        above.error_inside = known
+    return known
 
 
 def is_cancellation(raised: BaseException) -> bool:
@@ -374,11 +385,3 @@ def is_cancellation(raised: BaseException) -> bool:
     trio: Any = sys.modules.get("trio")
     cancelled: Any = getattr(trio, "Cancelled", None)  # another thread may be importing it
     return isinstance(raised, asyncio.CancelledError) or (cancelled is not None and isinstance(raised, cancelled))
-
-
-def _text_of(raised: BaseException) -> str:
-    try:
-        return str(raised)
-    except BaseException as error:  # noqa: BLE001 - it is the user's code, and may raise anything
-        let_through(error)
-        return ""

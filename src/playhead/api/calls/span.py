@@ -13,6 +13,7 @@ from opentelemetry import trace
 from opentelemetry.trace import SpanContext, Status, StatusCode, TraceFlags
 from opentelemetry.util.types import Attributes, AttributeValue
 
+from playhead.api.calls.described_errors import DescribedError
 from playhead.api.calls.flow import ExecutionFlow
 from playhead.api.calls.trace_state import with_call
 from playhead.api.guard import swallowed
@@ -54,6 +55,7 @@ class ObservedSpan(trace.Span):
         "attributes",
         "enclosing",
         "end_ns",
+        "error_inside",
         "events",
         "flow",
         "frames",
@@ -129,6 +131,8 @@ class ObservedSpan(trace.Span):
         self.recorded: Any = None
         """The record's call that this one is, as far as the record has an end of it."""
         self.flow: ExecutionFlow | None = None
+        self.error_inside: DescribedError | None = None
+        """What was recorded of the exception that left a call inside this one last."""
         self.inner_model_calls: int | None = None
         """Of a model call that an instrumentation records: how many calls of clients inside it were taken as part of
         it.  None: it is no such call."""
