@@ -7,28 +7,30 @@ from collections.abc import Mapping, MutableMapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from playhead.api.guard import log
 from playhead.api.run import ActiveRun
 from playhead.errors import PlayheadError, ReplayError, SettingInvalid
 from playhead.model.objects.interrupts import let_through
 from playhead.recording import deliver_lanes, flush, settings_in_force
+from playhead.replay.fork_options import ResumeOptions
 from playhead.replay.lease import LeaseTerms
 from playhead.replay.lifecycle import Prepared, Rewound, prepare_fork, prepare_resume, read_record
 from playhead.replay.naming import whole_run_id
-from playhead.replay.policy import Completed, OnDivergence, OnDoubt, Policy, Tools
+from playhead.replay.policy import Completed, Live, OnDivergence, OnDoubt, Policy, Tools
 from playhead.replay.starting import RecordedStart
 
 # A collector that takes longer is as good as down, and resuming must not hang on it: the next heartbeat tries again.
 _LEASE_TIMEOUT_SECONDS = 2.0
-_CHOICES = {
+CHOICES = {
     "on_divergence": ("raise", "live"),
     "completed": ("raise", "reuse", "rerun"),
     "in_doubt": ("raise", "rerun"),
+    "live": ("all", "llm"),
+    "tools": ("deny",),
 }
 """Beside PLAYHEAD_RESUME: PLAYHEAD_RESUME_ON_DIVERGENCE, and so on, with what each can be."""
-_CHOICES_OF_FORKS = {"live": ("all", "llm"), "tools": ("deny",)}
 _MAY_BE_FUNCTIONS = {"on_divergence", "in_doubt", "tools"}
 ASKED = "PLAYHEAD_REWIND"
 """How `playhead resume` and `playhead fork` tell the program that they start what to do: a JSON object."""
@@ -37,11 +39,13 @@ ASKED = "PLAYHEAD_REWIND"
 def resume(
     run_id: str,
     *,
-    on_divergence: OnDivergence = "raise",
-    completed: Completed = "raise",
+    on_divergence: OnDivergence | None = None,
+    completed: Completed | None = None,
     renamed: Mapping[str, str] | None = None,
-    in_doubt: OnDoubt = "raise",
+    in_doubt: OnDoubt | None = None,
     outcomes: Mapping[int, Any] | Mapping[str, Any] | Mapping[int | str, Any] | None = None,
+    live: Live | None = None,
+    tools: Tools | None = None,
     force: bool = False,
 ) -> Rewound:
     """Run the same code again: `with playhead.resume(run_id) as run: agent("task")`.
@@ -50,24 +54,29 @@ def resume(
     from there the run goes on live, as its next attempt.  The record is read from the local journal, else from the
     collector.  `run_id` may also be a part of the id, or "last": only the collector knows which run that is.
 
-    `on_divergence`, where the program asks something else than it did: "raise" (ReplayDiverged, before anything is
-    executed), "live" (one warning; that branch goes on live), or a function of the report that may give an outcome.
+    `on_divergence`, where the program asks something else than it did: "raise" (the default: ReplayDiverged, before
+    anything is executed), "live" (one warning; that branch goes on live), or a function of the report that may give an
+    outcome.
     `completed`, where the run goes on live and asks for a tool that had completed with the same arguments: "raise"
-    (InDoubt), "reuse" (its recorded result), or "rerun"; tools declared idempotent are executed again.  `renamed` are
-    paths of observed functions that have another name or place now: `{"trip/plan": "trip/make_plan"}`.
+    (InDoubt, the default), "reuse" (its recorded result), or "rerun"; tools declared idempotent are executed again.
+    `renamed` are paths of observed functions that have another name or place now: `{"trip/plan": "trip/make_plan"}`.
 
-    `in_doubt`, where a tool had begun when the process died: "raise" (InDoubt), "rerun", or a function of the call that
-    gives its outcome, or `playhead.RERUN` (the call's `idempotency_key` is the tool's); models and tools declared
-    idempotent are called again.  `outcomes` are outcomes by seq, event id, or function (`pay#2`).
+    `in_doubt`, where a tool had begun when the process died: "raise" (InDoubt, the default), "rerun", or a function of
+    the call that gives its outcome, or `playhead.RERUN` (the call's `idempotency_key` is the tool's); models and tools
+    declared idempotent are called again.  `outcomes` are outcomes by seq, event id, or function (`pay#2`).
 
     An outcome is `{"result": value}`, `{"error": text or exception}`, or a plain value; for a model `{"message": ...}`
     in the provider's form, or a text.  `force` resumes a run that another process still runs, or goes on with; that
     one is told by its `lease_lost`.  Entering the block raises NoRecord or RunAlive.
 
+    A fork goes on as the fork that it is: its outcome and its options are in its record.  Its options hold for calls
+    that it shares with its parent; its own calls are those of a run that is resumed, and the defaults above hold.  What
+    is given here holds for both.  `live` and `tools` are as in `fork`.
+
     A run that has completed gives its results again, executes nothing and records nothing; where the program differs,
     it raises ReplayDiverged, whatever is asked for: `fork` makes a new run of it.
     """
-    _check("resume", on_divergence=on_divergence, completed=completed, in_doubt=in_doubt)
+    _check("resume", on_divergence=on_divergence, completed=completed, in_doubt=in_doubt, live=live, tools=tools)
     _check_mappings("resume", renamed=renamed, outcomes=outcomes)
     collector = _Collector()
 
@@ -75,12 +84,19 @@ def resume(
         settings = settings_in_force()
         run = whole_run_id(run_id, collector)
         flush(0)  # this process may hold part of the record in memory
-        policy = Policy(on_divergence, in_doubt, completed=completed, renamed=dict(renamed or {}))
-        policy.branch_wait_seconds = settings.replay_wait_seconds
-        policy.outcomes = {str(at): outcome for at, outcome in (outcomes or {}).items()}
+        given = ResumeOptions(
+            on_divergence,
+            completed,
+            in_doubt,
+            renamed,
+            live,
+            tools,
+            {str(at): outcome for at, outcome in (outcomes or {}).items()},
+            settings.replay_wait_seconds,
+        )
         deliver = partial(flush, settings.exit_timeout_seconds)
         terms = LeaseTerms(settings.journal_dir, _lease_client, settings.lease_seconds, force, deliver)
-        return _whole(prepare_resume(run, collector, policy=policy, terms=terms))
+        return _whole(prepare_resume(run, collector, given=given, terms=terms))
 
     return Rewound(make, collector.close)
 
@@ -90,7 +106,7 @@ def fork(
     *,
     at: int | str,
     outcome: Any = None,
-    live: Literal["all", "llm"] = "all",
+    live: Live = "all",
     tools: Tools | None = None,
     on_divergence: OnDivergence = "live",
     completed: Completed = "rerun",
@@ -113,6 +129,8 @@ def fork(
     """
     _check("fork", on_divergence=on_divergence, completed=completed, in_doubt=in_doubt, live=live, tools=tools)
     _check_mappings("fork", renamed=renamed)
+    if tools is not None and live == "all":
+        raise ReplayError(f"fork(tools={tools!r}) is for live='llm': with live='all' tools are executed")
     if isinstance(at, bool) or not isinstance(at, int | str):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise ReplayError(f"fork(at={at!r}): expected a seq, an event's id, or a function's name")
     collector = _Collector()
@@ -164,9 +182,9 @@ class RequestedRewind:
 
     def _prepare(self, is_recording: bool) -> list[ActiveRun]:
         for option, given in self.options.items():
-            if given not in _CHOICES[option]:
+            if given not in CHOICES[option]:
                 name = f"PLAYHEAD_RESUME_{option.upper()}"
-                raise SettingInvalid(f"{name}={given}: expected {' or '.join(_CHOICES[option])}")
+                raise SettingInvalid(f"{name}={given}: expected {' or '.join(CHOICES[option])}")
         if not is_recording:
             raise ReplayError("nothing is recorded here (see the settings with `playhead doctor`), so no run can go on")
         what: dict[str, Any] = (
@@ -182,22 +200,20 @@ class RequestedRewind:
 def requested_rewind(environ: MutableMapping[str, str] = os.environ) -> RequestedRewind | None:
     """What PLAYHEAD_RESUME, or `playhead resume` and `playhead fork`, ask of this process; None: nothing.
 
-    PLAYHEAD_RESUME_ON_DIVERGENCE, PLAYHEAD_RESUME_COMPLETED and PLAYHEAD_RESUME_IN_DOUBT are the options of the same
-    name, for PLAYHEAD_RESUME.  All are taken out of the environment: programs that this one starts are not asked the
+    PLAYHEAD_RESUME_ON_DIVERGENCE, _COMPLETED, _IN_DOUBT, _LIVE and _TOOLS are the options of the same name, for
+    PLAYHEAD_RESUME.  All are taken out of the environment: programs that this one starts are not asked the
     same.
     """
     asked, run_id = environ.pop(ASKED, None), environ.pop("PLAYHEAD_RESUME", None)
-    options = {
-        option: given for option in _CHOICES if (given := environ.pop(f"PLAYHEAD_RESUME_{option.upper()}", None))
-    }
+    options = {option: given for option in CHOICES if (given := environ.pop(f"PLAYHEAD_RESUME_{option.upper()}", None))}
     return RequestedRewind(asked, run_id, options) if asked or run_id else None
 
 
 def _check(of: str, **options: Any) -> None:
     """A misspelt option would be taken for another one, and execute what it was to keep from being executed."""
     for option, given in options.items():
-        choices = (_CHOICES | _CHOICES_OF_FORKS)[option]
-        if given is None and option == "tools":
+        choices = CHOICES[option]
+        if given is None and (of == "resume" or option == "tools"):
             continue
         may_be_a_function = option in _MAY_BE_FUNCTIONS
         if given not in choices and not (may_be_a_function and callable(given)):

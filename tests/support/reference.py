@@ -21,7 +21,8 @@ when it is not current (`pytest tests/test_docs.py --write-golden` writes it ane
 
 _RESUME = """`PLAYHEAD_RESUME=RUN` makes the first run of a program go on from the record of that run, as
 `playhead resume` does (which tells the program so in `PLAYHEAD_REWIND`). `PLAYHEAD_RESUME_ON_DIVERGENCE`
-(raise, live), `PLAYHEAD_RESUME_COMPLETED` (raise, reuse, rerun) and `PLAYHEAD_RESUME_IN_DOUBT` (raise, rerun) are its
+(raise, live), `PLAYHEAD_RESUME_COMPLETED` (raise, reuse, rerun), `PLAYHEAD_RESUME_IN_DOUBT` (raise, rerun),
+`PLAYHEAD_RESUME_LIVE` (all, llm) and `PLAYHEAD_RESUME_TOOLS` (deny) are its
 options. `playhead run` tells a program in `PLAYHEAD_RUN_PID` that it has started it, and `playhead doctor -- COMMAND`
 in `PLAYHEAD_RUN_REPORT` that it has to report at its end. `PLAYHEAD_TRAJECTORIES` names the
 folder of recorded runs that this project's own tests and benchmarks use.

@@ -1,6 +1,7 @@
 """A run while it is recorded: id, counters, and attributes of its root."""
 
 import os
+from collections.abc import Callable
 from itertools import count
 from typing import Any
 
@@ -45,6 +46,7 @@ class ActiveRun:
         "_mutex",
         "_starts",
         "attempt",
+        "describe_root",
         "ends",
         "flow_prefix",
         "id",
@@ -87,6 +89,8 @@ class ActiveRun:
         """What it reads besides its calls, where that is recorded: see `api.values`."""
         self.root: dict[str, Any] = {}
         """Attributes for its root, beside what the root itself says."""
+        self.describe_root: Callable[[Any], None] | None = None
+        """Adds attributes to its root that refer to content, which is written together with the root."""
         self.ends = count(1)
         self.last = 0
         self._starts = count(1)

@@ -10,7 +10,7 @@ import subprocess
 import tempfile
 import threading
 from collections import Counter
-from collections.abc import Generator
+from collections.abc import Generator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -26,7 +26,7 @@ from playhead.cli.options import Run
 from playhead.errors import CollectorUnreachable, ReplayError, SettingInvalid
 from playhead.model import names
 from playhead.replay.lifecycle import read_record
-from playhead.rewind import ASKED
+from playhead.rewind import ASKED, CHOICES
 from playhead.settings.sdk import load
 
 # A program is mostly waiting for models, but each takes memory of its own.
@@ -43,18 +43,30 @@ def resume(
     run: Run,
     program: Program,
     in_doubt: Annotated[
-        str, typer.Option(help="A tool that had begun when the process died: raise, or rerun.")
-    ] = "raise",
+        str | None,
+        typer.Option(help="A tool that had begun when the process died: raise (the default), or rerun."),
+    ] = None,
     on_divergence: Annotated[
-        str, typer.Option(help="The program asks something else than it did: raise, or live.")
-    ] = "raise",
+        str | None,
+        typer.Option(help="The program asks something else than it did: raise (the default), or live."),
+    ] = None,
     completed: Annotated[
-        str,
+        str | None,
         typer.Option(
-            help="With --on-divergence live, a tool that had completed with the same arguments: raise, reuse (its "
-            "recorded result), or rerun."
+            help="With --on-divergence live, a tool that had completed with the same arguments: raise (the default), "
+            "reuse (its recorded result), or rerun."
         ),
-    ] = "raise",
+    ] = None,
+    live: Annotated[
+        str | None,
+        typer.Option(
+            help="What is executed where the record ends: all, or llm (no tools). A fork goes on as it was made, "
+            "another run with all."
+        ),
+    ] = None,
+    tools: Annotated[
+        str | None, typer.Option(help="With llm, tools that the record cannot answer: deny (the default).")
+    ] = None,
     renamed: Annotated[
         list[str] | None,
         typer.Option(
@@ -72,8 +84,9 @@ def resume(
 
     playhead resume [OPTIONS] RUN -- python agent.py
     """
-    _one_of("in-doubt", in_doubt, "raise", "rerun")
-    options: dict[str, Any] = {"in_doubt": in_doubt, "force": force} | _diverged(on_divergence, completed, renamed)
+    options: dict[str, Any] = {"in_doubt": in_doubt, "live": live, "tools": tools}
+    _check_choices(options)
+    options |= {"force": force} | _diverged(on_divergence, completed, renamed)
     options["outcomes"] = dict(map(_named_outcome, outcome or ()))
     what = {"resume": _run_id(ctx, run), "options": options}
     raise typer.Exit(_start(program, what).returncode)
@@ -109,10 +122,8 @@ def fork(
 
     playhead fork [OPTIONS] RUN --at 9 -- python agent.py
     """
-    _one_of("live", live, "all", "llm")
-    _one_of("tools", tools, "deny")
+    _check_choices({"live": live, "tools": tools, "in_doubt": in_doubt})
     options: dict[str, Any] = {"at": int(at) if at.isdecimal() and len(at) < 16 else at, "live": live}
-    _one_of("in-doubt", in_doubt, "raise", "rerun")
     options |= {"in_doubt": in_doubt} | _diverged(on_divergence, completed, renamed)
     options["tools"] = tools if live == "llm" else None
     if outcome is not None:
@@ -238,9 +249,8 @@ def _named_outcome(given: str) -> tuple[str, Any]:
     return at, _outcome(outcome)
 
 
-def _diverged(on_divergence: str, completed: str, renamed: list[str] | None) -> dict[str, Any]:
-    _one_of("on-divergence", on_divergence, "raise", "live")
-    _one_of("completed", completed, "raise", "reuse", "rerun")
+def _diverged(on_divergence: str | None, completed: str | None, renamed: list[str] | None) -> dict[str, Any]:
+    _check_choices({"on_divergence": on_divergence, "completed": completed})
     paths: dict[str, str] = {}
     for given in renamed or ():
         old, _, new = given.partition("=")
@@ -263,6 +273,8 @@ def _outcome(given: str) -> Any:
         return given  # a text: what a tool returned, or a model said
 
 
-def _one_of(option: str, given: str, *expected: str) -> None:
-    if given not in expected:
-        raise SettingInvalid(f"--{option} {given}: expected {' or '.join(expected)}")
+def _check_choices(options: Mapping[str, str | None]) -> None:
+    for option, given in options.items():
+        if given is not None and given not in CHOICES[option]:
+            expected = " or ".join(CHOICES[option])
+            raise SettingInvalid(f"--{option.replace('_', '-')} {given}: expected {expected}")

@@ -94,6 +94,9 @@ USER: Final = "user.id"
 FORK_OF: Final = "playhead.fork.of"
 FORK_AT: Final = "playhead.fork.at"  # the seq at which it parts, where that is what was asked for
 FORK_ORDER: Final = "playhead.fork.order"  # CALL_ORDER of the parent's call at which it parts; always there
+FORK_OPTIONS: Final = "playhead.fork.options"  # JSON text: what the fork was asked for: see `replay.fork_options`
+FORK_OUTCOME_REF: Final = "playhead.fork.outcome_ref"  # JSON: what comes of that call in the fork, if it was said
+FORK_CUT: Final = "playhead.fork.cut"  # true: the fork's own call is the one at which it parts, and has its outcome
 CALL_KEY: Final = "playhead.call.key"
 # Starts of spans and log events are counted 1, 2, 3, ... in the process that owns the run: a hole is a lost span.
 CALL_ORDER: Final = "playhead.call.order"

@@ -74,12 +74,15 @@ class RecordReplay:
         calls: list[RecordedCall],
         policy: Policy,
         *,
+        run_id: str,
         same_run: bool,
         after_fork: list[RecordedCall],
+        cut: str | None = None,
         fork_order: int = 0,
         completed_run: str | None = None,
     ):
         """`calls` answer; `after_fork` (a fork's parent after the cut) answer only tools that must not be executed.
+        `run_id`: the run that goes on.  `cut`: the span id of the call at which a fork parts, if it is yet to come.
 
         `fork_order`: the order of the call at which a fork parts: log events before it are shared.  `completed_run`:
         the id of a run that has completed, which gives its results again, and nothing else."""
@@ -87,7 +90,9 @@ class RecordReplay:
         self.policy = policy
         self.report = ReplayReport()
         self.branch_wait_seconds = policy.branch_wait_seconds
+        self._run_id = run_id
         self._same_run = same_run
+        self._cut = cut
         self._completed_run = completed_run
         self._questions = {(call.call_path, call.request_refs) for call in calls if call.kind in ("llm", "embedding")}
         self._answerable = Matcher([call for call in calls if call.can_answer], policy.renamed)
@@ -170,7 +175,7 @@ class RecordReplay:
             if not is_open(call):
                 span.recorded = call
             span.attributes[names.CALL_KEY] = call.key
-            if is_open(call) and self._same_run:
+            if self._goes_on_as(call):
                 adopt_identity(span, call)
             elif not is_root or (self._same_run and call.outcome is Outcome.COMPLETED):
                 span.silent = True
@@ -234,6 +239,12 @@ class RecordReplay:
         self._answerable.mark_covered([call for call in past if call.can_answer], None)
         with self._mutex:
             self._logs = Counter(log[:2] for log in self._recorded_logs if log[2] > order)
+
+    def take_beyond(self, own: Sequence[RecordedCall]) -> None:
+        """Of a fork that is resumed: its parent has answered these tools of it before, each once."""
+        for call in own:
+            if call.kind == "tool":
+                self._beyond.match(call.call_path, call.request_refs)
 
     def unannounced_ends(self, span: ObservedSpan) -> None:
         """New is the end of this attempt, and of what the record does not have, unless the run had completed."""
@@ -310,7 +321,7 @@ class RecordReplay:
             raise ReplayDiverged(completed_run_sentence(self._completed_run, what, at.span.span_id if at else "SEQ"))
 
     def _found(self, span: ObservedSpan, call: RecordedCall, restore: ResponseRestorer | None) -> ReplayAnswer | None:
-        outcome = self.policy.outcomes.pop(call.span.span_id, _NO_OUTCOME)
+        outcome = self._outcome_of(span, call)
         if outcome is _NO_OUTCOME and call.is_settled:
             return self._recorded_answer(span, call, restore)
         self._endings.give(call)
@@ -320,6 +331,21 @@ class RecordReplay:
         if call.outcome is Outcome.IN_DOUBT:
             return self._in_doubt(span, call, restore, None, again=outcome is RERUN)
         return self._live(span, again=call)
+
+    def _outcome_of(self, span: ObservedSpan, call: RecordedCall) -> Any:
+        """What a person has said comes of it, once; _NO_OUTCOME: nobody has."""
+        if call.span.span_id == self._cut:
+            span.attributes[names.FORK_CUT] = True
+        return self.policy.outcomes.pop(call.span.span_id, _NO_OUTCOME)
+
+    def _goes_on_as(self, call: RecordedCall) -> bool:
+        """Whether the call that is made now is this one, which has not ended: the end that it comes to is its."""
+        return self._same_run and is_open(call) and call.span.attributes.get(names.RUN_ID) == self._run_id
+
+    def _policy_for(self, call: RecordedCall) -> Policy:
+        """A fork that is resumed has another one for calls that it shares with its parent."""
+        shared = self.policy.shared
+        return self.policy if shared is None or call.span.attributes.get(names.RUN_ID) == self._run_id else shared
 
     def _recorded_answer(
         self, span: ObservedSpan, call: RecordedCall, restore: ResponseRestorer | None
@@ -357,7 +383,7 @@ class RecordReplay:
         if self._completed_run is not None or self._nesting.completed_around(span):
             return False
         harmless = call.kind in _REPEATABLE_KINDS or bool(span.attributes.get(names.IDEMPOTENT))
-        if not harmless and self.policy.in_doubt != "rerun":
+        if not harmless and self._policy_for(call).in_doubt != "rerun":
             return False
         if span.kind == "tool" and self.policy.tools != "live":
             return False
@@ -396,7 +422,7 @@ class RecordReplay:
         with self._mutex:
             self.report.in_doubt.append(call.call_path)
         if call.kind not in _REPEATABLE_KINDS and not span.attributes.get(names.IDEMPOTENT) and not again:
-            how = self.policy.in_doubt
+            how = self._policy_for(call).in_doubt
             if callable(how) and (outcome := how(call)) is not RERUN:
                 self._cover(span, call)
                 return self._answer_from_outcome(span, outcome, call, restore)
@@ -404,7 +430,7 @@ class RecordReplay:
                 raise InDoubt(in_doubt_sentence(call, self._arguments(span), why))
         if why is not None:
             warn_once(f"again {call.call_path} {why}", f"{call.call_path} is executed again: {why}")
-        if self._same_run and is_open(call):
+        if self._goes_on_as(call):
             adopt_identity(span, call)
         return self._live(span, again=call)
 
@@ -416,7 +442,7 @@ class RecordReplay:
         self._endings.give_up()
         with self._mutex:
             self.report.divergences.append(report)
-        policy = self.policy.on_divergence
+        policy = self._policy_for(expected).on_divergence
         if policy == "raise":
             raise ReplayDiverged(f"{report}\n{DIVERGENCE_OPTIONS}")
         if callable(policy) and (outcome := policy(report)) is not None:
@@ -442,9 +468,13 @@ class RecordReplay:
         )
         if call is None:
             return self._live(span)
-        if span.attributes.get(names.IDEMPOTENT) or self.policy.completed == "rerun":
+        outcome = self._outcome_of(span, call)
+        if outcome is not _NO_OUTCOME and outcome is not RERUN:
+            return self._answer_from_outcome(span, outcome, call, restore)
+        completed = "rerun" if outcome is RERUN else self._policy_for(call).completed
+        if span.attributes.get(names.IDEMPOTENT) or completed == "rerun":
             return self._live(span, again=call)
-        if self.policy.completed == "reuse":
+        if completed == "reuse":
             return self._recorded_answer(span, call, restore)
         with self._mutex:
             self.report.in_doubt.append(call.call_path)
@@ -458,10 +488,10 @@ class RecordReplay:
         self._answerable.note_progress()
         with self._mutex:
             self.report.live += 1
-        if self._same_run:
-            span.attributes[names.CALL_KEY] = (
-                self._keys.new(call_path_of(span.attributes)) if again is None else again.key
-            )
+        if again is not None:
+            span.attributes[names.CALL_KEY] = again.key
+        elif names.CALL_KEY in span.attributes:
+            span.attributes[names.CALL_KEY] = self._keys.new(call_path_of(span.attributes))
         self._leave_record(span)
         return None
 
@@ -490,10 +520,9 @@ class RecordReplay:
         if restore is not None and is_edit(outcome, call):
             return self._edited(span, outcome, call)
         self._leave_record(span)
-        if self._same_run:
-            span.attributes[names.CALL_KEY] = call.key
-            if is_open(call):
-                adopt_identity(span, call)
+        span.attributes[names.CALL_KEY] = call.key
+        if self._goes_on_as(call):
+            adopt_identity(span, call)
         try:
             return answer_from_outcome(self.record, outcome, call, restore)
         except CannotRestore as error:
@@ -508,7 +537,7 @@ class RecordReplay:
             raise ReplayDiverged(str(error)) from error
         with self._mutex:
             self._rules = (*self._rules, rule)
-        if self._same_run and is_open(call):
+        if self._goes_on_as(call):
             adopt_identity(span, call)
         self._live(span, again=call)
         return ReplayAnswer(edit=Edits(self._rules, call.call_path))

@@ -2,10 +2,12 @@
 
 import atexit
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
 from itertools import count
 from pathlib import Path
-from typing import Any, Literal, Self
+from typing import Any, Self
 
 from opentelemetry import context as otel
 
@@ -13,16 +15,25 @@ from playhead.api.calls.begin import NEXT_RUN
 from playhead.api.calls.lifecycle import current_span
 from playhead.api.run import ActiveRun
 from playhead.api.starting import RecordedCheckpoint
-from playhead.errors import ClientError, NoRecord, ReplayError, RunAlive
+from playhead.errors import CannotRestore, ClientError, NoRecord, ReplayError, RunAlive
 from playhead.model import names
 from playhead.model.span import Span
 from playhead.replay.answering import RecordReplay
 from playhead.replay.editing import is_edit, rule_of
+from playhead.replay.fork_options import (
+    ForkOptions,
+    ResumeOptions,
+    fork_options,
+    lost_outcome_error,
+    no_options_error,
+    policy_of,
+    recorded_outcome,
+)
 from playhead.replay.lease import LeaseTerms, RunLeaseHolder, local_lease, run_alive_error
 from playhead.replay.matching.missing_orders import missing_orders
 from playhead.replay.matching.nesting import as_of_fork, enclosing
-from playhead.replay.matching.recorded_calls import Outcome, RecordedCall, recorded_calls
-from playhead.replay.policy import RERUN, Policy, ReplayReport, completed_run_sentence
+from playhead.replay.matching.recorded_calls import Outcome, RecordedCall, recorded_calls, request_refs_of
+from playhead.replay.policy import RERUN, Live, Policy, ReplayReport, completed_run_sentence
 from playhead.replay.record import ForkRecord, MergedRecord, Record, read_local
 from playhead.replay.recorded_values import load_recorded_values
 from playhead.replay.remote import RemoteRecord
@@ -157,14 +168,20 @@ def _check_outside_of_runs() -> None:
         )
 
 
-def prepare_resume(run_id: str, client: Callable[[], Any], *, policy: Policy, terms: LeaseTerms) -> Prepared:
+def prepare_resume(run_id: str, client: Callable[[], Any], *, given: ResumeOptions, terms: LeaseTerms) -> Prepared:
     """The run, going on as its next attempt, with the right to do so.  Raises ReplayError."""
     lease, holder = local_lease(terms, run_id)
     try:
-        record, calls, needs_lease = _leased(run_id, client, policy, terms, lease, holder)
-        policy.outcomes = {_span_of(run_id, at, client, calls): given for at, given in policy.outcomes.items()}
+        record, calls, needs_lease = _leased(run_id, client, terms, lease, holder)
+        fork = _fork_that_goes_on(run_id, record, calls) if needs_lease else None
+        if fork is not None:
+            calls = fork.calls
+        policy = policy_of(given, fork.options if fork is not None else None)
+        policy.outcomes = {_span_of(run_id, at, client, calls): said for at, said in given.outcomes.items()}
         for call in calls:
             check_outcome(policy.outcomes.get(call.span.span_id), call)
+        if fork is not None:
+            fork.give_outcome(policy)
     except BaseException:
         if lease is not None:
             lease.release()
@@ -179,13 +196,67 @@ def prepare_resume(run_id: str, client: Callable[[], Any], *, policy: Policy, te
     run.root = _fork_of(run_id, record)
     _go_on_counting(run, record, calls)
     completed_run = None if needs_lease else run_id
-    replay = RecordReplay(record, calls, policy, same_run=True, after_fork=[], completed_run=completed_run)
+    replay = RecordReplay(
+        record,
+        calls,
+        policy,
+        run_id=run_id,
+        same_run=True,
+        after_fork=fork.beyond if fork is not None and policy.tools != "live" else [],
+        cut=fork.cut.span.span_id if fork is not None and fork.cut is not None else None,
+        completed_run=completed_run,
+    )
+    if fork is not None:
+        replay.take_beyond(fork.own)
     replay.missing_orders = missing_orders(record, int(run.root.get(names.FORK_ORDER, 1)))
     run.replay = replay
     load_recorded_values(run, record)
     # One that has completed gives its results again, from the beginning.
     run.start = _start(run, record, replay) if needs_lease else None
     return run, replay, lease if needs_lease else None
+
+
+@dataclass(slots=True)
+class _ResumedFork:
+    """A fork that is resumed.  `calls` of its record answer; `cut` is its parent's call at which it parts, as long as
+    the fork has yet to give that another outcome."""
+
+    run_id: str
+    record: Record
+    options: ForkOptions
+    calls: list[RecordedCall]
+    own: list[RecordedCall]
+    cut: RecordedCall | None
+    beyond: list[RecordedCall]
+    """Its parent's calls from there on, which answer tools that may not be executed."""
+
+    def give_outcome(self, policy: Policy) -> None:
+        """Puts the recorded outcome of the cut into the policy, unless another one was given.  Raises ReplayError."""
+        if self.cut is None or self.cut.span.span_id in policy.outcomes:
+            return
+        try:
+            outcome = recorded_outcome(self.run_id, self.record, self.options)
+        except CannotRestore as error:
+            raise lost_outcome_error(self.cut.name, str(error)) from error
+        policy.outcomes[self.cut.span.span_id] = outcome
+
+
+def _fork_that_goes_on(run_id: str, record: Record, calls: list[RecordedCall]) -> _ResumedFork | None:
+    """A fork, as it was asked for; None: it is no fork.  Raises ReplayError."""
+    if record.parent is None:
+        return None
+    options = fork_options(run_id, record)
+    if options is None:
+        raise no_options_error(run_id)
+    own = [call for call in calls if call.span.attributes.get(names.RUN_ID) == run_id]
+    parents = recorded_calls(record.parent.spans)
+    at = _first_own_order(run_id, record)
+    cut = next((call for call in parents if call.order == at), None) if options.outcome else None
+    beyond = [call for call in parents if call is not cut and not _is_before(call, at)]
+    if cut is None or any(names.FORK_CUT in call.span.attributes for call in own):
+        return _ResumedFork(run_id, record, options, calls, own, None, beyond)
+    calls = sorted([*calls, cut], key=lambda call: call.order)
+    return _ResumedFork(run_id, record, options, calls, own, cut, beyond)
 
 
 def _start(run: ActiveRun, record: Record, replay: RecordReplay, upto: int | None = None) -> RecordedStart:
@@ -200,7 +271,7 @@ def _start(run: ActiveRun, record: Record, replay: RecordReplay, upto: int | Non
 
 
 def _leased(
-    run_id: str, client: Callable[[], Any], policy: Policy, terms: LeaseTerms, lease: RunLeaseHolder | None, holder: str
+    run_id: str, client: Callable[[], Any], terms: LeaseTerms, lease: RunLeaseHolder | None, holder: str
 ) -> tuple[Record, list[RecordedCall], bool]:
     """The record, as it is while nobody else goes on with the run; and whether that has to be so: one that has
     completed only gives its results again, which any number of processes may do at once.  Raises ReplayError."""
@@ -255,7 +326,7 @@ def prepare_fork(
     *,
     policy: Policy,
     outcome: Any,
-    live: Literal["all", "llm"] = "all",
+    live: Live = "all",
 ) -> Prepared:
     """A new run that shares the record up to the call that event `at` belongs to.  Raises ReplayError."""
     record = read_record(run_id, journal_dir, client)
@@ -274,12 +345,23 @@ def prepare_fork(
         policy.outcomes[span_id] = outcome
     run = ActiveRun()
     run.root = {names.FORK_OF: run_id, names.FORK_ORDER: cut.order}
+    said = None if outcome is RERUN else outcome
+    run.describe_root = partial(ForkOptions.of(policy, live).describe_root, outcome=said)
     if isinstance(at, int):
         run.root[names.FORK_AT] = at
     run.go_on_after(cut.order - 1)
     run.flow_prefix = f"f{cut.order}."
     beyond = [call for call in calls if call not in before] if live == "llm" else []
-    replay = RecordReplay(record, before, policy, same_run=False, after_fork=beyond, fork_order=cut.order)
+    replay = RecordReplay(
+        record,
+        before,
+        policy,
+        run_id=run.id,
+        same_run=False,
+        after_fork=beyond,
+        cut=cut.span.span_id,
+        fork_order=cut.order,
+    )
     run.replay = replay
     load_recorded_values(run, record, upto=cut.order)
     run.start = _start(run, record, replay, cut.order)
@@ -295,18 +377,33 @@ def read_record(run_id: str, journal_dir: Path, client: Callable[[], Any]) -> Re
     parent = next((span.attributes[names.FORK_OF] for span in record.spans if names.FORK_OF in span.attributes), None)
     if parent is None:
         return record
-    first = min(int(span.attributes[names.CALL_ORDER]) for span in record.spans if names.CALL_ORDER in span.attributes)
+    first = _first_own_order(run_id, record)
     shared = read_record(str(parent), journal_dir, client)
-    return ForkRecord(record, shared, _shared_spans(recorded_calls(shared.spans), first), first)
+    return ForkRecord(record, shared, _shared_spans(recorded_calls(shared.spans), record.spans, first), first)
 
 
-def _shared_spans(calls: list[RecordedCall], first: int) -> list[Span]:
+def _first_own_order(run_id: str, record: Record) -> int:
+    """The number with which a fork's own calls begin: that of its parent's call at which it parts."""
+    own = [span.attributes for span in record.spans if span.attributes.get(names.RUN_ID) == run_id]
+    said = next((attributes[names.FORK_ORDER] for attributes in own if names.FORK_ORDER in attributes), None)
+    if said is not None:
+        return int(said)
+    return min(int(attributes[names.CALL_ORDER]) for attributes in own if names.CALL_ORDER in attributes)
+
+
+def _shared_spans(calls: list[RecordedCall], own: Sequence[Span], first: int) -> list[Span]:
     """What a fork whose own calls begin with this number has of its parent's calls."""
     cut = next((call for call in calls if call.order == first), None)
-    again = (
-        set(enclosing(cut, calls)) if cut is not None else set[str]()
-    )  # was executed again: the fork's own says more
-    before = (call.span for call in calls if _is_before(call, first) and call.span.span_id not in again)
+    # What the fork has executed again, its own record says more about.
+    again = set(enclosing(cut, calls)) if cut is not None else set[str]()
+    its_own = {(span.attributes.get(names.CALL_KEY), request_refs_of(span.attributes)) for span in own}
+    before = (
+        call.span
+        for call in calls
+        if _is_before(call, first)
+        and call.span.span_id not in again
+        and not (call.can_answer and (call.key, call.request_refs) in its_own)
+    )
     return [as_of_fork(span, first) for span in before]
 
 
@@ -328,7 +425,7 @@ def _read(run_id: str, journal_dir: Path, client: Callable[[], Any]) -> Record:
 def _fork_of(run_id: str, record: Record) -> dict[str, Any]:
     """What the root of a fork says of that, which goes on saying it."""
     own = [span.attributes for span in record.spans if span.attributes.get(names.RUN_ID) == run_id]
-    said = (names.FORK_OF, names.FORK_AT, names.FORK_ORDER)
+    said = (names.FORK_OF, names.FORK_AT, names.FORK_ORDER, names.FORK_OPTIONS, names.FORK_OUTCOME_REF)
     return {name: attributes[name] for attributes in own for name in said if name in attributes}
 
 

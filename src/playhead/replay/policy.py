@@ -22,6 +22,7 @@ OnDivergence = Literal["live", "raise"] | Callable[[Divergence], Any]
 OnDoubt = Literal["rerun", "raise"] | Callable[[RecordedCall], Any]
 Completed = Literal["raise", "reuse", "rerun"]
 Tools = Literal["live", "deny"] | Callable[[str, Any], Any]
+Live = Literal["all", "llm"]
 
 
 @dataclass(slots=True)
@@ -39,6 +40,9 @@ class Policy:
     """How long a call that the record does not have waits for other branches to come for what is left of the record."""
     outcomes: dict[str, Any] = field(default_factory=dict[str, Any])
     """Span id → an outcome that stands in for what is not known, or for what was."""
+    shared: "Policy | None" = None
+    """Of a fork that is resumed: what holds for the calls that it shares with its parent, which it was forked with.
+    None: the same as for its own."""
 
 
 @dataclass(slots=True)

@@ -65,6 +65,11 @@ class Record(Protocol):
         """The journal lanes that have it; they must be delivered for the collector to have the whole run."""
         ...
 
+    @property
+    def parent(self) -> "Record | None":
+        """Of a fork: the record of the run that it was forked from."""
+        ...
+
     def content(self, ref: ContentRef) -> Content | None:
         """The content; None if it is not available."""
         ...
@@ -84,6 +89,7 @@ class LocalRecord:
     """Whether another process that still lives has this run in its lane."""
     remote: bool = False
     lanes: list[Path] = field(default_factory=list[Path])
+    parent: Record | None = None
     fetch_content: Callable[[ContentRef], Content] | None = None
     """Where contents may be whose space the journal has given back; raises ClientError."""
     _content_positions: dict[bytes, tuple[Path, int, int]] = field(default_factory=dict[bytes, tuple[Path, int, int]])
@@ -212,7 +218,7 @@ class RecordWithPendingCall:
     def __init__(self, record: Record, frames: Frames):
         """`frames` are the call's own, before they are written."""
         self.spans, self.logs, self.alive, self.remote = record.spans, record.logs, record.alive, record.remote
-        self.lanes = record.lanes
+        self.lanes, self.parent = record.lanes, record.parent
         self._record = record
         self._recent = LocalRecord()
         self._contents: dict[ContentRef, Content] = {}
@@ -261,6 +267,7 @@ class ForkRecord:
         self.logs = [*said, *own.logs]
         self.alive, self.remote = own.alive, own.remote
         self.lanes = [*own.lanes, *parent.lanes]
+        self.parent: Record | None = parent
         self._records = (own, parent)
 
     def content(self, ref: ContentRef) -> Content | None:
@@ -281,7 +288,7 @@ class MergedRecord:
         said = {_log_identity(entry) for entry in local.logs}
         self.logs = [*local.logs, *(entry for entry in remote.logs if _log_identity(entry) not in said)]
         self.alive, self.remote = local.alive, False
-        self.lanes = local.lanes
+        self.lanes, self.parent = local.lanes, local.parent
         self._records = (local, remote)
 
     def content(self, ref: ContentRef) -> Content | None:

@@ -8,6 +8,7 @@ from playhead.model.canonical import Content
 from playhead.model.message import message_contents
 from playhead.model.ref import ContentRef
 from playhead.model.span import LogEvent, Span, log_from_json, span_from_json
+from playhead.replay.record import Record
 
 
 class RemoteRecord:
@@ -20,6 +21,7 @@ class RemoteRecord:
         self.logs: list[LogEvent] = _logs(client, run_id)
         self.alive, self.remote = False, True
         self.lanes: tuple[Path, ...] = ()
+        self.parent: Record | None = None
         self._contents: dict[ContentRef, Content | None] = {}
 
     def content(self, ref: ContentRef) -> Content | None:

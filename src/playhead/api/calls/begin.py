@@ -69,6 +69,8 @@ def begin(
             span = _root(to, where, kind or "agent", name, root)
             span.redact = redact
             span.path = name
+            if span.run.describe_root is not None:
+                span.run.describe_root(span)
         _describe(span, span_name, attributes)
         _sampled(to, span, where)
         span.run.is_decided = True
