@@ -16,6 +16,8 @@ from importlib import metadata
 
 from fastapi import FastAPI, Request, Response
 from starlette.middleware.cors import CORSMiddleware
+from starlette.routing import Match
+from starlette.types import Scope
 
 from playhead.model.names import COLLECTOR_PATH
 from playhead_collector import embedded
@@ -56,6 +58,7 @@ from playhead_collector.serve.health import Readiness
 from playhead_collector.serve.keyring import INGEST, Keyring
 from playhead_collector.serve.metrics import CountRequests, Metrics
 from playhead_collector.serve.read_limiter import ReadLimiter
+from playhead_collector.serve.trusted_proxies import TrustedProxies
 from playhead_collector.settings import CollectorSettings, without_password
 from playhead_collector.store import schema
 from playhead_collector.store.ports import Store
@@ -314,14 +317,22 @@ def _frame(app: FastAPI, settings: CollectorSettings, flow: RequestLimiter, metr
     """What is around the routes, from the inside to the outside."""
     errors.install(app)
     _bound(app, settings, flow)
-    app.add_middleware(RequireKey, keyring=keyring, metrics_open=settings.metrics_open)
+    app.add_middleware(
+        RequireKey, keyring=keyring, metrics_open=settings.metrics_open, is_route=partial(_is_route, app)
+    )
     if settings.allowed_origins:
         app.add_middleware(
             CORSMiddleware, allow_origins=settings.allowed_origins, allow_methods=["*"], allow_headers=["*"]
         )
     app.add_middleware(BrowserGuard, hosts=(*settings.allowed_hosts, settings.host), origins=settings.allowed_origins)
+    app.add_middleware(TrustedProxies, proxies=settings.trusted_proxies)
     app.add_middleware(CountRequests, metrics=metrics)  # around all that refuses, whose answers count, too
     app.add_middleware(identity.IdentityHeader)  # added last, so it is outermost: every answer says whose it is
+
+
+def _is_route(app: FastAPI, scope: Scope) -> bool:
+    """Whether a route answers this request."""
+    return any(route.matches(scope)[0] is Match.FULL for route in app.routes)
 
 
 def _bound(app: FastAPI, settings: CollectorSettings, flow: RequestLimiter) -> None:

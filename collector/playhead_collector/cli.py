@@ -175,6 +175,7 @@ def _uvicorn_config(collector: RunningCollector) -> uvicorn.Config:
         log_config=None,
         access_log=False,
         server_header=False,
+        proxy_headers=False,  # see `serve.trusted_proxies`
         timeout_keep_alive=math.ceil(collector.guard.limits.idle_seconds),
         timeout_graceful_shutdown=DRAIN_SECONDS,
     )

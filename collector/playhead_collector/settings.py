@@ -8,6 +8,7 @@ import re
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
+from ipaddress import ip_network
 from pathlib import Path
 from typing import Any, Literal
 from urllib.parse import urlsplit
@@ -41,6 +42,10 @@ def _names(text: str) -> tuple[str, ...]:
     return tuple(name.strip().lower() for name in text.split(",") if name.strip())
 
 
+def _networks(text: str) -> tuple[str, ...]:
+    return tuple(str(ip_network(each.strip())) for each in text.split(",") if each.strip())
+
+
 def _grace(text: str) -> float:
     seconds = float(s.SECONDS.read(text))
     if seconds < _MIN_GRACE:
@@ -65,6 +70,7 @@ COUNT = s.ValueKind("a whole number from 1 to 1000", s.whole(1, 1000))
 PROCESSES = s.ValueKind("a whole number from 0 to 64", s.whole(0, 64))
 MANY = s.ValueKind("a whole number from 1 to 1000000", s.whole(1, 1_000_000))
 NAMES = s.ValueKind("names with commas between them", _names)
+NETWORKS = s.ValueKind("addresses and networks with commas between them: 127.0.0.1, 10.0.0.0/8", _networks)
 GRACE = s.ValueKind("a number of seconds, from 7200 to 3155760000 (a hundred years)", _grace)
 CHARACTERS = s.ValueKind("a whole number from 1000 to 67108864", s.whole(1000, 67_108_864))
 ITEMS = s.ValueKind("a whole number from 1000 to 1000000000", s.whole(1000, 1_000_000_000))
@@ -129,6 +135,13 @@ class CollectorSettings:
     )
     allowed_origins: tuple[str, ...] = setting(
         "PLAYHEAD_ALLOWED_ORIGINS", (), NAMES, "websites whose pages may ask it: https://traces.example.com"
+    )
+    # Loopback: a proxy on this machine; of others, a client could send the same headers.
+    trusted_proxies: tuple[str, ...] = setting(
+        "PLAYHEAD_TRUSTED_PROXIES",
+        ("127.0.0.0/8", "::1/128"),
+        NETWORKS,
+        "proxies that are believed when they say X-Forwarded-Proto and X-Forwarded-Prefix",
     )
     # 1,000: what common limits of descriptors (1,024) leave room for; an idle one takes 10 kB.
     max_connections: int = setting(

@@ -179,6 +179,5 @@ def _not_announced() -> Refused:
 
 
 def _base_url(request: Request) -> str:
-    """The address under which the sender reached this collector, also behind a proxy that ends TLS."""
-    scheme = request.headers.get("x-forwarded-proto", request.url.scheme)
-    return f"{scheme if scheme in ('http', 'https') else request.url.scheme}://{request.url.netloc}"
+    """The address under which the sender reached this collector, also behind a trusted proxy that ends TLS."""
+    return f"{request.url.scheme}://{request.url.netloc}"

@@ -98,7 +98,7 @@ class MediaIntake(ContentIntake, Protocol):
 class Authorize(Protocol):
     """Checks the key of a sender."""
 
-    async def __call__(self, headers: Mapping[str, str], /) -> None:
+    async def __call__(self, headers: Mapping[str, str], /) -> object:
         """Returns if these headers, with lower-case names, have a key that may send, or none is needed.
 
         Raises Refused: 401 without a valid key, 403 when it lacks the scope; StoreUnavailable.

@@ -12,7 +12,8 @@ then listens on a network.
 
 import base64
 import binascii
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Callable, Iterator, Mapping
 
 from fastapi import Request
 from starlette.datastructures import Headers
@@ -26,7 +27,7 @@ from playhead_collector.serve import drop_in
 from playhead_collector.serve.browser.sessions import token_in
 from playhead_collector.serve.browser.ui_files import is_ui_path
 from playhead_collector.serve.errors import RETRY_SECONDS, answer
-from playhead_collector.serve.keyring import ADMIN, INGEST, READ, Keyring
+from playhead_collector.serve.keyring import ADMIN, INGEST, READ, KeyHolder, Keyring
 
 # Paths without a key: load balancers have none, and clients send theirs only after they identified the collector.
 # The web UI is a page without data, and signs in at `SESSION_PATH`. Uploads of media that were announced with a key
@@ -34,16 +35,41 @@ from playhead_collector.serve.keyring import ADMIN, INGEST, READ, Keyring
 SESSION_PATH = "/api/v1/session"
 OPEN_PATHS = frozenset({"/healthz", "/readyz", COLLECTOR_PATH, SESSION_PATH})
 METRICS_PATH = "/metrics"
-_API = "/api/v1"
+_API = "/api/v1/"
+# What GET and HEAD ask below the API's path.
+_READ = frozenset(
+    {"runs", "scores", "analytics", "search", "content", "storage", "promises", "scopes", "forward", "docs"}
+) | {"openapi.json"}
+# Other methods. A program that waits opens and gives up what it waits for; only who may decide answers it. Questions
+# with a body read. What deletes, or, as `ask-again`, spends the operator's money on any words, needs `admin`.
+_CHANGES = tuple(
+    (re.compile(f"{methods} {_API}{path}"), scope)
+    for methods, path, scope in (
+        ("(POST|PUT|DELETE)", "runs/[^/]+/lease", INGEST),  # a program that resumes its run
+        ("POST", "runs/[^/]+/scores", INGEST),  # an evaluator
+        ("POST", "promises(/[^/]+/expire)?", INGEST),
+        ("POST", "content/(batch|pack)", READ),
+        ("POST", "runs/[^/]+/(explain|suspects/rerank)", READ),
+    )
+)
 _CHALLENGE = {"WWW-Authenticate": 'Bearer realm="playhead", Basic realm="playhead"'}
 
 
 class RequireKey:
     """Passes on requests whose key has the needed scope; answers others with 401 or 403 (503: keys cannot be read)."""
 
-    def __init__(self, app: ASGIApp, keyring: Keyring, *, metrics_open: bool = False) -> None:
+    def __init__(
+        self,
+        app: ASGIApp,
+        keyring: Keyring,
+        *,
+        metrics_open: bool = False,
+        is_route: Callable[[Scope], bool] = lambda _: True,
+    ) -> None:
+        """`is_route` says whether anything answers a request that `needed_for` does not know."""
         self._app = app
         self._keyring = keyring
+        self._is_route = is_route
         self._open = OPEN_PATHS | ({METRICS_PATH} if metrics_open else frozenset[str]())
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -55,8 +81,11 @@ class RequireKey:
 
     async def _refused(self, scope: Scope) -> ASGIApp | None:
         request, needed = Request(scope), needed_for(scope["method"], scope["path"])
+        if needed is None and self._is_route(scope):
+            needed = ADMIN
         try:
-            await authorize(self._keyring, needed, Headers(scope=scope))
+            holder = await authorize(self._keyring, needed, Headers(scope=scope))
+            request.state.key_name = None if holder is None else holder.name
         except Refused as error:
             return answer(request, error.status, error.code, str(error), error.headers)
         except StoreUnavailable as error:
@@ -65,46 +94,49 @@ class RequireKey:
         return None
 
 
-async def authorize(keyring: Keyring, needed: str, headers: Mapping[str, str]) -> None:
-    """Returns if a key in these headers has the scope `needed`, or no key exists.
+async def authorize(keyring: Keyring, needed: str | None, headers: Mapping[str, str]) -> KeyHolder | None:
+    """The holder of the key in these headers, which has the scope `needed` (None: any will do); None if no key exists.
 
     Raises Refused: 401 without a valid key, 403 when it lacks the scope; StoreUnavailable if keys cannot be read.
     """
     if not await keyring.locked():
-        return
-    scopes = await keyring.scopes_of(keys_in(headers))
-    if scopes is None and (token := token_in(headers)) is not None:
-        scopes = await keyring.scopes_of_session(token)
-    if scopes is None:
+        return None
+    holder = await holder_in(keyring, headers)
+    if holder is None:
         message = "the key is missing, wrong or expired: send the header 'Authorization: Bearer <key>'"
         raise Refused(401, "unauthorized", message, _CHALLENGE)
-    if needed not in scopes:
-        may = ", ".join(sorted(scopes)) or "nothing"
+    if needed is not None and needed not in holder.scopes:
+        may = ", ".join(sorted(holder.scopes)) or "nothing"
         message = f"this needs a key with the scope {needed}, and this one has {may}: see `playhead keys`"
         raise Refused(403, "forbidden", message)
+    return holder
+
+
+async def holder_in(keyring: Keyring, headers: Mapping[str, str]) -> KeyHolder | None:
+    """The holder of the first valid key in these headers, else of their session.  Raises StoreUnavailable."""
+    holder = await keyring.holder_of(keys_in(headers))
+    if holder is None and (token := token_in(headers)) is not None:
+        holder = await keyring.holder_of_session(token)
+    return holder
+
+
+def key_name(request: Request) -> str | None:
+    """The name of the key with which this request was authorized; None without one, and for the operator's key."""
+    return getattr(request.state, "key_name", None)
 
 
 def _is_open(method: str, path: str) -> bool:
     return is_upload(method, path) or (method in {"GET", "HEAD"} and is_ui_path(path))
 
 
-def needed_for(method: str, path: str) -> str:
-    """The scope that a request needs."""
+def needed_for(method: str, path: str) -> str | None:
+    """The scope that a request needs; None: it is not known here, so that it needs `admin` if anything answers it."""
     if path.startswith(INTAKE_PATHS) or path in drop_in.PATHS:
         return INGEST
-    if path in {f"{_API}/keys", f"{_API}/gc"} or path.startswith(f"{_API}/keys/"):
-        return ADMIN
-    if path.startswith(f"{_API}/forward/") and method not in {"GET", "HEAD"}:
-        return ADMIN
-    if path.startswith(f"{_API}/promises") and method not in {"GET", "HEAD"}:
-        # A program that waits opens and gives up what it waits for; only who may decide answers it.
-        return INGEST if path == f"{_API}/promises" or path.endswith("/expire") else ADMIN
-    if path.startswith(f"{_API}/runs/") and method not in {"GET", "HEAD"}:
-        if path.endswith(("/lease", "/scores")):  # a program that resumes its run; an evaluator
-            return INGEST
-        # These read. The others delete, or, as `ask-again`, spend the operator's money on any words.
-        return READ if method == "POST" and path.endswith(("/explain", "/suspects/rerank")) else ADMIN
-    return READ
+    if method in {"GET", "HEAD"}:
+        is_read = path == METRICS_PATH or (path.startswith(_API) and path.removeprefix(_API).split("/")[0] in _READ)
+        return READ if is_read else None
+    return next((scope for pattern, scope in _CHANGES if pattern.fullmatch(f"{method} {path}")), None)
 
 
 def keys_in(headers: Mapping[str, str]) -> Iterator[bytes]:

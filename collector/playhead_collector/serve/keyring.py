@@ -22,6 +22,17 @@ SCOPES: Final = (INGEST, READ, ADMIN)
 FRESH_SECONDS: Final = 5.0
 
 
+@dataclass(frozen=True, slots=True)
+class KeyHolder:
+    """What a valid key says about who sent it. `name`: the key's; None for the operator's, which has none."""
+
+    scopes: frozenset[str]
+    name: str | None = None
+
+
+_OPERATOR = KeyHolder(frozenset(SCOPES))
+
+
 @dataclass(slots=True)
 class Keyring:
     """All keys. `master`: the operator's key with all scopes, from the settings; None: not set."""
@@ -37,63 +48,63 @@ class Keyring:
     _reading: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     async def locked(self) -> bool:
-        """Whether requests need a key. Raises StoreUnavailable if the keys could never be read."""
+        """Whether requests need a key: they do if there is any, be it expired.
+
+        Raises StoreUnavailable if the keys could never be read.
+        """
         if self.master is not None:
             return True
         await self._refresh()
         return bool(self._keys)
 
-    async def scopes_of(self, given: Iterable[bytes]) -> frozenset[str] | None:
-        """The scopes of the first valid key; None if none is valid. Raises StoreUnavailable.
+    async def holder_of(self, given: Iterable[bytes]) -> KeyHolder | None:
+        """The holder of the first valid key; None if none is valid. Raises StoreUnavailable.
 
         Keys are compared by their SHA-256 digest, so that response times reveal nothing about a key.
         """
         digests = [hashlib.sha256(key).digest() for key in given]
         if self.master is not None and hashlib.sha256(self.master.encode()).digest() in digests:
-            return frozenset(SCOPES)
+            return _OPERATOR
         if not digests:
             return None
         await self._refresh()
         for digest in digests:
             key = self._keys.get(digest)
-            if key is not None and (key.expires_ns is None or key.expires_ns > self.wall_ns()):
-                self._used.add(key.number)
-                return frozenset(key.scopes)
+            if key is not None and (holder := self._holder(key)) is not None:
+                return holder
         return None
 
-    async def scopes_of_session(self, token: Token) -> frozenset[str] | None:
-        """The scopes of the key that a session stands for; None if the session or its key has ended, or is false.
+    async def holder_of_session(self, token: Token) -> KeyHolder | None:
+        """The holder of the key that a session stands for; None if the session or its key has ended, or is false.
         Raises StoreUnavailable."""
         if token.expires * 10**9 <= self.wall_ns():
             return None
         if token.is_master:
             master = self.master
             signed = master is not None and token.is_signed(hashlib.sha256(master.encode()).digest())
-            return frozenset(SCOPES) if signed else None
+            return _OPERATOR if signed else None
         await self._refresh()
         for key in self._keys.values():
             if key.number == token.number and token.is_signed(key.digest):
-                if key.expires_ns is not None and key.expires_ns <= self.wall_ns():
-                    return None
-                self._used.add(key.number)
-                return frozenset(key.scopes)
+                return self._holder(key)
         return None
 
     def signing_key(self, key: bytes) -> tuple[int | None, bytes]:
-        """Number (None: the operator's key) and digest of a key that `scopes_of` found valid."""
+        """Number (None: the operator's key) and digest of a key that `holder_of` found valid."""
         digest = hashlib.sha256(key).digest()
         found = self._keys.get(digest)
         is_master = self.master is not None and hashlib.sha256(self.master.encode()).digest() == digest
         return (None if is_master or found is None else found.number), digest
 
-    def name_of(self, given: Iterable[bytes]) -> str | None:
-        """The name of the first of these keys that is known; None for the operator's, which has none."""
-        found = (self._keys.get(hashlib.sha256(key).digest()) for key in given)
-        return next((key.name for key in found if key is not None), None)
-
     def forget(self) -> None:
         """Drops the cache: the next request reads the table."""
         self._read_at = None
+
+    def _holder(self, key: ApiKey) -> KeyHolder | None:
+        if not key.is_valid(self.wall_ns()):
+            return None
+        self._used.add(key.number)
+        return KeyHolder(frozenset(key.scopes), key.name)
 
     async def _refresh(self) -> None:
         if self._is_fresh():

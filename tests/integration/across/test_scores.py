@@ -94,6 +94,21 @@ def test_people_score_over_http_once_for_each_id(client: Client):
     assert [each["value"] for each in client.scores(run, latest=True)] == [False]
 
 
+def test_a_score_names_the_key_that_authorized_it_and_no_other_that_was_sent(
+    client: Client, collector: CollectorProcess
+):
+    run = recorded()
+    expired = client.create_key("expired", ["ingest"], expires_seconds=1e-9)["key"]
+    valid = client.create_key("valid", ["ingest", "read"])["key"]
+    url = f"{collector.url}/api/v1/runs/{run}/scores"
+    with httpx.Client(trust_env=False) as http:
+        headers = {"x-api-key": expired, "authorization": f"Bearer {valid}"}
+        assert http.post(url, json={"name": "a", "value": 1}, headers=headers).json()["key"] == "valid"
+        assert http.post(f"{collector.url}/api/v1/session", json={"key": valid}).status_code == 200  # sets a cookie
+        assert http.post(url, json={"name": "b", "value": 1}).json()["key"] == "valid"
+    assert client.score(run, "c", 1)["key"] is None
+
+
 def test_a_call_is_scored_at_one_of_its_events(client: Client):
     run = recorded()
     called = next(event for event in client.events(run, kinds=["tool_called"]))

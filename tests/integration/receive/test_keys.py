@@ -1,5 +1,7 @@
 """Keys over HTTP, on Postgres: what each may do, until when, and that only its digest is kept."""
 
+import asyncio
+import hashlib
 from collections.abc import AsyncIterator
 from typing import Any
 
@@ -60,6 +62,11 @@ async def answered(application: FastAPI, key: str | None, method: str, path: str
         return (await client.request(method, path, content=body, headers=headers)).status_code
 
 
+async def scopes(ring: Keyring, given: list[bytes]) -> frozenset[str] | None:
+    holder = await ring.holder_of(given)
+    return None if holder is None else holder.scopes
+
+
 @pytest.mark.parametrize("scope", ["ingest", "read", "admin"])
 async def test_a_key_may_do_what_its_scopes_say_and_nothing_else(store: Store, scope: str):
     async with asking(store, MASTER, api_key=MASTER) as admin:
@@ -79,7 +86,7 @@ async def test_a_key_may_do_what_its_scopes_say_and_nothing_else(store: Store, s
 async def test_without_any_key_everybody_may_and_the_first_key_ends_that(store: Store):
     async with asking(store) as anybody:
         assert (await anybody.keys())["items"] == []
-        with pytest.raises(Conflict, match="with the scope admin first, or set PLAYHEAD_API_KEY"):
+        with pytest.raises(Conflict, match="with the scope admin and without an expiry first, or set PLAYHEAD_API_KEY"):
             await anybody.create_key("sender", ["ingest"])
         first = await anybody.create_key("boss", ["admin", "read", "admin"])
         with pytest.raises(ClientError, match="key is missing"):
@@ -109,13 +116,13 @@ async def test_a_revoked_key_is_refused_at_once_here_and_within_seconds_elsewher
     async with asking(store, boss["key"]) as client:
         made = await client.create_key("reader", ["read"])
         given = [made["key"].encode()]
-        assert await elsewhere.scopes_of(given) == {"read"}
+        assert await scopes(elsewhere, given) == {"read"}
         assert (await client.revoke_key(made["about"]["id"]))["revoked"]
         assert await status(store, made["key"], "GET", "/api/v1/runs") == 401
         now[0] = FRESH_SECONDS - 0.1
-        assert await elsewhere.scopes_of(given) == {"read"}
+        assert await scopes(elsewhere, given) == {"read"}
         now[0] = FRESH_SECONDS
-        assert await elsewhere.scopes_of(given) is None
+        assert await scopes(elsewhere, given) is None
         with pytest.raises(NotFound, match="playhead keys list"):
             await client.revoke_key(made["about"]["id"])
 
@@ -123,17 +130,67 @@ async def test_a_revoked_key_is_refused_at_once_here_and_within_seconds_elsewher
 async def test_an_expired_key_is_none_and_use_is_noted_by_the_hour(store: Store):
     mono, wall = [0.0], [0]
     ring = Keyring(store, 1, None, clock=lambda: mono[0], wall_ns=lambda: wall[0])
-    async with asking(store) as anybody:
-        made = await anybody.create_key("boss", ["admin", "read"], expires_seconds=3_600)
+    async with asking(store, MASTER, api_key=MASTER) as operator:
+        made = await operator.create_key("boss", ["admin", "read"], expires_seconds=3_600)
     given = [made["key"].encode()]
-    assert await ring.scopes_of(given) == {"admin", "read"}
+    assert await scopes(ring, given) == {"admin", "read"}
     mono[0] += FRESH_SECONDS
     assert await ring.locked()
     (key,) = await store.keys(1)
     assert key.last_used_ns is not None
     assert key.last_used_ns % 3_600_000_000_000 == 0
     wall[0] = (key.expires_ns or 0) - 1
-    assert await ring.scopes_of(given) is not None
+    assert await scopes(ring, given) is not None
     wall[0] += 1
-    assert await ring.scopes_of(given) is None
+    assert await scopes(ring, given) is None
     assert await ring.locked()
+
+
+async def test_the_first_key_is_one_that_does_not_expire(store: Store):
+    async with asking(store) as anybody:
+        with pytest.raises(Conflict, match="when it has expired: make one with the scope admin and without an expiry"):
+            await anybody.create_key("boss", ["admin"], expires_seconds=3_600)
+        assert (await anybody.keys())["items"] == []
+        boss = await anybody.create_key("boss", ["admin"])
+    async with asking(store, boss["key"]) as client:
+        await client.create_key("deputy", ["admin"], expires_seconds=3_600)
+
+
+async def test_the_last_admin_key_is_not_revoked_so_that_nobody_finds_the_collector_open(store: Store):
+    async with asking(store) as anybody:
+        boss = await anybody.create_key("boss", ["admin"])
+    async with asking(store, boss["key"]) as client:
+        await client.create_key("reader", ["read"])
+        deputy = await client.create_key("deputy", ["admin"], expires_seconds=3_600)
+        with pytest.raises(Conflict, match=f"key {boss['about']['id']} is the last with the scope admin: make one"):
+            await client.revoke_key(boss["about"]["id"])
+        await client.revoke_key(deputy["about"]["id"])
+        other = await client.create_key("other", ["admin", "read"])
+        await client.revoke_key(boss["about"]["id"])
+        with pytest.raises(ClientError, match="wrong or expired"):
+            await client.keys()
+    async with asking(store, other["key"]) as client:
+        assert [key["name"] for key in (await client.keys())["items"]] == ["reader", "other"]
+    assert await status(store, None, "GET", "/api/v1/runs") == 401
+    async with asking(store, MASTER, api_key=MASTER) as operator:  # who may do without any
+        await operator.revoke_key(other["about"]["id"])
+
+
+async def test_of_two_admin_keys_that_are_revoked_at_once_one_stays(store: Store):
+    async with asking(store) as anybody:
+        first = await anybody.create_key("first", ["admin"])
+    async with asking(store, first["key"]) as client:
+        second = await client.create_key("second", ["admin"])
+        revoked = await asyncio.gather(
+            *(client.revoke_key(each["about"]["id"]) for each in (first, second)), return_exceptions=True
+        )
+    assert sorted(isinstance(each, ClientError) for each in revoked) == [False, True]
+    assert len(await store.keys(1)) == 1
+
+
+async def test_a_collector_whose_only_admin_key_has_expired_stays_closed(store: Store):
+    """As one may be that an earlier version left."""
+    await store.add_key(1, "boss", "ph_boss", hashlib.sha256(b"ph_boss").digest(), ["admin"], 1e-9)
+    for key in (None, "ph_boss"):
+        assert await status(store, key, "GET", "/api/v1/runs") == 401
+        assert await status(store, key, "POST", "/api/v1/keys") == 401

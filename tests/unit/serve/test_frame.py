@@ -37,7 +37,7 @@ class NoKeys:
     ) -> ApiKey:
         raise NotImplementedError
 
-    async def remove_key(self, project: int, number: int) -> bool:
+    async def remove_key(self, project: int, number: int, may_remove: object) -> bool:
         return False
 
     async def use_keys(self, project: int, numbers: Sequence[int]) -> None:

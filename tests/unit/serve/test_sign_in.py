@@ -78,11 +78,13 @@ async def test_the_operators_key_opens_a_session_with_all_scopes():
         assert (await client.get("/api/v1/runs")).status_code == 200
 
 
-async def test_over_https_the_cookie_is_sent_over_https_only():
+@pytest.mark.parametrize(("scheme", "is_secure"), [("https", True), ("http", False)])
+async def test_over_https_the_cookie_is_sent_over_https_only(scheme: str, is_secure: bool):
     async with asking(Keys(reader())) as client:
-        headers = {"x-forwarded-proto": "https"}
-        answer = await client.post("/api/v1/session", json={"key": READER.decode()}, headers=headers)
-        assert "Secure" in answer.headers["set-cookie"]
+        headers = {"x-forwarded-proto": "https"}  # believed by `TrustedProxies` alone
+        url = f"{scheme}://127.0.0.1/api/v1/session"
+        answer = await client.post(url, json={"key": READER.decode()}, headers=headers)
+        assert ("Secure" in answer.headers["set-cookie"]) is is_secure
 
 
 @pytest.mark.parametrize("key", ["wrong", "ph_reade", "x" * 600, ""])

@@ -7,8 +7,8 @@ from fastapi import APIRouter, Body, Request, Response
 
 from playhead.wire.answers.keys import Session
 from playhead_collector.errors import Refused
-from playhead_collector.serve.auth import keys_in
-from playhead_collector.serve.browser.sessions import COOKIE, SESSION_SECONDS, make_token, token_in
+from playhead_collector.serve.auth import holder_in
+from playhead_collector.serve.browser.sessions import COOKIE, SESSION_SECONDS, make_token
 from playhead_collector.serve.keyring import SCOPES, Keyring
 from playhead_collector.serve.responses import json_answer
 from playhead_collector.serve.routes.registering import Responses, first_refusal, get
@@ -27,19 +27,17 @@ class SignIn:
         """Say whether this collector needs a key, and what the sender of this request may do. Needs no key."""
         if not await self._keyring.locked():
             return json_answer(_session(needs_key=False, scopes=SCOPES))
-        scopes = await self._keyring.scopes_of(keys_in(request.headers))
-        if scopes is None and (token := token_in(request.headers)) is not None:
-            scopes = await self._keyring.scopes_of_session(token)
-        return json_answer(_session(needs_key=True, scopes=scopes or ()))
+        holder = await holder_in(self._keyring, request.headers)
+        return json_answer(_session(needs_key=True, scopes=() if holder is None else holder.scopes))
 
     async def sign_in(self, request: Request, key: Key) -> Response:
         """Begin a session: sets a cookie that stands for the key for 12 hours. Scripts cannot read the cookie."""
-        scopes = await self._keyring.scopes_of([key.encode()])
-        if scopes is None or not await self._keyring.locked():
+        holder = await self._keyring.holder_of([key.encode()])
+        if holder is None or not await self._keyring.locked():
             raise Refused(401, "unauthorized", "no such key: `playhead keys list` shows the keys that there are")
         expires = self._keyring.wall_ns() // 10**9 + SESSION_SECONDS
         token = make_token(*self._keyring.signing_key(key.encode()), expires)
-        answer = json_answer(_session(needs_key=True, scopes=scopes))
+        answer = json_answer(_session(needs_key=True, scopes=holder.scopes))
         answer.set_cookie(COOKIE, token, max_age=SESSION_SECONDS, **_flags(request))
         return answer
 
@@ -55,8 +53,7 @@ def _session(*, needs_key: bool, scopes: Iterable[str]) -> Session:
 
 
 def _flags(request: Request) -> dict[str, Any]:
-    secure = request.url.scheme == "https" or request.headers.get("x-forwarded-proto") == "https"
-    return {"httponly": True, "samesite": "strict", "secure": secure, "path": "/"}
+    return {"httponly": True, "samesite": "strict", "secure": request.url.scheme == "https", "path": "/"}
 
 
 def add_routes(api: APIRouter, keyring: Keyring) -> None:

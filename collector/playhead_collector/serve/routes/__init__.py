@@ -96,8 +96,7 @@ def router(
     runs.add_routes(limited, store, runner, project, configured.prices, live)
     leases.add_routes(api, store, project)
     promises.add_routes(api, store, project)
-    keyring = keyring or Keyring(store, project, None)
-    scores.add_routes(limited, store, runner, project, keyring)
+    scores.add_routes(limited, store, runner, project)
     for part in (diff, compare, compression, tokens, decisions, provenance, causes, analytics):
         part.add_routes(api, asking)
     reasoning.add_routes(api, asking, configured)
@@ -109,6 +108,7 @@ def router(
     exporting.add_routes(limited, store, runner, project)
     # A limit of its own: a key can be revoked while requests with that key fill the other limit.
     operators = _router(ReadLimiter(1, _READS_WAITING))
+    keyring = keyring or Keyring(store, project, None)
     keys.add_routes(operators, store, project, keyring)
     sign_in.add_routes(api, keyring)
     scopes.add_routes(api, {} if not_understood is None else not_understood)

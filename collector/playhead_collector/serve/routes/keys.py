@@ -2,6 +2,7 @@
 
 import hashlib
 import secrets
+from collections.abc import Sequence
 from typing import Annotated, Literal
 
 from fastapi import APIRouter, Body, Path, Response
@@ -16,6 +17,7 @@ from playhead_collector.serve.schemas import schema
 from playhead_collector.store.ports.keys import ApiKey, KeyStore
 
 _MAX_KEYS = 1_000
+_FIRST = "make one with the scope admin and without an expiry first, or set PLAYHEAD_API_KEY for the collector"
 _TEN_YEARS = 10 * 366 * 86_400
 Name = Annotated[
     str, Body(min_length=1, max_length=100, pattern=r"^[^\x00-\x1f\x7f]*$", description="Name of the key, for people.")
@@ -42,15 +44,16 @@ class KeyRoutes:
     async def create_key(self, name: Name, scopes: Scopes, expires_seconds: Seconds = None) -> Response:
         """Create a key. Only this answer contains it; the collector stores a hash.
 
-        As soon as there is a key, every request needs one. So the first key must have the scope `admin`, unless
-        PLAYHEAD_API_KEY is set.
+        As soon as there is a key, every request needs one. So the first key must have the scope `admin` and never
+        expire, unless PLAYHEAD_API_KEY is set.
         """
         held = await self._store.keys(self._project)
         if len(held) >= _MAX_KEYS:
             raise Refused(409, "too_many_keys", f"there are {len(held)} keys: revoke some before making another")
-        if ADMIN not in scopes and self._keyring.master is None and not any(ADMIN in key.scopes for key in held):
-            first = "make one with the scope admin first, or set PLAYHEAD_API_KEY for the collector"
-            raise Refused(409, "no_admin_key", f"nobody could make or revoke keys any more: {first}")
+        is_lasting = ADMIN in scopes and expires_seconds is None
+        if self._keyring.master is None and not is_lasting and not any(map(_is_lasting, held)):
+            when = "when it has expired" if ADMIN in scopes else "any more"
+            raise Refused(409, "no_admin_key", f"nobody could make or revoke keys {when}: {_FIRST}")
         key = f"ph_{secrets.token_urlsafe(32)}"
         digest = hashlib.sha256(key.encode()).digest()
         wanted = sorted(set(scopes))
@@ -60,12 +63,26 @@ class KeyRoutes:
         return json_answer(answer)
 
     async def revoke_key(self, number: Number) -> Response:
-        """Revoke a key. This collector refuses it at once, others on the same database within seconds."""
-        answer: Revoked = {"revoked": await self._store.remove_key(self._project, number)}
+        """Revoke a key. This collector refuses it at once, others on the same database within seconds.
+
+        The last key with the scope `admin` that does not expire can be revoked only while PLAYHEAD_API_KEY is set.
+        """
+        answer: Revoked = {"revoked": await self._store.remove_key(self._project, number, self._check_revocation)}
         self._keyring.forget()
         if not answer["revoked"]:
             raise Refused(404, "no_such_key", f"there is no key {number}: `playhead keys list` shows those there are")
         return json_answer(answer)
+
+    def _check_revocation(self, key: ApiKey, others: Sequence[ApiKey]) -> None:
+        """Raises Refused (409) if nobody could make keys any more, or, without any key, everybody."""
+        if self._keyring.master is not None or ADMIN not in key.scopes or not key.is_valid(self._keyring.wall_ns()):
+            return
+        if not any(map(_is_lasting, others)):
+            raise Refused(409, "last_admin_key", f"key {key.number} is the last with the scope admin: {_FIRST}")
+
+
+def _is_lasting(key: ApiKey) -> bool:
+    return ADMIN in key.scopes and key.expires_ns is None
 
 
 def _about(key: ApiKey) -> Key:
@@ -80,7 +97,8 @@ def _about(key: ApiKey) -> Key:
     }
 
 
-_NO_ADMIN = "No key would have the scope `admin`, or there are too many keys."
+_NO_ADMIN = "No key that lasts would have the scope `admin`, or there are too many keys."
+_LAST_ADMIN = "It is the last key that lasts and has the scope `admin`."
 
 
 def add_routes(api: APIRouter, store: KeyStore, project: int, keyring: Keyring) -> None:
@@ -89,4 +107,7 @@ def add_routes(api: APIRouter, store: KeyStore, project: int, keyring: Keyring) 
     get(api, "keys", "/keys", routes.keys, Keys)
     new, refused = schema(NewKey), conflict(_NO_ADMIN)
     api.post("/keys", tags=["keys"], name="create_key", response_model=new, responses=refused)(routes.create_key)
-    api.delete("/keys/{number}", tags=["keys"], name="revoke_key", response_model=schema(Revoked))(routes.revoke_key)
+    revoked, refused = schema(Revoked), conflict(_LAST_ADMIN)
+    api.delete("/keys/{number}", tags=["keys"], name="revoke_key", response_model=revoked, responses=refused)(
+        routes.revoke_key
+    )

@@ -1,8 +1,8 @@
 """The store's interface for API keys."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, TypeAlias
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,6 +18,13 @@ class ApiKey:
     expires_ns: int | None = None
     last_used_ns: int | None = None
 
+    def is_valid(self, now_ns: int) -> bool:
+        """Whether it has not expired."""
+        return self.expires_ns is None or self.expires_ns > now_ns
+
+
+MayRemove: TypeAlias = Callable[[ApiKey, Sequence[ApiKey]], None]
+
 
 class KeyStore(Protocol):
     """Stores a project's keys."""
@@ -32,8 +39,11 @@ class KeyStore(Protocol):
         """Adds a key that expires after so many seconds (None: never).  Raises StoreUnavailable."""
         ...
 
-    async def remove_key(self, project: int, number: int) -> bool:
-        """Removes a key; returns False when there is no such key.  Raises StoreUnavailable."""
+    async def remove_key(self, project: int, number: int, may_remove: MayRemove) -> bool:
+        """Removes a key; returns False when there is no such key.  Raises StoreUnavailable.
+
+        `may_remove` is called with the key and the others, which do not change meanwhile; what it raises is raised.
+        """
         ...
 
     async def use_keys(self, project: int, numbers: Sequence[int]) -> None:

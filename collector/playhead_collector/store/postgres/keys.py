@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from asyncpg import Record
 
-from playhead_collector.store.ports.keys import ApiKey
+from playhead_collector.store.ports.keys import ApiKey, MayRemove
 from playhead_collector.store.postgres import statements as sql
 from playhead_collector.store.postgres.statements import Conn
 
@@ -23,6 +23,17 @@ async def add(
     if row is None:
         raise LookupError("an insert gave back no row")
     return _key(row)
+
+
+async def remove(conn: Conn, project: int, number: int, may_remove: MayRemove) -> bool:
+    """See `key_ports.KeyStore.remove_key`.  In a transaction."""
+    await sql.run(conn, "lock_keys", project=project)
+    there = await read(conn, project)
+    key = next((each for each in there if each.number == number), None)
+    if key is None:
+        return False
+    may_remove(key, [each for each in there if each is not key])
+    return await sql.run(conn, "delete_key", project=project, key=number) > 0
 
 
 def _key(row: Record) -> ApiKey:

@@ -37,7 +37,7 @@ from playhead_collector.store.ports.forwarding import (
     OutboxStatus,
     Recipient,
 )
-from playhead_collector.store.ports.keys import ApiKey
+from playhead_collector.store.ports.keys import ApiKey, MayRemove
 from playhead_collector.store.ports.retention import Deleted, Swept
 from playhead_collector.store.postgres import content, events, ingest, keys, runs, threads
 from playhead_collector.store.postgres import statements as sql
@@ -317,9 +317,9 @@ class PostgresStore(
         async with self._db.transaction() as conn:
             return await keys.add(conn, project, name, prefix, digest, scopes, seconds)
 
-    async def remove_key(self, project: int, number: int) -> bool:
+    async def remove_key(self, project: int, number: int, may_remove: MayRemove) -> bool:
         async with self._db.transaction() as conn:
-            return await sql.run(conn, "delete_key", project=project, key=number) > 0
+            return await keys.remove(conn, project, number, may_remove)
 
     async def use_keys(self, project: int, numbers: Sequence[int]) -> None:
         async with self._db.transaction() as conn:

@@ -14,8 +14,7 @@ from playhead_collector.errors import Refused
 from playhead_collector.read.record import RunProjector, RunRecord, open_record
 from playhead_collector.read.scores.answers import list_scores, score_answer
 from playhead_collector.read.state import seq_at
-from playhead_collector.serve.auth import keys_in
-from playhead_collector.serve.keyring import Keyring
+from playhead_collector.serve.auth import key_name
 from playhead_collector.serve.responses import json_answer
 from playhead_collector.serve.routes import params as p
 from playhead_collector.serve.routes.registering import conflict, get
@@ -59,8 +58,8 @@ Latest = Annotated[bool, Query(description="Leave out scores that a later one re
 class ScoreRoutes:
     """Handlers of the HTTP requests. OpenAPI shows their docstrings as descriptions."""
 
-    def __init__(self, store: Store, runner: RunProjector, project: int, keyring: Keyring) -> None:
-        self._store, self._runner, self._project, self._keyring = store, runner, project, keyring
+    def __init__(self, store: Store, runner: RunProjector, project: int) -> None:
+        self._store, self._runner, self._project = store, runner, project
 
     async def add_score(
         self,
@@ -91,7 +90,7 @@ class ScoreRoutes:
             label,
             await _span_at(record, at),
             author,
-            self._keyring.name_of(keys_in(request.headers)),
+            key_name(request),
             comment,
         )
         stored = await self._store.add_score(self._project, record.run, given)
@@ -166,9 +165,9 @@ def _said(stored: StoredScore) -> ScoreToAdd:
 _EXISTS = "The run has another score with this id."
 
 
-def add_routes(api: APIRouter, store: Store, runner: RunProjector, project: int, keyring: Keyring) -> None:
+def add_routes(api: APIRouter, store: Store, runner: RunProjector, project: int) -> None:
     """Registers the operations of this file."""
-    routes = ScoreRoutes(store, runner, project, keyring)
+    routes = ScoreRoutes(store, runner, project)
     posted = api.post(
         "/runs/{run}/scores", tags=["scores"], response_model=schema(RecordedScore), responses=conflict(_EXISTS)
     )

@@ -13,6 +13,10 @@ returning key_id, name, prefix, scopes, digest,
     (extract(epoch from expires_at) * 1000000000)::bigint as expires_ns,
     null::bigint as last_used_ns;
 
+-- name: lock_keys(project)!
+-- Who removes a key waits for others who do: each is to see what the others left.
+select from api_key where project_id = :project order by key_id for update;
+
 -- name: delete_key(project, key)!
 delete from api_key where project_id = :project and key_id = :key;
 
