@@ -58,6 +58,8 @@ from playhead_collector.serve.health import Readiness
 from playhead_collector.serve.keyring import INGEST, Keyring
 from playhead_collector.serve.metrics import CountRequests, Metrics
 from playhead_collector.serve.read_limiter import ReadLimiter
+from playhead_collector.serve.routes.forward import forward_router
+from playhead_collector.serve.routes.registering import PREFIX
 from playhead_collector.serve.trusted_proxies import TrustedProxies
 from playhead_collector.settings import CollectorSettings, without_password
 from playhead_collector.store import schema
@@ -194,7 +196,7 @@ def assemble(
     reads = _reads(settings, metrics)
     attach(app, routes.router(store, runner, PROJECT, answers, keyring, pool, metrics.scopes, reads, hub))
     attach(app, routes.deletion_router(store, runner, PROJECT, sweeper, reads))
-    attach(app, routes.forward_router(store, runner, PROJECT, forwarder, reads, clock))
+    attach(app, forward_router(store, runner, PROJECT, forwarder, reads, clock))
     _attach_pages(app, readiness)
     forwarding = ForwardMetrics(forwarder, clock, metrics.registry)
     attach(app, metrics.router(partial(_measure, metrics, forwarding, store, asyncio.Lock())))
@@ -208,7 +210,7 @@ def assemble(
 
 def _attach_pages(app: FastAPI, readiness: Readiness) -> None:
     """What is not about runs."""
-    attach(app, browser.router(routes.PREFIX))
+    attach(app, browser.router(PREFIX))
     attach(app, health.router(readiness))
     attach(app, identity.router())
     attach(app, drop_in.router(version()))
@@ -248,7 +250,7 @@ def _application(workers: Sequence[BackgroundWorker | None], hub: LiveHub) -> Fa
         summary="A flight recorder for LLM agents: what happened, what the state was, and why.",
         docs_url=None,  # FastAPI's page loads its scripts from a CDN
         redoc_url=None,
-        openapi_url=f"{routes.PREFIX}/openapi.json",
+        openapi_url=f"{PREFIX}/openapi.json",
         openapi_tags=routes.TAGS,
         lifespan=lifespan,
         # A collector that traced itself would send spans about every span that it receives.

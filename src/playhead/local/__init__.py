@@ -5,6 +5,6 @@ replaying        `playhead.replay`                       finished     coroutines
 source           both, ready to be asked                 direct       the commonest questions, without HTTP
 transport        the query API, in this process          client       a client that asks either
 
-The command line needs what `playhead serve` needs (`pip install 'playhead[collector]'`), but starts no
-server and no database.
+The command line answers with the collector's own application, in its process: `pip install 'playhead[cli]'` brings
+what that needs. It starts no server and no database.
 """

@@ -33,7 +33,7 @@ class JournalClient(Operations):
     def __init__(self, journal_dir: Path, on_damage: Callable[[str], None], timeout_seconds: float) -> None:
         """`on_damage` gets a sentence for each file of the journal of which a part cannot be read.
 
-        Raises SettingInvalid when the collector's libraries are not installed, and JournalUnusable.
+        Raises SettingInvalid when libraries of the command line are not installed, and JournalUnusable.
         """
         self._source = open_source(journal_dir, on_damage)
         self._timeout_seconds = timeout_seconds
@@ -89,6 +89,6 @@ def open_source(journal_dir: Path, on_damage: Callable[[str], None]) -> JournalS
 def libraries_missing(error: ImportError) -> SettingInvalid:
     """What to do about a library that is not installed."""
     return SettingInvalid(
-        f"the journal is read with the collector's libraries, of which {error.name} is not installed: "
-        "pip install 'playhead[collector]', or name a collector with --url"
+        f"the journal is read with the libraries of the command line, of which {error.name} is not installed: "
+        "pip install 'playhead[cli]', or name a collector with --url"
     )

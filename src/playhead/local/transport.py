@@ -19,7 +19,7 @@ class JournalTransport(httpx.BaseTransport):
     """Answers requests from the journal, in this process.  What it cannot answer gets an error that says why."""
 
     def __init__(self, source: "JournalSource") -> None:
-        """Raises SettingInvalid when the collector's libraries are not installed."""
+        """Raises SettingInvalid when libraries of the command line are not installed."""
         try:
             from playhead_collector.serve.local import local_app  # noqa: PLC0415 - half a second of imports
         except ImportError as error:
@@ -60,8 +60,8 @@ class CollectorOrJournal(httpx.BaseTransport):
                 raise
             try:
                 self._journal = JournalTransport(open_source(self._journal_dir, self._say))
-            except SettingInvalid:
-                self._journal = None
+            except SettingInvalid as missing:
+                self._say(str(missing))
             if self._journal is None:
                 raise
         self._say(f"no collector answers: this is from the journal in {self._journal_dir}")

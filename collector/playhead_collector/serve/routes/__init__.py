@@ -3,12 +3,11 @@
 registering  registers operations                     params  types of path and query parameters
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 
-from fastapi import APIRouter, Depends
+from fastapi import APIRouter
 
 from playhead_collector.analysis.configuration import Configured
-from playhead_collector.forward.forwarder import Forwarder
 from playhead_collector.live.hub import LiveHub, StreamLimits
 from playhead_collector.read.record import RunProjector
 from playhead_collector.retain.sweeper import Sweeper
@@ -22,7 +21,6 @@ from playhead_collector.serve.routes import (
     deletion,
     diff,
     exporting,
-    forward,
     keys,
     leases,
     promises,
@@ -43,14 +41,12 @@ from playhead_collector.serve.routes.analysis import (
     suspects,
     tokens,
 )
-from playhead_collector.serve.routes.params import ONLY_KNOWN
-from playhead_collector.serve.routes.registering import refusals
+from playhead_collector.serve.routes.registering import new_router
 from playhead_collector.serve.routes.streams import LiveStreams
 from playhead_collector.store.ports import Store
 from playhead_collector.workers.ports import Analysis, InProcessAnalysis
 from playhead_collector.workers.questions import AnalysisSettings
 
-PREFIX = "/api/v1"
 # Defaults of the settings PLAYHEAD_MAX_READS and of the queue before it.
 _READS, _READS_WAITING = 4, 64
 TAGS = [
@@ -86,11 +82,11 @@ def router(
     reads of the database. `hub` has the live streams.
     """
     configured, reads = configured or Configured(), reads or ReadLimiter(_READS, _READS_WAITING)
-    api = _router()
+    api = new_router()
     if analysis is None:
         analysis = LimitedAnalysis(InProcessAnalysis(store, AnalysisSettings.of(project, configured)), reads)
     asking = AnalysisHandlers(store, runner, project, analysis, reads)
-    limited = _router(reads)
+    limited = new_router(reads)
     live = LiveStreams(hub or LiveHub(store, project, StreamLimits()), store, project, reads.turn)
     streams.add_routes(limited, live)
     runs.add_routes(limited, store, runner, project, configured.prices, live)
@@ -107,7 +103,7 @@ def router(
     search.add_routes(limited, store, project, configured.search)
     exporting.add_routes(limited, store, runner, project)
     # A limit of its own: a key can be revoked while requests with that key fill the other limit.
-    operators = _router(ReadLimiter(1, _READS_WAITING))
+    operators = new_router(ReadLimiter(1, _READS_WAITING))
     keyring = keyring or Keyring(store, project, None)
     keys.add_routes(operators, store, project, keyring)
     sign_in.add_routes(api, keyring)
@@ -120,26 +116,6 @@ def deletion_router(
     store: Store, runner: RunProjector, project: int, sweeper: Sweeper, reads: ReadLimiter
 ) -> APIRouter:
     """The routes that delete. They share the limit `reads` with the routes that read."""
-    api = _router(reads)
+    api = new_router(reads)
     deletion.add_routes(api, store, runner, project, sweeper)
     return api
-
-
-def forward_router(
-    store: Store,
-    runner: RunProjector,
-    project: int,
-    forwarder: Forwarder,
-    reads: ReadLimiter,
-    clock: Callable[[], int],
-) -> APIRouter:
-    """The routes about forwarding."""
-    api = _router(reads)
-    forward.add_routes(api, store, runner, project, forwarder, clock)
-    return api
-
-
-def _router(reads: ReadLimiter | None = None) -> APIRouter:
-    """A router; `reads` limits its handlers. Sending the response is not part of the limit."""
-    turn = [Depends(reads.around, scope="function")] if reads else []
-    return APIRouter(prefix=PREFIX, responses=refusals(400, 404, 422, 503), dependencies=[*ONLY_KNOWN, *turn])

@@ -20,9 +20,10 @@ from playhead_collector.forward.forwarder import DestinationStatus, Forwarder
 from playhead_collector.forward.worker import ForwardWorker, WorkerState
 from playhead_collector.read.record import RunProjector
 from playhead_collector.read.run_names import run_named
+from playhead_collector.serve.read_limiter import ReadLimiter
 from playhead_collector.serve.responses import json_answer
 from playhead_collector.serve.routes import params as p
-from playhead_collector.serve.routes.registering import get
+from playhead_collector.serve.routes.registering import get, new_router
 from playhead_collector.serve.schemas import schema
 from playhead_collector.store.ports import Store
 
@@ -148,10 +149,16 @@ def _time(time_ns: int) -> str | None:
     return rfc3339(time_ns) if time_ns else None
 
 
-def add_routes(
-    api: APIRouter, store: Store, runner: RunProjector, project: int, forwarder: Forwarder, clock: Callable[[], int]
-) -> None:
-    """Registers the operations of this file."""
+def forward_router(
+    store: Store,
+    runner: RunProjector,
+    project: int,
+    forwarder: Forwarder,
+    reads: ReadLimiter,
+    clock: Callable[[], int],
+) -> APIRouter:
+    """The routes of this file."""
+    api = new_router(reads)
     routes = ForwardRoutes(store, runner, project, forwarder, clock)
     get(api, "forward", "/forward", routes.destinations, Destinations)
     get(api, "forward", "/forward/{destination}/dead", routes.dead_letters, ForwardDeadLetters)
@@ -162,3 +169,4 @@ def add_routes(
     ):
         to = f"/forward/{{destination}}/{path}"
         api.post(to, tags=["forward"], name=handler.__name__, response_model=schema(answer))(handler)
+    return api

@@ -3,10 +3,14 @@
 from collections.abc import Callable
 from typing import Any
 
-from fastapi import APIRouter
+from fastapi import APIRouter, Depends
 
 from playhead.wire import answers as a
+from playhead_collector.serve.read_limiter import ReadLimiter
+from playhead_collector.serve.routes.params import ONLY_KNOWN
 from playhead_collector.serve.schemas import schema
+
+PREFIX = "/api/v1"
 
 Responses = dict[int | str, dict[str, Any]]
 _REFUSALS = {
@@ -20,6 +24,12 @@ _REFUSALS = {
     503: "The database does not answer, or too many requests wait: try again after `Retry-After` seconds. Or the "
     "analysis took too long or too much memory (`took_too_long`, `took_too_much`): ask for less.",
 }
+
+
+def new_router(reads: ReadLimiter | None = None) -> APIRouter:
+    """A router; `reads` limits its handlers. Sending the response is not part of the limit."""
+    turn = [Depends(reads.around, scope="function")] if reads else []
+    return APIRouter(prefix=PREFIX, responses=refusals(400, 404, 422, 503), dependencies=[*ONLY_KNOWN, *turn])
 
 
 def get(
