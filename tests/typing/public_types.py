@@ -84,6 +84,22 @@ async def decorated_functions_keep_their_types() -> None:
     assert_type(playhead.propagate(bare)("a"), int)
 
 
+def misspelt_words_are_errors_of_types() -> None:
+    """mypy refuses an ignore that ignores nothing."""
+    observe(kind="tol")  # type: ignore[call-overload]
+    observe(kind="tool", approval="alway")  # type: ignore[call-overload]
+    playhead.configure(approval="wirtes")  # type: ignore[arg-type]
+    playhead.on_event(print, priority="criticl")  # type: ignore[arg-type]
+    playhead.event("shipped", priority="hihg")  # type: ignore[arg-type]
+
+
+def words_that_are_known_are_none() -> None:
+    observe(kind="tool", approval="always")
+    observe(kind="tool", approval=lambda name, arguments: "amount" in arguments)
+    playhead.configure(approval=["refund"])
+    playhead.configure(approval="writes")
+
+
 def a_run_that_stands_still_can_be_told_from_one_that_is_unknown(run_id: str) -> str:
     try:
         with playhead.resume(run_id) as resumed:

@@ -1,11 +1,11 @@
 """The values that events name, as short texts: what a list shows beside each event."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from itertools import islice
 
-from playhead.model.canonical import Content, canonical_json
+from playhead.model.canonical import Content
 from playhead.model.event import RunEvent, event_to_json
-from playhead.model.message import REF_PART, Message, message_text, read_message
+from playhead.model.message import message_lines, read_message
 from playhead.model.ref import ContentRef, is_ref
 from playhead.model.thread import THREAD
 from playhead_collector.read.values import plain_value
@@ -53,25 +53,7 @@ def _text(content: Content) -> str | None:
         return content.data[:_MAX_READ_BYTES].decode("utf-8", "replace")
     if len(content.data) <= _MAX_READ_BYTES:
         try:
-            return _said(read_message(content.data))
+            return "\n".join(filter(None, message_lines(read_message(content.data))))
         except (ValueError, RecursionError):
             pass
     return content.data[:_MAX_READ_BYTES].decode("utf-8", "replace")
-
-
-def _said(message: Message) -> str:
-    """What a message says, its tool calls, and how large its parts are that are stored apart."""
-    parts = message["parts"]
-    return "\n".join(filter(None, [message_text(message), *_calls(parts), *_apart(parts)]))
-
-
-def _calls(parts: Sequence[Mapping[str, object]]) -> Iterable[str]:
-    for part in parts:
-        if part.get("type") == "tool_call":
-            yield f"{part.get('name')}({canonical_json(part.get('arguments')).decode('utf-8', 'replace')})"
-
-
-def _apart(parts: Sequence[Mapping[str, object]]) -> Iterable[str]:
-    for part in parts:
-        if part.get("type") == REF_PART:
-            yield f"[{part.get('of')}, {part.get('bytes')} bytes]"

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, TypeGuard, cast
 
 import typer
 
-from playhead.model.canonical import Content, canonical_json, value_of
-from playhead.model.message import Message, message_text
+from playhead.model.canonical import Content, value_of
+from playhead.model.message import Message, message_lines
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -122,17 +122,12 @@ def message(head: str, role: str, value: Message | None) -> None:
 
 
 def spoken(value: Message | None) -> str:
-    """Everything that a message says, tool calls included."""
+    """Everything that a message holds: what it says, its tool calls, and a line for each image or file."""
     if value is None:
         return "(not stored)"
     if not is_message(value):
         return compact(value)
-    calls = [
-        f"{part.get('name')}({canonical_json(part.get('arguments')).decode('utf-8', 'replace')})"
-        for part in value["parts"]
-        if part.get("type") == "tool_call"
-    ]
-    return "\n".join(filter(None, [message_text(value), *calls]))
+    return "\n".join(filter(None, message_lines(value)))
 
 
 def role_of(value: Message | None) -> str:

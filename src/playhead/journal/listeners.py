@@ -9,7 +9,7 @@ import queue
 import threading
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal, get_args
 
 from playhead.api.forks import fork_safe_lock
 from playhead.api.guard import swallowed, warn_once
@@ -17,7 +17,8 @@ from playhead.api.guard import swallowed, warn_once
 EventListener = Callable[[dict[str, Any]], object]
 # A few seconds of a busy program; each is some hundred bytes.
 _MOST_WAITING = 10_000
-_PRIORITIES = ("critical", "normal")
+_Priority = Literal["critical", "normal"]
+_PRIORITIES = get_args(_Priority)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -122,7 +123,7 @@ if hasattr(os, "register_at_fork"):
 
 
 def on_event(
-    function: EventListener, *, kinds: Iterable[str] | str | None = None, priority: str | None = None
+    function: EventListener, *, kinds: Iterable[str] | str | None = None, priority: _Priority | None = None
 ) -> Callable[[], None]:
     """Calls the function with each event that is recorded here: `playhead.on_event(print, kinds=["tool_failed"])`.
 

@@ -87,6 +87,31 @@ def message_text(message: Message) -> str:
     return "\n".join(_texts(message["parts"]))
 
 
+def message_lines(message: Message) -> list[str]:
+    """What a message holds, part by part, for a person: texts as they are, a tool call as `name(arguments)`, and of an
+    image, a file or any other part what it is: `[image: image/png, 68 bytes]`.  Lines of a text are not split.
+    """
+    return [line for part in message["parts"] for line in part_lines(part)]
+
+
+def part_lines(part: Part) -> Iterable[str]:
+    """The texts of one part; see `message_lines`."""
+    match part.get("type"):
+        case "tool_call":
+            yield f"{part.get('name')}({_json(part.get('arguments'))})"
+        case "blob":
+            yield _medium(part, part.get("mime_type"), f"{_decoded_size(part.get('content')):,} bytes")
+        case "uri":
+            yield _medium(part, part.get("uri"))
+        case "file":
+            yield _medium(part, part.get("file_id"))
+        case kind if kind == REF_PART:
+            yield f"[{part.get('of')}, {part.get('bytes')} bytes]"
+        case _:
+            texts = list(_texts([part]))
+            yield from texts if texts or "content" in part or "response" in part else [_json(part)]
+
+
 def without_reasoning(messages: Iterable[Message]) -> list[Message]:
     """The messages without their reasoning; a message that is nothing else is left out."""
     found: list[Message] = []
@@ -110,7 +135,22 @@ def _texts(parts: Iterable[Part]) -> Iterable[str]:
             if isinstance(value, str):
                 yield value
             elif value is not None:
-                yield canonical_json(value).decode("utf-8", "replace")
+                yield _json(value)
+
+
+def _medium(part: Part, *facts: object) -> str:
+    known = ", ".join(str(fact) for fact in facts if fact is not None)
+    return f"[{part.get('modality') or part.get('type')}: {known}]"
+
+
+def _decoded_size(base64: object) -> int:
+    """The number of bytes that a text in base64 stands for."""
+    text = base64.rstrip("=") if isinstance(base64, str) else ""
+    return len(text) * 3 // 4
+
+
+def _json(value: object) -> str:
+    return canonical_json(value).decode("utf-8", "replace")
 
 
 def _whole_part(part: Part, fetch: Callable[[ContentRef], bytes | None]) -> Part:

@@ -4,7 +4,7 @@
 OpenTelemetry's own content uploader stamps.  `playhead.*` is ours.
 """
 
-from typing import Final
+from typing import Final, Literal, get_args
 
 # --- OpenTelemetry GenAI -------------------------------------------------------------------------------------------
 OPERATION: Final = "gen_ai.operation.name"
@@ -215,7 +215,8 @@ INLINE_BYTES: Final = "playhead.bytes"  # the only key of an object that stands 
 RUN_URL: Final = "playhead.run.url"  # on spans that were sent on: the page that shows this moment of the run
 
 SCOPE: Final = "playhead"  # the instrumentation scope of our own spans
-KINDS: Final = ("agent", "llm", "tool", "retriever", "embedding", "guardrail", "step")
+CallKind = Literal["agent", "llm", "tool", "retriever", "embedding", "guardrail", "step"]
+KINDS: Final = get_args(CallKind)
 VALUE_KINDS: Final = ("clock", "random", "uuid")  # what a run may record besides its calls
 # Calls rather than agents: several of them without an agent around them are one run, each of them marked RUN_ROOT.
 CALL_KINDS = frozenset({"llm", "tool", "retriever", "embedding", "guardrail"})

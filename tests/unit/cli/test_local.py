@@ -3,12 +3,14 @@
 import socket
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from typer.testing import CliRunner, Result
 
 from playhead.cli import app
-from tests.integration.read.recorded import conversation
+from playhead.model.message import text_message
+from tests.integration.read.recorded import Recorder, conversation
 from tests.support.readers.journaled import write_journal
 
 RUN, OTHER = "01" * 16, "02" * 16
@@ -41,6 +43,22 @@ def test_every_reading_command_answers_from_the_journal(playhead: Command):
         assert done.stdout
     assert playhead("compare", RUN, OTHER, "--local").exit_code == 0
     assert playhead("across", "statistics", "--local").exit_code == 0
+
+
+def test_context_and_messages_say_of_an_image_what_it_is(playhead: Command, tmp_path: Path, monkeypatch: Any):
+    seen = Recorder(RUN)
+    parts = [
+        {"type": "text", "content": "what is this?"},
+        {"type": "blob", "mime_type": "image/png", "modality": "image", "content": "iVBORw0KGgoA" * 5_000},
+        {"type": "uri", "modality": "image", "uri": "https://example.org/cat.png"},
+    ]
+    seen.model([{"role": "user", "parts": parts}], text_message("assistant", "a cat"))
+    write_journal(tmp_path / "seen", [seen.batch()])
+    monkeypatch.setenv("PLAYHEAD_JOURNAL_DIR", str(tmp_path / "seen"))
+    said = "what is this?\n[image: image/png, 45,000 bytes]\n[image: https://example.org/cat.png]\n"
+    for command in ("context", "messages"):
+        done = playhead(command, RUN, "--local")
+        assert said in done.stdout, done.output
 
 
 def test_without_a_collector_the_journal_is_asked_and_stderr_says_so(playhead: Command, journal: Path):

@@ -13,6 +13,7 @@ from playhead.model.message import (
     REF_PART,
     Message,
     message_contents,
+    message_lines,
     message_text,
     read_message,
     refs_inside,
@@ -79,6 +80,32 @@ def test_the_text_of_a_message_is_what_a_reader_would_read():
         ],
     }
     assert message_text(message) == 'think\nsay\n{"b":1}'
+
+
+def test_the_lines_of_a_message_leave_no_part_out():
+    message: Message = {
+        "role": "user",
+        "parts": [
+            {"type": "text", "content": "first\nline"},
+            {"type": "blob", "mime_type": "image/png", "modality": "image", "content": "iVBORw0KGg=="},
+            {"type": "uri", "modality": "image", "uri": "https://example.org/a.png"},
+            {"type": "file", "modality": "file", "file_id": "file-7"},
+            {"type": "tool_call", "id": "1", "name": "look", "arguments": {"at": 1}},
+            {"type": "tool_call_response", "id": "1", "response": ""},
+            {"type": REF_PART, "of": "blob", "ref": "sha256:" + "0" * 64, "bytes": 20_000},
+            {"type": "web_search", "query": "weather"},
+        ],
+    }
+    assert message_lines(message) == [
+        "first\nline",
+        "[image: image/png, 7 bytes]",
+        "[image: https://example.org/a.png]",
+        "[file: file-7]",
+        'look({"at":1})',
+        "",
+        "[blob, 20000 bytes]",
+        '{"query":"weather","type":"web_search"}',
+    ]
 
 
 # --- threads ---------------------------------------------------------------------------------------------------------

@@ -12,7 +12,7 @@ from typing import Any, Protocol, cast
 
 from playhead.model import event as ev
 from playhead.model.canonical import JSON, Content, canonical_json, parse_json
-from playhead.model.message import Message
+from playhead.model.message import Message, part_lines
 from playhead.model.ref import ContentRef
 from playhead.model.times import rfc3339
 from playhead.wire.answers import Explanation
@@ -191,10 +191,7 @@ def _spoken(message: Message | None) -> str:
 def _part(part: dict[str, Any]) -> str:
     if part.get("type") == "tool_call":
         return f"calls {part.get('name')}({text_of(part.get('arguments'))})"
-    if part.get("type") == "blob":
-        return "(an image or a file)"
-    value = part.get("response", part.get("content"))
-    return "" if value is None else text_of(value)
+    return "\n".join(part_lines(part))
 
 
 def _fitting_entries(entries: Sequence[tuple[ContentRef | None, str]]) -> list[tuple[ContentRef | None, str]]:

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, cast
 
 from playhead.model.canonical import canonical_json
-from playhead.model.message import Message, message_text
+from playhead.model.message import Message, message_lines
 from playhead.model.ref import ContentRef
 from playhead_collector.read.values import ContentCache
 
@@ -40,13 +40,8 @@ def unified(before: Sequence[str], after: Sequence[str]) -> list[str]:
 
 
 def _spoken(message: Message) -> list[str]:
-    said = message_text(message).splitlines() or [""]
-    calls = [
-        f"{part.get('name')}({canonical_json(part.get('arguments')).decode('utf-8', 'replace')})"
-        for part in message["parts"]
-        if part.get("type") == "tool_call"
-    ]
-    return [f"{message['role']}: {said[0]}", *said[1:], *calls]
+    said = [line for text in message_lines(message) for line in text.splitlines() or [""]] or [""]
+    return [f"{message['role']}: {said[0]}", *said[1:]]
 
 
 def _flat(path: str, value: Any) -> Iterator[str]:

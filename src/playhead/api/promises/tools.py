@@ -1,7 +1,7 @@
 """Tools that run only after a person has approved: `@observe(kind="tool", approval=...)`, `configure(approval=...)`."""
 
 from collections.abc import Callable, Collection
-from typing import Any, cast
+from typing import Any, Literal, cast, get_args
 
 from playhead.api.guard import warn_once
 from playhead.api.promises.asking import decided
@@ -10,10 +10,11 @@ from playhead.errors import SettingInvalid
 from playhead.model import promises as p
 from playhead.wire.answers.promises import PromiseAnswer
 
-ToolRule = str | Collection[str] | Callable[[str, dict[str, Any]], Any]
+_Word = Literal["none", "all", "always", "writes"]
+ToolRule = _Word | list[str] | tuple[str, ...] | set[str] | frozenset[str] | Callable[[str, dict[str, Any]], Any]
 """`none`, `all` (of one tool: `always`), `writes` (tools that are not declared idempotent), names, or a function of the
 tool's name and arguments."""
-_WORDS = ("none", "all", "always", "writes")
+_WORDS = get_args(_Word)
 
 
 class _ApprovalOfTools:

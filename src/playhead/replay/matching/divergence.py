@@ -7,7 +7,7 @@ from typing import Any, cast
 
 from playhead.model import names
 from playhead.model.canonical import canonical_json, parse_json
-from playhead.model.message import message_text, read_message
+from playhead.model.message import message_lines, read_message
 from playhead.model.ref import ContentRef
 from playhead.replay.matching.recorded_calls import RecordedCall, program_system, program_thread, request_refs_of
 from playhead.replay.record import Record
@@ -135,8 +135,7 @@ def _message(ref: ContentRef, record: Record) -> str:
         message = read_message(data)
     except ValueError:
         return data.decode("utf-8", "replace")
-    calls = [f"{p.get('name')}({p.get('arguments')})" for p in message["parts"] if p.get("type") == "tool_call"]
-    return f"{message['role']}: " + "\n".join(filter(None, [message_text(message), *calls]))
+    return f"{message['role']}: " + "\n".join(filter(None, message_lines(message)))
 
 
 def _text(ref: str | None, record: Record) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from playhead.model.message import Message, message_text
+from playhead.model.message import Message, message_lines
 from playhead.testing.recorded.calls import FailedWith, RecordedModelCall, RecordedToolCall
 
 # Enough to recognise a text; the whole one is one assert away.
@@ -40,7 +40,7 @@ def _model_lines(call: RecordedModelCall, seen: list[Message]) -> Iterator[str]:
         # What the model said comes back in later calls, often without its reasoning.
         if message not in seen and not (seen and message["role"] == "assistant"):
             seen.append(message)
-            yield from _labelled(message["role"], message_text(message))
+            yield from _labelled(message["role"], "\n".join(message_lines(message)))
     if call.answer is not None:
         seen.append(call.answer)
         if call.text:

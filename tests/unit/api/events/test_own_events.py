@@ -148,7 +148,7 @@ def test_arguments_that_would_never_match_are_errors():
     with pytest.raises(ValueError, match="tool_caled.*tool_called"):
         playhead.on_event(print, kinds=["tool_caled"])
     with pytest.raises(ValueError, match="critical, normal"):
-        playhead.on_event(print, priority="high")
+        playhead.on_event(print, priority="high")  # pyright: ignore[reportArgumentType]
     for kinds in (5, [["tool_called"]]):
         with pytest.raises(TypeError, match=r"on_event\(kinds=.*a list of names"):
             playhead.on_event(print, kinds=kinds)  # type: ignore[arg-type]

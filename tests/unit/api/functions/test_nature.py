@@ -184,7 +184,7 @@ def test_what_is_no_function_is_left_as_it_is(recording: Recording, caplog: pyte
 
 def test_an_unknown_kind_is_a_step_with_one_warning(recording: Recording, caplog: pytest.LogCaptureFixture):
     for _ in range(2):
-        with observe("x", kind="magic"):
+        with observe("x", kind="magic"):  # pyright: ignore[reportArgumentType]
             pass
     assert caplog.text.count("expected one of agent, llm, tool") == 1
 

@@ -396,7 +396,7 @@ def test_which_tools_need_approval_is_configured(recording: Recording, rule: Any
 def test_a_rule_that_cannot_be_is_an_error_or_asks(recording: Recording, caplog: pytest.LogCaptureFixture):
     with pytest.raises(SettingInvalid, match="allways"):
         recording.configure(approval="allways")
-    tool = observe(kind="tool", approval="allways")(lambda: 1)
+    tool = observe(kind="tool", approval="allways")(lambda: 1)  # pyright: ignore[reportArgumentType]
     assert "allways" in caplog.text
     recording.configure(endpoint="http://127.0.0.1:9", approval_suspends=True)
     with playhead.run("agent"), pytest.raises(Suspended):
