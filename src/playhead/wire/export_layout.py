@@ -5,6 +5,7 @@
 | `manifest.json` | version, counts, and the SHA-256 of each of the files below |
 | `runs.jsonl` | a line per run: id, name, status, when it began, of what it is a fork |
 | `traces.jsonl`, `logs.jsonl` | OTLP requests in JSON, one per line, as OpenTelemetry's file exporter writes them |
+| `scores.jsonl` | a line per score that was posted, by a person or an evaluator |
 | `threads.jsonl` | `{"parent": ref or null, "messages": [ref, ...]}`: messages that continue a thread |
 | `contents.jsonl` | `{"ref", "media_type", "bytes"}` of each content |
 | `content/ab/abcd...` | the bytes of a content, under the 64 hex digits of their SHA-256 |
@@ -14,7 +15,7 @@ A ref in any of them names a content, or a thread.
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any, Final
 
 from playhead.model.canonical import canonical_json, parse_json
@@ -25,8 +26,11 @@ FORMAT: Final = "playhead-export"
 VERSION: Final = 1
 
 MANIFEST: Final = "manifest.json"
-RUNS, TRACES, LOGS, THREADS, CONTENTS = "runs.jsonl", "traces.jsonl", "logs.jsonl", "threads.jsonl", "contents.jsonl"
-LINE_FILES: Final = (RUNS, TRACES, LOGS, THREADS, CONTENTS)
+RUNS, TRACES, LOGS, SCORES = "runs.jsonl", "traces.jsonl", "logs.jsonl", "scores.jsonl"
+THREADS, CONTENTS = "threads.jsonl", "contents.jsonl"
+LINE_FILES: Final = (RUNS, TRACES, LOGS, SCORES, THREADS, CONTENTS)
+IN_ALL_VERSIONS: Final = (RUNS, TRACES, LOGS, THREADS, CONTENTS)
+"""Files that an export has, whichever version made it."""
 FOLDER: Final = "content"
 
 _REF = re.compile(rb"sha256:([0-9a-f]{64})")
@@ -59,12 +63,13 @@ class Manifest:
     content_bytes: int
     missing: int = 0
     unreadable: int = 0
+    scores: int = 0
     files: Mapping[str, LineFile] = field(default_factory=dict[str, LineFile])
 
 
 def manifest_bytes(manifest: Manifest) -> bytes:
     """The bytes of `manifest.json`."""
-    counts = ("runs", "spans", "logs", "contents", "content_bytes", "missing", "unreadable")
+    counts = ("runs", "spans", "logs", "contents", "content_bytes", "missing", "unreadable", "scores")
     value = {
         "format": FORMAT,
         "version": VERSION,
@@ -127,6 +132,43 @@ def read_thread_line(line: bytes) -> ThreadExtension:
         return ThreadExtension(None if parent is None else ContentRef.parse(parent).plain, messages)
     except (KeyError, TypeError, AttributeError) as error:
         raise ValueError(f"this is no thread ({error!r})") from error
+
+
+@dataclass(frozen=True, slots=True)
+class ScoreLine:
+    """A line of `scores.jsonl`: a score that was posted.  `span`: the call that was scored, None: the run.  `time` is
+    an RFC 3339 time, `key` the name of the API key that posted it."""
+
+    run: str
+    id: str
+    name: str
+    value: float | bool | str
+    label: str | None
+    span: str | None
+    author: str | None
+    key: str | None
+    comment: str | None
+    time: str
+
+
+def score_line(score: Mapping[str, Any]) -> bytes:
+    """A line of `scores.jsonl`, of a score as the query API gives it."""
+    return canonical_json({name: score[name] for name in SCORE_FIELDS})
+
+
+def read_score_line(line: bytes) -> ScoreLine:
+    """Reads a line of `scores.jsonl`.  Raises ValueError."""
+    try:
+        value: Any = parse_json(line)
+        texts = all(isinstance(value[name], str) for name in ("run", "id", "name", "time"))
+        if not texts or not isinstance(value["value"], float | int | str):
+            raise ValueError("this is no score: its run, id, name, time or value is of another type")
+        return ScoreLine(**{name: value[name] for name in SCORE_FIELDS})
+    except (KeyError, TypeError) as error:
+        raise ValueError(f"this is no score ({error!r})") from error
+
+
+SCORE_FIELDS: Final = tuple(each.name for each in fields(ScoreLine))
 
 
 @dataclass(frozen=True, slots=True)

@@ -94,6 +94,24 @@ def test_people_score_over_http_once_for_each_id(client: Client):
     assert [each["value"] for each in client.scores(run, latest=True)] == [False]
 
 
+def test_a_score_that_is_moved_keeps_its_call_and_its_time(client: Client):
+    run = recorded()
+    span = next(event["span"] for event in client.events(run, kinds=["tool_called"]))
+    given = {"span": span, "time": "2026-01-31T12:00:00.000000007Z", "id": "old-1"}
+    newer = client.score(run, "good", True, span=span)
+    moved = client.score(run, "good", False, **given)
+    assert (moved["span"], moved["time"], moved["latest"]) == (span, given["time"], False)
+    assert client.score(run, "good", False, **given) == moved
+    assert client.score(run, "good", False, span=span, id="old-1") == moved
+    assert [each["latest"] for each in client.scores(run)] == [True, False]
+    assert newer["time"] > moved["time"]
+    with pytest.raises(Conflict, match="another score with the id old-1"):
+        client.score(run, "good", False, **given | {"time": "2026-02-01"})
+    for wrong in ({"at": 2, "span": span}, {"span": "7"}, {"time": "yesterday"}):
+        with pytest.raises(BadRequest):
+            client.score(run, "good", False, **wrong)
+
+
 def test_a_score_names_the_key_that_authorized_it_and_no_other_that_was_sent(
     client: Client, collector: CollectorProcess
 ):

@@ -83,6 +83,7 @@ def ask(collector: CollectorProcess, path: str, **params: Any) -> Any:
 
 LISTS = (
     "events", "messages", "llm-calls", "tool-calls", "spans", "logs", "compressions", "decisions", "attributions",
+    "scores",
 )  # fmt: skip
 DETAILS = ("compressions", "decisions", "attributions")
 

@@ -19,6 +19,7 @@ from playhead.archive.detect import format_of
 from playhead.archive.documents import Document, json_documents
 from playhead.archive.protobuf import protobuf_file
 from playhead.archive.records import JSON, PROTOBUF, FilePlace, OtlpRecord, UnreadableRecord, json_records, request_of
+from playhead.cli.moving.sources import Sources
 from playhead.model.span import LogEvent, Span
 from playhead.wire import export_layout as layout
 from playhead.wire.otlp_json import logs_json, traces_json
@@ -187,6 +188,23 @@ def test_a_manifest_of_another_version_says_what_to_do():
     for bad in (b"", b"[]", b"{}", data.replace(b"counts", b"others")):
         with pytest.raises(layout.BadExport):
             layout.read_manifest(bad)
+
+
+@pytest.mark.parametrize("scores", [{}, {layout.SCORES: layout.LineFile(1, 5, "0" * 64)}])
+def test_an_export_that_an_older_version_made_has_no_scores(scores: dict[str, layout.LineFile], tmp_path: Path):
+    for name in layout.IN_ALL_VERSIONS:
+        (tmp_path / name).write_bytes(b"")
+    manifest = layout.Manifest("0", "2026-01-31", 0, 0, 0, 0, 0, files=scores)
+    (tmp_path / layout.MANIFEST).write_bytes(layout.manifest_bytes(manifest))
+    found = [str(each) for each in Sources(None, 1_000, tmp_path / "scratch").items([tmp_path])]
+    assert len(found) == len(scores), found
+    assert all("scores.jsonl" in each and "the file is missing" in each for each in found)
+
+
+@pytest.mark.parametrize("line", [b"5", b"{}", b'{"run":"a","id":"b","name":"c","value":[],"time":"d"}'])
+def test_a_line_that_is_no_score_is_refused(line: bytes):
+    with pytest.raises(ValueError, match="this is no score"):
+        layout.read_score_line(line)
 
 
 def test_only_files_of_contents_are_contents():

@@ -77,7 +77,7 @@ class Archive:
             data = b"".join(self._lines[name])
             files[name] = layout.LineFile(len(self._lines[name]), len(data), hashlib.sha256(data).hexdigest())
             self._file(name, data)
-        names = ("runs", "spans", "logs", "contents", "content_bytes", "missing")
+        names = ("runs", "spans", "logs", "contents", "content_bytes", "missing", "scores")
         made_at = datetime.now(UTC).isoformat(timespec="seconds")
         manifest = layout.Manifest(_version(), made_at, **{name: self.counts[name] for name in names}, files=files)
         self._file(layout.MANIFEST, layout.manifest_bytes(manifest))

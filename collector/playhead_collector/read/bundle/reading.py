@@ -15,6 +15,8 @@ from playhead_collector.errors import Refused
 from playhead_collector.read.bundle.archive import Archive
 from playhead_collector.read.content import pack_refs
 from playhead_collector.read.record import RunRecord
+from playhead_collector.read.scores.answers import score_answer
+from playhead_collector.store.ports.scores import POSTED, ScoreFilter
 
 MAX_CONTENT_BYTES = 1024 * 1024 * 1024
 """Of a run with more, the command line writes an export to where there is room."""
@@ -53,8 +55,21 @@ async def _records(record: RunRecord, archive: Archive) -> set[bytes]:
         spans = await record.store.spans(record.project, row.run)
         logs = await record.store.logs(record.project, row.run)
         found |= await asyncio.to_thread(_write, archive, row, spans, logs)
+        await _scores(record, row.run, archive)
         row = None if row.fork_of is None else await record.store.run(record.project, row.fork_of)
     return found
+
+
+async def _scores(record: RunRecord, run: str, archive: Archive) -> None:
+    """Writes the scores that were posted; those of the program are among its log events."""
+    before: tuple[int, str, str] | None = None
+    while some := await record.store.scores(
+        record.project, ScoreFilter(run, source=POSTED), limit=_ITEMS_A_LINE, before=before
+    ):
+        for score in some:
+            archive.line(layout.SCORES, layout.score_line(score_answer(score)))
+        archive.counts.update(scores=len(some))
+        before = (some[-1].scored_ns, some[-1].run, some[-1].id)
 
 
 def _write(archive: Archive, row: RunRow, spans: Sequence[Span], logs: Sequence[LogEvent]) -> set[bytes]:

@@ -12,7 +12,7 @@ POSTED = "api"
 
 @dataclass(frozen=True, slots=True)
 class ScoreToAdd:
-    """A score that is posted; the fields are those of `StoredScore`."""
+    """A score that is posted; the fields are those of `StoredScore`.  Without `scored_ns`: now, by the database."""
 
     id: str
     name: str
@@ -22,6 +22,7 @@ class ScoreToAdd:
     author: str | None = None
     api_key: str | None = None
     comment: str | None = None
+    scored_ns: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

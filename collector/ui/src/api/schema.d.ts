@@ -218,6 +218,16 @@ export interface components {
              * @description The same score with the same id is stored once; default: a new id.
              */
             id?: string | null;
+            /**
+             * Span
+             * @description Of a score that is moved: the call, by its span's id.
+             */
+            span?: string | null;
+            /**
+             * Time
+             * @description Of a score that is moved: when it was given (RFC 3339), instead of now.
+             */
+            time?: string | null;
         };
         /** Body_answer_promise_api_v1_promises__promise__post */
         Body_answer_promise_api_v1_promises__promise__post: {

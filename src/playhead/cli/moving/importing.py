@@ -15,7 +15,15 @@ from playhead.cli import output
 from playhead.cli.connection import CollectorAddress
 from playhead.cli.moving.continuing import ImportPosition
 from playhead.cli.moving.progress import ShowProgress, progress
-from playhead.cli.moving.sources import Item, Sources, StoredContent, StoredThread, existing, total_bytes
+from playhead.cli.moving.sources import (
+    ExportedScore,
+    Item,
+    Sources,
+    StoredContent,
+    StoredThread,
+    existing,
+    total_bytes,
+)
 from playhead.cli.moving.uploading import MAX_BYTES, MAX_RECORDS, Uploader, threads_size
 from playhead.client.exchange import collector_url
 from playhead.settings import sdk as settings
@@ -48,7 +56,7 @@ def import_into(
     scratch = Path(tempfile.mkdtemp(prefix="playhead-import-"))
     try:
         sources = Sources(form, most, scratch, total_bytes(existing(paths)))
-        uploader = Uploader(known, refused.add)
+        uploader = Uploader(known, refused.add, address.ask_collector())
         position = ImportPosition(known.journal_dir, known.endpoint, paths, uploader.epoch(), restart=restart)
         try:
             with progress() as show:
@@ -79,6 +87,8 @@ def _send(
             uploader.records(batch)
         elif isinstance(first, StoredContent):
             uploader.contents(batch)
+        elif isinstance(first, ExportedScore):
+            uploader.scores(batch)
         else:
             uploader.threads(batch)
         position.advance(len(batch))
@@ -133,6 +143,7 @@ def _say(sources: Sources, uploader: Uploader, position: ImportPosition, refused
             "runs": f"{len(done.runs):,}",
             "spans": f"{done.spans:,}{_known(done.duplicates)}",
             "log records": f"{done.logs:,}" if done.logs else None,
+            "scores": f"{done.scores:,}" if done.scores else None,
             "contents": f"{done.contents:,}, {done.content_bytes:,} bytes",
             "new contents": f"{done.new_contents:,}, {done.new_bytes:,} bytes",
             "left out": f"{refused.count:,}" if refused.count else None,

@@ -45,6 +45,14 @@ class StoredContent:
 
 
 @dataclass(frozen=True, slots=True)
+class ExportedScore:
+    """A score of an export."""
+
+    score: layout.ScoreLine
+    where: FilePlace
+
+
+@dataclass(frozen=True, slots=True)
 class StoredThread:
     """A thread of an export."""
 
@@ -52,7 +60,7 @@ class StoredThread:
     where: FilePlace
 
 
-Item = OtlpRecord | UnreadableRecord | StoredContent | StoredThread
+Item = OtlpRecord | UnreadableRecord | StoredContent | StoredThread | ExportedScore
 
 
 @dataclass(slots=True)
@@ -141,7 +149,9 @@ class Sources:
         except (OSError, layout.BadExport) as error:
             yield UnreadableRecord(FilePlace(f"{name}/{layout.MANIFEST}", 1), str(error))
             return
-        for file in (layout.CONTENTS, layout.THREADS, layout.TRACES, layout.LOGS):
+        for file in (layout.CONTENTS, layout.THREADS, layout.TRACES, layout.LOGS, layout.SCORES):
+            if file not in layout.IN_ALL_VERSIONS and file not in manifest.files:
+                continue
             yield from self._export_file(folder / file, f"{name}/{file}", manifest.files.get(file))
 
     def _export_file(self, path: Path, name: str, said: layout.LineFile | None) -> Iterator[Item]:
@@ -173,6 +183,8 @@ class Sources:
                 yield StoredContent(content, path.parent / file, where)
             elif path.name == layout.THREADS:
                 yield StoredThread(layout.read_thread_line(line), where)
+            elif path.name == layout.SCORES:
+                yield ExportedScore(layout.read_score_line(line), where)
             else:
                 yield from json_records(layout.parse_json(line), where, len(line))
         except ValueError as error:

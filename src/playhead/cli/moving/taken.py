@@ -18,6 +18,8 @@ from playhead.wire.answers.exporting import OtlpRequest
 from playhead.wire.pack import Pack, ThreadExtension
 
 _REFS_AT_ONCE = 500
+_POSTED = "api"
+"""The source of scores that were posted."""
 
 
 @dataclass(slots=True)
@@ -31,6 +33,7 @@ class TakenCounts:
     content_bytes: int = 0
     missing: int = 0
     unreadable: int = 0
+    scores: int = 0
 
 
 class Taking:
@@ -41,7 +44,7 @@ class Taking:
         self.counts = TakenCounts()
 
     def run(self, run: RunSummary) -> None:
-        """Writes the records of a run."""
+        """Writes the records of a run, and the scores that were posted; those of programs are among its log events."""
         own = {name: run[name] for name in ("run", "name", "status", "started", "ended")}
         self._files.line(layout.RUNS, canonical_json(own | {"fork_of": run["fork_of"]}))
         for request in self._client.otlp(run["run"]):
@@ -50,6 +53,9 @@ class Taking:
         for line in self._queue.end_run():
             self._write(layout.TRACES, line)
             self.counts.spans += 1
+        for score in self._client.scores(run["run"], source=_POSTED):
+            self._files.line(layout.SCORES, layout.score_line(score))
+            self.counts.scores += 1
         self.counts.runs += 1
 
     def _records(self, request: OtlpRequest) -> None:

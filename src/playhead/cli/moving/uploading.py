@@ -9,8 +9,9 @@ import httpx
 import orjson
 
 from playhead.archive.records import JSON, OtlpRecord, UnreadableRecord, request_of
-from playhead.cli.moving.sources import StoredContent, StoredThread
-from playhead.errors import CollectorUnreachable, NotAuthorized
+from playhead.cli.moving.sources import ExportedScore, StoredContent, StoredThread
+from playhead.client import Client
+from playhead.errors import BadRequest, ClientError, CollectorUnreachable, Conflict, NotAuthorized, NotFound
 from playhead.export.backoff import Unavailable, backoff_delays
 from playhead.export.counters import ShipCounters
 from playhead.export.http import CollectorEndpoint
@@ -19,6 +20,7 @@ from playhead.model.canonical import Content
 from playhead.model.names import STORED_HEADER
 from playhead.outbound.otlp import rejected_logs, rejected_spans
 from playhead.settings.sdk import Settings
+from playhead.wire.export_layout import ScoreLine
 from playhead.wire.pack import PACK, Pack, ThreadExtension, encode_pack
 
 T = TypeVar("T")
@@ -46,6 +48,7 @@ class Imported:
 
     spans: int = 0
     logs: int = 0
+    scores: int = 0
     duplicates: int = 0
     contents: int = 0
     content_bytes: int = 0
@@ -58,14 +61,17 @@ class Imported:
 class Uploader:
     """Sends to one collector.  `refuse` gets what the collector refuses."""
 
-    def __init__(self, settings: Settings, refuse: Callable[[UnreadableRecord], None]) -> None:
+    def __init__(self, settings: Settings, refuse: Callable[[UnreadableRecord], None], client: Client) -> None:
+        """`client` asks the same collector; it is closed with this."""
+        self._client = client
         self._endpoint = CollectorEndpoint(settings, ShipCounters())
         self._sending = Sending(self._endpoint.shown)
         self._refuse = refuse
         self.done = Imported()
 
     def close(self) -> None:
-        """Closes the connection."""
+        """Closes the connections."""
+        self._client.close()
         self._endpoint.close()
 
     def epoch(self) -> str:
@@ -161,6 +167,35 @@ class Uploader:
         _, given_up = self._with_retries(lambda: self._sending.send(batch, send))
         for each in given_up:
             self._refuse(UnreadableRecord(each.item.where, f"the collector refuses it: {each.why}"))
+
+    # --- scores ---------------------------------------------------------------------------------------------------
+
+    def scores(self, batch: Sequence[ExportedScore]) -> None:
+        """Posts scores as they were given: those that are stored already change nothing.  Raises as `records` does."""
+        for each in batch:
+            try:
+                self._post_score(each.score)
+            except (BadRequest, Conflict, NotFound) as error:
+                self._refuse(UnreadableRecord(each.where, f"the collector refuses it: {error}"))
+            else:
+                self.done.scores += 1
+
+    def _post_score(self, score: ScoreLine) -> None:
+        """Posts a score; while the collector is busy or away, again and again for a minute.  Raises ClientError."""
+        began = time.monotonic()
+        for delay in backoff_delays():
+            try:
+                self._client.score(
+                    score.run, score.name, score.value, span=score.span, label=score.label, comment=score.comment,
+                    author=score.author, id=score.id, time=score.time,
+                )  # fmt: skip
+                return
+            except (BadRequest, Conflict, NotFound, NotAuthorized):
+                raise
+            except ClientError as error:
+                if time.monotonic() - began > _RETRY_SECONDS:
+                    raise CollectorUnreachable(f"{error}; the same command goes on from here") from error
+            time.sleep(delay)
 
     def _ask(self, refs: Sequence[str]) -> dict[str, Any]:
         return orjson.loads(self._endpoint.post("/v1/content/missing", orjson.dumps({"refs": refs}), JSON))

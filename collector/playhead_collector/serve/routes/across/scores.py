@@ -46,6 +46,14 @@ Author = Annotated[str | None, Body(max_length=_AUTHOR, pattern=_NO_NUL, descrip
 ScoreId = Annotated[
     str | None, Body(pattern=_ID, description="The same score with the same id is stored once; default: a new id.")
 ]
+SpanId = Annotated[
+    str | None,
+    Body(pattern=r"^[0-9a-f]{16}$", description="Of a score that is moved: the call, by its span's id."),
+]
+GivenAt = Annotated[
+    str | None,
+    Body(max_length=50, description="Of a score that is moved: when it was given (RFC 3339), instead of now."),
+]
 OfName = Annotated[str | None, Query(max_length=_NAME, pattern=_NO_NUL, description="Only scores of this name.")]
 Source = Annotated[
     str | None,
@@ -72,32 +80,37 @@ class ScoreRoutes:
         comment: Comment = None,
         author: Author = None,
         id: ScoreId = None,  # noqa: A002 - its name in the body
+        span: SpanId = None,
+        time: GivenAt = None,
     ) -> Response:
         """Score a run, or one of its calls. A score of the same name replaces the one before; both are kept.
 
-        The time is the database's. Sent again with the same `id`, it is stored once; 409 when the run has another score
-        with this id.
+        The time is the database's, unless one is given. Sent again with the same `id`, it is stored once; 409 when the
+        run has another score with this id.
         """
         if isinstance(value, int | float) and not _is_finite(value):
             raise Refused(422, "invalid", "body.value: a score has to be a finite number: send one")
         if label is not None and isinstance(value, str):
             raise Refused(422, "invalid", "body.label: a category is its own label: leave one of them out")
+        if at is not None and span is not None:
+            raise Refused(422, "invalid", "body.span: `at` names the call already: leave one of them out")
         record = await open_record(self._store, self._runner, self._project, run)
         given = ScoreToAdd(
             id or uuid.uuid4().hex,
             name,
             value if isinstance(value, bool | str) else float(value),
             label,
-            await _span_at(record, at),
+            span or await _span_at(record, at),
             author,
             key_name(request),
             comment,
+            p.read_time(time),
         )
         stored = await self._store.add_score(self._project, record.run, given)
         if stored is None:
             message = f"run {record.run} was deleted just now: `playhead runs` lists the others"
             raise Refused(404, "no_such_run", message)
-        if _said(stored) != replace(given, api_key=None):
+        if _said(stored, given) != replace(given, api_key=None):
             message = f"run {record.run} has another score with the id {given.id}: leave `id` out, or send another"
             raise Refused(409, "score_exists", message)
         return json_answer(score_answer(stored))
@@ -155,10 +168,11 @@ async def _span_at(record: RunRecord, at: str | None) -> str | None:
     return span
 
 
-def _said(stored: StoredScore) -> ScoreToAdd:
-    """What was posted when this score was stored, whoever posted it."""
+def _said(stored: StoredScore, given: ScoreToAdd) -> ScoreToAdd:
+    """What was posted when this score was stored, whoever posted it; its time only where one is given again."""
+    scored_ns = None if given.scored_ns is None else stored.scored_ns
     return ScoreToAdd(
-        stored.id, stored.name, stored.value, stored.label, stored.span, stored.author, None, stored.comment
+        stored.id, stored.name, stored.value, stored.label, stored.span, stored.author, None, stored.comment, scored_ns
     )
 
 

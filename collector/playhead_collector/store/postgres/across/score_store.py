@@ -71,6 +71,7 @@ async def posted(conn: Conn, project: int, run: UUID) -> list[LogEvent]:
 def _columns(score: ScoreToAdd) -> dict[str, Any]:
     return {
         "score_id": score.id,
+        "scored_ns": None if score.scored_ns is None else whole(score.scored_ns, BIGINT),
         "name": clean(score.name),
         "span": score.span,
         "source": POSTED,

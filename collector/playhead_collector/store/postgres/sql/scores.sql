@@ -1,9 +1,10 @@
--- name: add_score(project, run, score_id, name, number, is_boolean, label, span, source, author, api_key, comment)^
+-- name: add_score(project, run, score_id, scored_ns, name, number, is_boolean, label, span, source, author, api_key, comment)^
 -- Nothing when there is no such run, or when it has a score with this id.
 insert into score (
     project_id, run_id, score_id, scored_ns, name, number, is_boolean, label, span, source, author, api_key, comment
 )
-select :project, run_id, :score_id, (extract(epoch from clock_timestamp()) * 1000000000)::bigint, :name,
+select :project, run_id, :score_id,
+    coalesce(:scored_ns::bigint, (extract(epoch from clock_timestamp()) * 1000000000)::bigint), :name,
     :number::double precision, :is_boolean, :label, :span, :source, :author, :api_key, :comment
 from run where project_id = :project and run_id = :run
 on conflict (project_id, run_id, score_id) do nothing

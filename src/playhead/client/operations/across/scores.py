@@ -23,14 +23,18 @@ class ScoresOperations:
         comment: str | None = None,
         author: str | None = None,
         id: str | None = None,  # noqa: A002 - its name in the API
+        span: str | None = None,
+        time: str | datetime | None = None,
     ) -> ApiRequest[RecordedScore]:
         """Score a run, or with `at` the call that this event belongs to: a number, a boolean, or a category's name.
 
         A score of the same name replaces the one before; both are kept.  Sent again with the same `id`, it is stored
-        once.  Raises NotFound, and Conflict for an id of another score.
+        once.  `span` and `time` are for scores that are moved from elsewhere: the call by its span's id, and when the
+        score was given, instead of now.  Raises NotFound, and Conflict for an id of another score.
         """
         body = {"name": name, "value": value, "label": label, "comment": comment, "author": author}
         body |= {"at": None if at is None else str(at), "id": id or uuid.uuid4().hex}
+        body |= {name: given for name, given in (("span", span), ("time", time_text(time))) if given is not None}
         return ApiRequest(run_path(run, "scores"), body=body)
 
     @paged_client_method
