@@ -1,7 +1,7 @@
 """shipment → [delivery] → http. Sends contents first, then log events, then spans. Contents that the collector has are
 not sent again.
 
-Imports HTTP and protobuf, a tenth of a second of work: only the shipping thread imports this module.
+Imports HTTP, which takes a while: only the shipping thread imports this module.
 """
 
 from collections.abc import Callable, Sequence

@@ -1,5 +1,6 @@
 import json
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 from google.protobuf.json_format import MessageToDict
@@ -80,19 +81,32 @@ def test_records_of_several_resources_are_grouped_and_stay_in_order():
     ]
 
 
-@pytest.mark.parametrize(
-    "bad",
-    [
-        a_span(trace_id="no hex"),
-        a_span(start_ns=-1),
-        a_span(name=7),
-        a_span(attributes={"key": b"bytes"}),
-    ],
-    ids=["id", "time", "name", "value"],
-)
-def test_a_span_that_otlp_cannot_express_is_an_error_that_says_so(bad: Span):
+INEXPRESSIBLE: dict[str, dict[str, Any]] = {
+    "trace id": {"trace_id": "no hex"},
+    "span id": {"span_id": 7},
+    "time before 1970": {"start_ns": -1},
+    "time of more than 64 bits": {"end_ns": 2**64},
+    "time that is no integer": {"start_ns": 0.5},
+    "kind of more than 32 bits": {"kind": 2**31},
+    "kind that is no number": {"kind": "server"},
+    "status of more than 32 bits": {"status": -(2**31) - 1},
+    "name that is no text": {"name": 7},
+    "name with half a surrogate pair": {"name": "\ud800"},
+    "scope that is no text": {"scope": 7},
+    "value of the resource": {"resource": {"key": b"bytes"}},
+    "value": {"attributes": {"key": b"bytes"}},
+    "value in a list": {"attributes": {"key": [{1, 2}]}},
+    "value with half a surrogate pair": {"attributes": {"key": "\ud800"}},
+    "key that is no text": {"attributes": {7: "a"}},
+    "time of an event": {"events": [SpanEvent("exception", -1)]},
+    "id of a link": {"links": [{"trace_id": "f" * 32, "span_id": "no hex"}]},
+}
+
+
+@pytest.mark.parametrize("fields", INEXPRESSIBLE.values(), ids=INEXPRESSIBLE)
+def test_a_span_that_otlp_cannot_express_is_an_error_that_says_so(fields: dict[str, Any]):
     with pytest.raises((ValueError, TypeError)):
-        traces_request([bad])
+        traces_request([a_span(**fields)])
 
 
 def test_what_a_receiver_rejected_is_read_from_its_answer():

@@ -1,6 +1,6 @@
 """shipment → [delivery] → requests.  Spans of the journal with their content, in the destination's words.
 
-Imports HTTP and protobuf: only the shipping thread imports this module.
+Imports HTTP: only the shipping thread imports this module.
 """
 
 from collections import OrderedDict
