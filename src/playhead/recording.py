@@ -333,6 +333,8 @@ def _to_target(recording: Recording, lane: Path, target: ShipTarget) -> MakeShip
             on_epoch_change=intake.forget if target.delivery is None else _nothing,
             on_acknowledged=on_acknowledged,
             before_read=looking_first(journal.before_read) if target.frees else journal.flush,
+            note_end=journal.note_end if target.frees else _nothing,
+            on_damage=journal.damaged if target.frees else _nothing,
             begin_segment=journal.begin_segment,
             target=target,
         )

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from playhead.export.counters import ShipCounters
 from playhead.export.shipment import Shipment
-from playhead.journal.frame import HEADER_BYTES, RESOURCE, frames_in, is_cut_frame, next_frame
+from playhead.journal.frame import END, HEADER_BYTES, RESOURCE, frames_in, is_cut_frame, next_frame, read_end
 from playhead.journal.lane import LaneReader, Position
 
 _CHUNK_BYTES = 2**20
@@ -19,11 +19,18 @@ class LaneCursor:
         self.lane = lane
         self.at = Position(1, 0)
         self.skipped = 0
-        """Frames or stretches that could not be read: cut short by a crash, or damaged."""
+        """Frames or stretches that could not be read: cut short by a crash, cut off, or damaged."""
         self.damaged_bytes = 0
         self._suspect: Position | None = None
         self._complete = complete
-        self._resource = self._resource_at(lane.acked())
+        self._begin = lane.acked()
+        self._again: set[int] = set()
+        """Segments that are read from their beginning once more, since they have lost their end."""
+        self._short: set[int] = set()
+        """Segments whose lost end was counted."""
+        self._is_seeking = True
+        self._resource = self._resource_at(self._begin)
+        self._is_seeking = False
         self.skipped = self.damaged_bytes = 0
 
     def load(self) -> Shipment:
@@ -65,13 +72,13 @@ class LaneCursor:
             # Checked before reading: a segment that has a successor is never written to again.
             last = max(self.lane.segments(), default=0)
             data, start = self.lane.read(self.at, want)
-            self.at, taken = start, 0
+            self.at = start
             if not data:
+                if self._is_at_lost_end():
+                    continue
                 return
-            for kind, payload, end in frames_in(data):
-                yield kind, payload
-                self.at, taken = Position(start.segment, start.offset + end), end
-            if taken:
+            yield from self._frames_in(data, start)
+            if self.at != start:
                 want = _CHUNK_BYTES
                 continue
             size = self.lane.segment_bytes(start.segment) - start.offset
@@ -82,6 +89,51 @@ class LaneCursor:
                 want = size  # damaged: all of the file is needed to find where the next frame begins
             elif not self._pass_over(start, data, complete=start.segment < last or self._complete):
                 return
+
+    def _frames_in(self, data: bytes, start: Position) -> Iterator[tuple[bytes, bytes]]:
+        """The whole frames at the beginning of these data, which are those from `start` on."""
+        for kind, payload, end in frames_in(data):
+            if kind != END:
+                yield kind, payload
+            elif self._is_after_lost_end(start.segment, payload):
+                return
+            self.at = Position(start.segment, start.offset + end)
+
+    def _is_at_lost_end(self) -> bool:
+        """Whether the end of a lane that nobody writes to any more was lost, and its last segment is read again for
+        that; else `at` is where it ended."""
+        end = self.lane.end()
+        if not self._complete or self._is_seeking or self.at >= end:
+            return False
+        if self._is_read_again(end.segment, end.offset):
+            return True
+        self.at = end
+        return False
+
+    def _is_after_lost_end(self, number: int, payload: bytes) -> bool:
+        """Whether the segment before this one has lost its end, and is read again for that. `payload`: of the end frame
+        in segment `number`."""
+        before, written = read_end(payload)
+        return before == number - 1 and self._is_read_again(before, written)
+
+    def _is_read_again(self, number: int, written: int) -> bool:
+        """Moves `at` to the beginning of a segment that has lost its end, once; after that, notes the loss.
+
+        What was appended after the segment was cut may stand before the position up to which it was read. What the
+        collector has already changes nothing there.
+        """
+        size = self.lane.segment_bytes(number)
+        if self._is_seeking or number in self._short or size >= written or number not in self.lane.segments():
+            return False
+        was_read_whole = self._complete and self._begin <= Position(number, 0)
+        if number not in self._again and not was_read_whole:
+            self._again.add(number)
+            self.at = Position(number, 0)
+            return True
+        self._short.add(number)
+        self.skipped += 1
+        self.damaged_bytes += written - size
+        return False
 
     def _pass_over(self, start: Position, data: bytes, *, complete: bool) -> bool:
         """Skips data that is no frame. False if it reaches the end of the file and may be a frame that is being
@@ -107,10 +159,10 @@ def end_of(lane: LaneReader) -> Position:
 def is_delivered(path: Path, reader: Callable[[Path], LaneReader] = LaneReader) -> bool:
     """Whether the destination of the reader (the collector) has acknowledged all of the lane."""
     lane = reader(path)
-    return lane.acked() >= end_of(lane)
+    return lane.acked() >= lane.end()
 
 
 def is_released(path: Path) -> bool:
     """Whether every destination has acknowledged all of the lane."""
     lane = LaneReader(path)
-    return lane.released() >= end_of(lane)
+    return lane.released() >= lane.end()

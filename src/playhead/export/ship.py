@@ -55,6 +55,8 @@ class Shipper:
         on_epoch_change: Callable[[], None] = lambda: None,
         on_acknowledged: Callable[[Position], None] = lambda position: None,
         before_read: Callable[[], bool] = lambda: True,
+        note_end: Callable[[], None] = lambda: None,
+        on_damage: Callable[[], None] = lambda: None,
         begin_segment: Callable[[], int | None] = lambda: None,
         target: ShipTarget | None = None,
     ):
@@ -63,8 +65,9 @@ class Shipper:
 
         `on_epoch_change`: the collector may have deleted content, so no content counts as stored there any more.
         `on_acknowledged`: the journal may free the space before this position. `before_read`: writes what is still in
-        memory, and returns False if that failed. `begin_segment`: see `OwnExpiry`. The shipping thread calls all of
-        them.
+        memory, and returns False if that failed. `note_end`: notes how much was written; called soon after an append.
+        `on_damage`: a part of this process's lane cannot be read. `begin_segment`: see `OwnExpiry`. The shipping thread
+        calls all of them.
         """
         self._settings = settings
         self._clock = clock or SystemClock()
@@ -72,6 +75,8 @@ class Shipper:
         self._on_epoch_change = on_epoch_change
         self._on_acknowledged = on_acknowledged
         self._before_read = before_read
+        self._note_end = note_end
+        self._on_damage = on_damage
         self._begin_segment = begin_segment
         self._target = target or ShipTarget()
         self._reader = self._target.reader
@@ -240,11 +245,13 @@ class Shipper:
             self._clock.wait(self._bell, max(0.0, self._next_look - self._clock.now()))
         if not self._bell.is_set():
             return
+        self._note_end()
         end = self._clock.now() + self._settings.linger_seconds
         while self._asked == self._done and not self._stopping and (left := end - self._clock.now()) > 0:
             if self._waiting_bytes() >= _ENOUGH_BYTES:
                 return
             self._clock.wait(self._urgent, min(left, _LOOK_SECONDS))
+            self._note_end()
 
     def _waiting_bytes(self) -> int:
         at, end = self._own().at, end_of(self._lane)
@@ -263,6 +270,7 @@ class Shipper:
         asked = self._asked
         self._expire_beliefs()
         written = self._before_read()
+        self._note_end()
         self._lane.begin()
         if self._next_lane is not None:
             self._ended.append(self._lane.path)
@@ -298,6 +306,7 @@ class Shipper:
                 self._problems.report(
                     "damaged", f"a part of {self._lane.path} cannot be read any more: records are lost"
                 )
+                self._on_damage()
         return True
 
     def _ship_ended(self) -> bool:
@@ -338,6 +347,7 @@ class Shipper:
                 self._problems.report(error.cause, str(error))
                 seconds = max(delay, error.retry_after)
                 self._fail(asked, _BROKEN_SECONDS if error.hopeless else seconds)
+                self._note_end()
             if not self._stopping:
                 self._clock.wait(self._urgent, seconds)
             if self._stopping:

@@ -11,6 +11,7 @@ file, reading goes on with the next frame whose checksum is right.
 | `T` thread | 1 byte: has a parent; then 32 bytes each: the parent, the messages that are appended to it |
 | `A` announcement, `S` span | JSON array, see `read_span`; an announcement has no end; a span of others has its scope |
 | `L` log event | JSON array: name, time ns, trace id, span id, attributes |
+| `E` end of the segment before | JSON array: its number, the bytes that were written to it |
 """
 
 import re
@@ -27,7 +28,7 @@ from playhead.model.ref import ContentRef
 from playhead.model.span import LogEvent, Span, SpanEvent
 from playhead.wire.pack import ThreadExtension
 
-RESOURCE, CONTENT, THREAD, ANNOUNCEMENT, SPAN, LOG = b"R", b"C", b"T", b"A", b"S", b"L"
+RESOURCE, CONTENT, THREAD, ANNOUNCEMENT, SPAN, LOG, END = b"R", b"C", b"T", b"A", b"S", b"L", b"E"
 _HEADER = struct.Struct(">IIc")
 HEADER_BYTES = _HEADER.size
 
@@ -39,11 +40,11 @@ class _KindChecksums(dict[bytes, int]):
         return crc32(kind)
 
 
-_CHECKSUMS = _KindChecksums({kind: crc32(kind) for kind in (RESOURCE, CONTENT, THREAD, ANNOUNCEMENT, SPAN, LOG)})
+_CHECKSUMS = _KindChecksums({kind: crc32(kind) for kind in (RESOURCE, CONTENT, THREAD, ANNOUNCEMENT, SPAN, LOG, END)})
 _CONTENT_CHECKSUM, _THREAD_CHECKSUM = _CHECKSUMS[CONTENT], _CHECKSUMS[THREAD]
 _SMALL = 16 * 1024
 # Lengths up to half a gigabyte begin with a control character. JSON has none, so little else looks like a header.
-_LIKE_A_HEADER = re.compile(rb"[\x00-\x1f].{7}[RCTASL]", re.DOTALL)
+_LIKE_A_HEADER = re.compile(rb"[\x00-\x1f].{7}[RCTASLE]", re.DOTALL)
 _SMALL_ENOUGH_TO_TRY = 64 * 1024
 
 
@@ -177,3 +178,14 @@ def log_frame(log: LogEvent) -> bytes:
 def read_log(payload: bytes) -> LogEvent:
     """The log event that `log_frame` wrote. The caller sets its scope and resource."""
     return LogEvent(*orjson.loads(payload))
+
+
+def end_frame(number: int, size: int) -> bytes:
+    """The frame that says how many bytes were written to a segment, for the beginning of the next one."""
+    return frame(END, orjson.dumps([number, size]))
+
+
+def read_end(payload: bytes) -> tuple[int, int]:
+    """The number of the segment and its size that `end_frame` wrote."""
+    number, size = orjson.loads(payload)
+    return int(number), int(size)

@@ -132,12 +132,20 @@ class Journal:
         """
         with self._mutex:
             lane = self.lane
+            if lane is not None:
+                lane.look()
             if lane is not None and not lane.is_there():
                 try:
                     self._replace(lane)
                 except (OSError, JournalUnusable) as error:
                     self._fail(error)
             return self._write_waiting()
+
+    def note_end(self) -> None:
+        """Notes beside the lane's files how much was written to them. For the shipper."""
+        lane = self.lane
+        if lane is not None:
+            lane.note_end()
 
     def before_read(self) -> bool:
         """As `flush`, for the shipper, which also checks the folder now and then so that the program need not."""
@@ -153,6 +161,10 @@ class Journal:
             self._free_space(at_once=True)
         if self._room.is_look_due(more_often_if_short=True):
             self.make_room()
+
+    def damaged(self) -> None:
+        """Notes that a part of this process's files cannot be read any more. Called by the shipper."""
+        self.counters.lost_records += 1  # at least one: the number is unknown
 
     def make_room(self) -> None:
         """Measures the folder and deletes acknowledged segments if needed. Not for a thread of the program."""
@@ -295,6 +307,7 @@ class Journal:
             fsync=self._fsync,
             resource_frame=self._resource_frame,
             segment_bytes=min(SEGMENT_BYTES, self._max_bytes // _SEGMENTS),
+            on_cut=self._on_cut,
         )
         self.lane, self._acked = lane, Position(1, 0)
         self.on_lane(lane.path)
@@ -321,6 +334,16 @@ class Journal:
                 self._waiting_bytes += len(rescued)
             raise
         return new
+
+    def _on_cut(self, lost_bytes: int) -> None:
+        """Somebody has cut the file that is written to."""
+        self.counters.lost_records += 1  # at least one: the number is unknown
+        self._on_new_segment()  # what it had is recorded again
+        self._warn(
+            "cut",
+            f"records are lost: somebody has cut the last {lost_bytes} bytes off a file of the journal in "
+            f"{self.journal_dir}; leave its files to Playhead (log rotation, for example)",
+        )
 
     # --- space --------------------------------------------------------------------------------------------------------
 

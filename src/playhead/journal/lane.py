@@ -7,6 +7,7 @@ A journal is a folder of lanes. A lane is a folder with
 | `00000001.segment`, ... | frames, in the order in which they were appended |
 | `acked` | the position up to which the collector has acknowledged |
 | `acked-NAME` | the same for another destination (`playhead.export_to`) |
+| `written` | a position up to which was written, at most 50 ms old: tells whether the last segment has lost its end |
 | `lock` | locked by the lane's owner while it lives; afterwards shared by processes that read or deliver the lane |
 | `delivering` | locked by the one process that delivers or deletes a dead owner's lane |
 
@@ -21,15 +22,19 @@ import os
 import secrets
 import threading
 import time
+from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
+from time import monotonic
 from weakref import WeakSet
 
 from playhead.errors import JournalUnusable
-from playhead.journal.files import OwnFile, make_private_folder, open_private
+from playhead.journal.files import OwnFile, make_private_folder
+from playhead.journal.frame import END, RESOURCE, end_frame, frames_in, read_end
 from playhead.journal.locking import is_held, lock_file, share_lock
-from playhead.journal.position import Position, position_in
-from playhead.journal.segment import Segment, SegmentGone
+from playhead.journal.position import Position, note_position, position_in
+from playhead.journal.segment import Segment, SegmentCut, SegmentGone
 
 # Space is freed by whole segments: small enough to stay close to the limit, large enough to be few.
 SEGMENT_BYTES = 16 * 2**20
@@ -38,23 +43,46 @@ _MAX_OVERSIZE = 4
 _SUFFIX = ".segment"
 # The name in journals of older versions.
 _OLD_SUFFIX = ".log"
-_ACKED = "acked"
+_ACKED, _WRITTEN = "acked", "written"
+# So much of what a killed process wrote may be lost from the end of its file without a trace: noting it at each append
+# would be a second write. The appending thread notes it, for the others may wait for a collector.
+_NOTE_SECONDS = 0.05
+# The first frames of a segment: its resource, which is some attributes of the process, and the end of the one before.
+_MOST_HEADER_BYTES = 64 * 1024
 _DAY_SECONDS = 86_400.0
 
 
 class LaneWriter:
     """Appends to a lane that this process owns. Safe for threads, signal handlers and finalizers."""
 
-    def __init__(self, journal_dir: Path, *, fsync: bool, resource_frame: bytes, segment_bytes: int = SEGMENT_BYTES):
-        """Creates the lane's folder and locks it. Raises JournalUnusable."""
+    def __init__(
+        self,
+        journal_dir: Path,
+        *,
+        fsync: bool,
+        resource_frame: bytes,
+        segment_bytes: int = SEGMENT_BYTES,
+        on_cut: Callable[[int], None] = lambda lost_bytes: None,
+    ):
+        """Creates the lane's folder and locks it. Raises JournalUnusable.
+
+        `on_cut` is called with a number of bytes when somebody has cut so many off the segment: records are lost.
+        """
         self.path = journal_dir / f"{time.time_ns():x}-{os.getpid()}-{secrets.token_hex(3)}"
         self._fsync = fsync
         self._resource_frame = resource_frame
         self._segment_bytes = segment_bytes
+        self._on_cut = on_cut
         # Re-entrant: a signal handler or finalizer may append while this thread holds the lock.
         self._mutex = threading.RLock()
         self._number = 0
         self._size = 0
+        self._header_bytes = 0
+        """The size of what each segment begins with."""
+        self._cut_bytes = 0
+        """How much of what was written to the current segment somebody has cut off."""
+        self._noted = Position(1, 0)
+        self._next_note = 0.0
         self._segment: Segment | None = None
         self._is_rotating = self._is_restarting = False
         self._missing = b""
@@ -65,6 +93,7 @@ class LaneWriter:
             make_private_folder(self.path)
             # Created now: on a full disk it could not be created later, and without this file no space is freed.
             LaneReader(self.path).ack(Position(1, 0))
+            note_position(self.path / _WRITTEN, self._noted)
             # Locked before it gets its name, so that no process takes it for the lane of a dead one.
             self._lock = lock_file(self.path / "lock.new")
             (self.path / "lock.new").rename(self.path / "lock")
@@ -105,9 +134,35 @@ class LaneWriter:
             if self._missing:
                 segment.append(self._missing)
                 self._missing = b""
-            self._size = segment.append(frames)
+            try:
+                self._size = segment.append(frames)
+            except SegmentCut as cut:
+                segment = self._go_on_after(cut, segment)
+                self._size = segment.append(frames)
+            if segment.was_looked_at and monotonic() >= self._next_note:
+                self.note_end()
             if self._fsync:
                 segment.sync()
+
+    def note_end(self) -> None:
+        """Notes beside the segment how much was written to it, as far as that is possible."""
+        with self._mutex, suppress(OSError):  # a full disk, or a folder that is gone: the next time, or never
+            self._next_note = monotonic() + _NOTE_SECONDS
+            position = Position(self._number, self._size + self._cut_bytes)
+            if self._segment is not None and position != self._noted and not self._is_restarting:
+                self._noted = position
+                note_position(self.path / _WRITTEN, position)
+
+    def look(self) -> None:
+        """Looks whether somebody has cut the segment (see `on_cut`)."""
+        with self._mutex, suppress(SegmentGone):
+            segment = self._segment
+            if segment is None or self._is_rotating or self._is_restarting or self._missing:
+                return
+            try:
+                segment.look()
+            except SegmentCut as cut:
+                self._go_on_after(cut, segment)
 
     def is_in_use(self) -> bool:
         """Whether another thread is in here now."""
@@ -139,12 +194,12 @@ class LaneWriter:
                 return False
             self._is_restarting = True
             try:
-                if self.position != acked or acked.offset <= len(self._resource_frame):
+                if self.position != acked or acked.offset <= self._header_bytes:
                     return False
                 segment.rename(self._segment_path(self._number + 1))
                 self._number += 1
                 segment.cut()
-                self._size, self._missing = 0, self._resource_frame
+                self._size, self._cut_bytes, self._missing = 0, 0, self._resource_frame
                 return True
             finally:
                 self._is_restarting = False
@@ -157,7 +212,7 @@ class LaneWriter:
         with self._mutex:
             if self._segment is None or self._is_rotating or self._is_restarting or self._missing:
                 return None
-            if self._segment.size() <= len(self._resource_frame):
+            if self._segment.size() <= self._header_bytes:
                 return None
             self._rotate()
             return self._number
@@ -168,6 +223,10 @@ class LaneWriter:
 
     def close(self) -> None:
         """Releases the lane: other processes may deliver and delete it. A second call does nothing."""
+        self.note_end()
+        self._release()
+
+    def _release(self) -> None:
         with self._mutex:
             segment, self._segment = self._segment, None
             if segment is not None:
@@ -178,17 +237,34 @@ class LaneWriter:
     def abandon(self) -> None:
         """In a forked child: closes the files without touching the lane, which stays the parent's."""
         self._mutex = threading.RLock()  # a thread of the parent may have held it
-        self.close()
+        self._release()
 
     def _rotate_if_possible(self) -> None:
         """Begins the next segment; without descriptors or space for another file, the current one grows further."""
         if self._segment is not None:
-            self._segment.look()  # one that was deleted can only be read from here: it must not be closed
+            try:
+                self._segment.look()  # one that was deleted can only be read from here: it must not be closed
+            except SegmentCut as cut:
+                self._note_cut(cut)
         try:
             self._rotate()
         except OSError:
             if self._segment is None or self._size >= _MAX_OVERSIZE * self._segment_bytes:
                 raise
+
+    def _go_on_after(self, cut: SegmentCut, segment: Segment) -> Segment:
+        """Begins the next segment, which says how much the cut one had; without room for one, that grows on."""
+        self._note_cut(cut)
+        if self._is_rotating:
+            return segment
+        with suppress(OSError):
+            self._rotate()
+        return self._segment or segment
+
+    def _note_cut(self, cut: SegmentCut) -> None:
+        self._size -= cut.lost_bytes
+        self._cut_bytes += cut.lost_bytes
+        self._on_cut(cut.lost_bytes)
 
     def _segment_path(self, number: int) -> Path:
         return self.path / f"{number:08d}{_SUFFIX}"
@@ -203,7 +279,7 @@ class LaneWriter:
         try:
             segment = self._begun(unnamed)
             before, self._segment = self._segment, segment
-            self._number, self._size = self._number + 1, len(self._resource_frame)
+            self._number, self._size, self._cut_bytes = self._number + 1, self._header_bytes, 0
             if before is not None:
                 before.close()
             try:
@@ -217,13 +293,31 @@ class LaneWriter:
     def _begun(self, path: Path) -> Segment:
         path.unlink(missing_ok=True)  # left by a failed attempt
         segment = Segment(path)
+        header = self._resource_frame
+        if self._number:
+            header += end_frame(self._number, self._size + self._cut_bytes)
         try:
-            segment.append(self._resource_frame)
+            self._header_bytes = segment.append(header)
         except BaseException:
             segment.close()
             path.unlink(missing_ok=True)
             raise
         return segment
+
+
+@dataclass(frozen=True, slots=True)
+class LostEnd:
+    """The end of a segment that is not there any more."""
+
+    path: Path
+    at: Position
+    """Where the file ends."""
+    lost_bytes: int
+
+    @property
+    def written(self) -> Position:
+        """Where it ended once."""
+        return Position(self.at.segment, self.at.offset + self.lost_bytes)
 
 
 class LaneReader:
@@ -266,11 +360,7 @@ class LaneReader:
         Raises OSError.
         """
         for path in (self._acked, *self._also):
-            fd = open_private(path, os.O_WRONLY)
-            try:
-                os.pwrite(fd, f"{position.segment:020d} {position.offset:020d}\n".encode(), 0)
-            finally:
-                os.close(fd)
+            note_position(path, position)
 
     def read(self, at: Position, max_bytes: int) -> tuple[bytes, Position]:
         """Up to `max_bytes` from `at`, and their position: the start of the next segment if this one is at its end.
@@ -312,6 +402,50 @@ class LaneReader:
             return self.segment_path(number).stat().st_size
         except FileNotFoundError:
             return 0
+
+    def end(self) -> Position:
+        """The end of what was written to the lane, as far as is known: the file may have lost its end since.
+
+        Raises OSError."""
+        numbers = self.segments()
+        if not numbers:
+            return Position(1, 0)
+        return max(Position(numbers[-1], self.segment_bytes(numbers[-1])), self._noted_in(numbers[-1]))
+
+    def lost_ends(self) -> list["LostEnd"]:
+        """The segments that are shorter than what was written to them.  For a lane whose owner has ended.
+
+        Raises OSError."""
+        numbers = self.segments()
+        written = {number: size for following in numbers[1:] for number, size in self._said_of_ends(following)}
+        if numbers:
+            written[numbers[-1]] = self._noted_in(numbers[-1]).offset
+        sizes = {number: self.segment_bytes(number) for number in numbers}
+        return [
+            LostEnd(self.segment_path(number), Position(number, sizes[number]), written[number] - sizes[number])
+            for number in numbers
+            if written.get(number, 0) > sizes[number]
+        ]
+
+    def _noted_in(self, number: int) -> Position:
+        """The latest position in the segment that was noted as written, or as acknowledged."""
+        noted = (position_in(self.path / _WRITTEN), self.acked())
+        return max((position for position in noted if position.segment == number), default=Position(number, 0))
+
+    def _said_of_ends(self, number: int) -> list[tuple[int, int]]:
+        """What the beginning of a segment says of the one before: its number and size.  Of files of older versions, and
+        of those that are damaged there, nothing is known."""
+        try:
+            with self.segment_path(number).open("rb") as file:
+                data = file.read(_MOST_HEADER_BYTES)
+        except FileNotFoundError:
+            return []
+        for kind, payload, _ in frames_in(data):
+            if kind == END:
+                return [read_end(payload)]
+            if kind != RESOURCE:
+                break
+        return []
 
     def delete_segment(self, number: int) -> None:
         """Deletes a segment; does nothing if it is gone already. Raises OSError."""

@@ -1,7 +1,10 @@
 """[journal]: positions in a lane, and the files that keep them."""
 
+import os
 from dataclasses import dataclass
 from pathlib import Path
+
+from playhead.journal.files import open_private
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -19,3 +22,12 @@ def position_in(path: Path) -> Position:
         return Position(int(segment), int(offset))
     except (FileNotFoundError, ValueError):
         return Position(1, 0)
+
+
+def note_position(path: Path, position: Position) -> None:
+    """Stores the position in the file, in one small atomic write.  Raises OSError."""
+    fd = open_private(path, os.O_WRONLY)
+    try:
+        os.pwrite(fd, f"{position.segment:020d} {position.offset:020d}\n".encode(), 0)
+    finally:
+        os.close(fd)

@@ -4,8 +4,8 @@ The kernel puts each `write` after all others (O_APPEND), so an append from a si
 interrupts another append needs neither lock nor queue: it is in the file when it returns.
 
 Before each append it is checked that the descriptor still stands for the file (see `file_marks`), so that nothing is
-ever written into a file of the program.  That the file was deleted is noticed within `_LOOK_SECONDS`; what was appended
-meanwhile is read from the deleted file and kept, unless the process is killed before it is noticed.
+ever written into a file of the program.  That the file was deleted or cut is noticed within `_LOOK_SECONDS`; what was
+appended to a deleted file meanwhile is read from it and kept, unless the process is killed before it is noticed.
 """
 
 import errno
@@ -26,6 +26,14 @@ class SegmentGone(OSError):
         super().__init__(errno.ESTALE, why)
 
 
+class SegmentCut(OSError):
+    """Somebody has cut the file: what stood in its last `lost_bytes` is gone.  It can be appended to."""
+
+    def __init__(self, lost_bytes: int):
+        super().__init__(errno.EIO, f"its last {lost_bytes} bytes were cut off")
+        self.lost_bytes = lost_bytes
+
+
 class Segment:
     """One file, open for appending."""
 
@@ -34,19 +42,23 @@ class Segment:
         self.path = path
         self._file = OwnFile(open_private(path, os.O_RDWR | os.O_APPEND | os.O_EXCL))
         self._size = 0
+        self.was_looked_at = False
+        """Whether the last append looked at the file (`look`), which most need not."""
         self._look_seconds = _LOOK_SECONDS if mark(self._file) else 0.0
         self._next_look = 0.0
 
     def append(self, data: bytes) -> int:
         """Writes all of the data and returns the new size of the file in bytes.
 
-        Raises OSError, and then the file is unchanged. SegmentGone: another try would fail, too.
+        Raises OSError, and then the file is unchanged. SegmentGone: another try would fail, too. SegmentCut: once, and
+        another try appends.
         """
         file = self._file
         try:
             is_ours = monotonic() < self._next_look and has_mark(file)
         except OSError:
             is_ours = False
+        self.was_looked_at = not is_ours
         if not is_ours:
             self.look()
         before = self._size
@@ -57,7 +69,8 @@ class Segment:
         return self._size
 
     def look(self) -> None:
-        """Raises SegmentGone if the file was deleted, or the descriptor does not stand for it any more."""
+        """Raises SegmentGone if the file was deleted, or the descriptor does not stand for it any more; and SegmentCut
+        if it was cut since the last look."""
         try:
             state = os.fstat(self._file.fd)
         except OSError:
@@ -66,7 +79,9 @@ class Segment:
             raise SegmentGone("its descriptor was closed, and stands for another file")
         if state.st_nlink == 0:
             raise SegmentGone("it was deleted")
-        self._size = state.st_size
+        before, self._size = self._size, state.st_size
+        if state.st_size < before:
+            raise SegmentCut(before - state.st_size)
         self._next_look = monotonic() + self._look_seconds
 
     def sync(self) -> None:

@@ -92,7 +92,7 @@ def _delete_ended(journal_dir: Path, found: Iterable[Path], excess: int) -> int:
 
 
 def _is_delivered(reader: LaneReader, numbers: Sequence[int]) -> bool:
-    return not numbers or reader.released() >= Position(numbers[-1], reader.segment_bytes(numbers[-1]))
+    return not numbers or reader.released() >= reader.end()
 
 
 def _shrink_own(path: Path, excess: int) -> int:

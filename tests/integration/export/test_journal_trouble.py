@@ -99,6 +99,59 @@ assert lost() == 0
     assert asked_for(collector) == {1, 2, 3}
 
 
+@pytest.mark.parametrize("size", [0, 100, 20_000])
+def test_a_file_that_is_cut_costs_what_was_cut_off_and_flush_says_so_once(
+    collector: FakeCollector, tmp_path: Path, size: int
+):
+    """As log rotation does, which copies a file and then truncates it."""
+    body = f"""
+for x in range(100):
+    tool(x)
+assert playhead.flush(20)
+[segment] = JOURNAL.glob("*/*.segment")
+os.truncate(segment, {size})
+for x in range(100, 340):
+    tool(x)
+assert not playhead.flush(20)
+assert lost() > 0
+assert playhead.counters()["damaged_bytes"] > 0
+for x in range(340, 400):
+    tool(x)
+assert playhead.flush(20)
+"""
+    err = run(collector, tmp_path / "journal", body)
+    assert asked_for(collector) >= set(range(400))
+    assert err.count("records are lost: somebody has cut") == 1
+
+
+def test_what_is_cut_off_before_it_is_delivered_is_counted(collector: FakeCollector, tmp_path: Path):
+    body = """
+for x in range(100):
+    tool(x)
+[segment] = JOURNAL.glob("*/*.segment")
+os.truncate(segment, 100)
+assert not playhead.flush(20)
+assert lost() > 0
+assert playhead.flush(20)
+"""
+    run(collector, tmp_path / "journal", body, PLAYHEAD_LINGER_SECONDS="60")
+
+
+def test_damage_within_a_living_process_s_file_makes_flush_false_once(collector: FakeCollector, tmp_path: Path):
+    body = """
+for x in range(100):
+    tool(x)
+[segment] = JOURNAL.glob("*/*.segment")
+with segment.open("r+b") as file:
+    file.seek(5_000)
+    file.write(b"\\xff" * 50)
+assert not playhead.flush(20)
+assert lost() == 1
+assert playhead.flush(20)
+"""
+    run(collector, tmp_path / "journal", body, PLAYHEAD_LINGER_SECONDS="60")
+
+
 def test_a_folder_that_cannot_be_made_again_makes_flush_false_until_it_can(collector: FakeCollector, tmp_path: Path):
     body = """
 tool(1)

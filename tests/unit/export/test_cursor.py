@@ -169,3 +169,65 @@ def test_a_dead_lane_that_ends_with_an_empty_segment_counts_as_delivered(lane: L
     assert cursor.at == Position(2, 0)
     cursor.lane.ack(cursor.at)
     assert is_delivered(lane.path)
+
+
+def cut(lane: LaneWriter, size: int, number: int = 1) -> None:
+    os.truncate(lane.path / f"{number:08d}.segment", size)
+
+
+def test_what_is_appended_behind_a_cut_is_read_wherever_the_cursor_was(lane: LaneWriter):
+    """The file grows again past the position up to which it was read."""
+    cursor = cursor_of(lane)
+    lane.append(b"".join(map(span, range(10))))
+    assert len(names(cursor)) == 10
+    cut(lane, 100)
+    lane.append(b"".join(map(span, range(10, 30))))  # not noticed yet
+    lane.look()
+    lane.append(span(30))
+    found = names(cursor)
+    assert {f"step {number}" for number in range(10, 31)} <= set(found)
+    counters = ShipCounters()
+    assert cursor.report(counters)
+    assert counters.damaged_bytes > 0
+    assert cursor.at == lane.position
+
+
+def test_a_cut_of_what_was_read_already_is_damage_too(lane: LaneWriter):
+    cursor = cursor_of(lane)
+    lane.append(b"".join(map(span, range(10))))
+    names(cursor)
+    cut(lane, 0)
+    lane.look()
+    lane.append(span(10))
+    assert names(cursor) == ["step 10"]
+    assert cursor.report(ShipCounters())
+
+
+@pytest.mark.parametrize("acknowledged", [0, 3])
+def test_a_dead_lane_that_has_lost_its_end_is_read_as_far_as_it_goes_and_then_delivered(
+    lane: LaneWriter, acknowledged: int
+):
+    for number in range(5):
+        if number == acknowledged:
+            LaneReader(lane.path).ack(lane.position)
+        lane.append(span(number))
+    written = lane.position
+    lane.close()
+    cut(lane, written.offset - 10)
+    assert not is_delivered(lane.path)
+    cursor = cursor_of(lane, complete=True)
+    assert {f"step {number}" for number in range(acknowledged, 4)} <= set(names(cursor))
+    counters = ShipCounters()
+    assert cursor.report(counters)
+    assert counters.damaged_bytes >= 10
+    assert cursor.at == written
+    LaneReader(lane.path).ack(cursor.at)
+    assert is_delivered(lane.path)
+
+
+def test_a_dead_lane_that_lost_what_was_delivered_is_delivered(lane: LaneWriter):
+    lane.append(span(1) + span(2))
+    LaneReader(lane.path).ack(lane.position)
+    lane.close()
+    cut(lane, 100)
+    assert is_delivered(lane.path)

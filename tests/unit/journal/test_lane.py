@@ -14,8 +14,9 @@ from typing import Any
 import pytest
 
 from playhead.errors import JournalUnusable
+from playhead.journal import lane as lane_module
 from playhead.journal import segment as segments
-from playhead.journal.frame import RESOURCE, frame, frames_in
+from playhead.journal.frame import END, RESOURCE, frame, frames_in
 from playhead.journal.lane import LaneReader, LaneWriter, Position, adopt, is_own, is_owned, lanes
 from playhead.journal.segment import SegmentGone
 
@@ -31,7 +32,7 @@ def payloads(path: Path) -> list[bytes]:
     found: list[bytes] = []
     for number in reader.segments():
         data, _ = reader.read(Position(number, 0), 2**20)
-        found += [payload for kind, payload, _ in frames_in(data) if kind != RESOURCE]
+        found += [payload for kind, payload, _ in frames_in(data) if kind not in (RESOURCE, END)]
     return found
 
 
@@ -88,6 +89,92 @@ def test_a_full_segment_that_was_deleted_stays_open_until_it_is_read(tmp_path: P
     with pytest.raises(SegmentGone, match="deleted"):
         lane.append(b"late")
     assert frames[0] in lane.unreadable()
+    lane.close()
+
+
+@pytest.fixture
+def now(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """The time that lanes and segments go by, to be moved."""
+    time = [1.0]
+    for module in (lane_module, segments):
+        monkeypatch.setattr(module, "monotonic", lambda: time[0])
+    return time
+
+
+def cut(path: Path, size: int) -> None:
+    with path.open("r+b") as file:
+        file.truncate(size)
+
+
+def test_a_segment_that_somebody_cuts_is_followed_by_one_that_says_how_long_it_was(tmp_path: Path, now: list[float]):
+    lost: list[int] = []
+    lane = LaneWriter(tmp_path, fsync=False, resource_frame=WHO, on_cut=lost.append)
+    for number in range(10):
+        lane.append(frame(b"S", b"%d" % number * 100))
+    written = lane.position.offset
+    cut(lane.path / "00000001.segment", 250)
+    lane.append(frame(b"S", b"at once"))  # before anybody looks: it stands behind the cut
+    now[0] += 1
+    lane.append(frame(b"S", b"after"))
+    assert lost == [written - 250]
+    assert lane.position.segment == 2
+    [end] = LaneReader(lane.path).lost_ends()
+    assert (end.path.name, end.lost_bytes) == ("00000001.segment", written - 250)
+    assert payloads(lane.path)[-1] == b"after"
+    lane.close()
+
+
+def test_a_flush_looks_for_a_cut_that_no_append_has_noticed(tmp_path: Path, now: list[float]):
+    lost: list[int] = []
+    lane = LaneWriter(tmp_path, fsync=False, resource_frame=WHO, on_cut=lost.append)
+    lane.append(frame(b"S", b"x" * 1_000))
+    cut(lane.path / "00000001.segment", 0)
+    lane.look()
+    lane.look()
+    assert len(lost) == 1
+    assert LaneReader(lane.path).segments() == [1, 2]
+    lane.close()
+
+
+def test_a_cut_within_the_last_segment_of_a_dead_process_is_told(tmp_path: Path, now: list[float]):
+    """Of a killed one: nothing was written at its end."""
+    lane = writer(tmp_path)
+    for _ in range(20):
+        now[0] += 0.06  # slower than the mark is old
+        lane.append(frame(b"S", b"x" * 50))
+        written = lane.position
+    assert LaneReader(lane.path).end() == written
+    assert LaneReader(lane.path).lost_ends() == []
+    for size in (written.offset - 1, 500, len(WHO), 0):
+        cut(lane.path / "00000001.segment", size)
+        assert LaneReader(lane.path).end() == written
+        [end] = LaneReader(lane.path).lost_ends()
+        assert (end.at, end.lost_bytes) == (Position(1, size), written.offset - size)
+    lane.close()
+
+
+def test_a_process_that_ends_notes_all_that_it_wrote(tmp_path: Path, now: list[float]):
+    lane = writer(tmp_path)
+    for _ in range(20):
+        lane.append(frame(b"S", b"x" * 50))
+    written = lane.position
+    lane.close()
+    cut(lane.path / "00000001.segment", written.offset - 1)
+    assert [end.lost_bytes for end in LaneReader(lane.path).lost_ends()] == [1]
+
+
+def test_noting_the_end_is_no_second_write_of_most_appends(
+    tmp_path: Path, now: list[float], monkeypatch: pytest.MonkeyPatch
+):
+    noted: list[Position] = []
+    note = lane_module.note_position
+    monkeypatch.setattr(lane_module, "note_position", lambda path, at: (noted.append(at), note(path, at)))
+    lane = writer(tmp_path)
+    del noted[:]
+    for _ in range(1_000):
+        now[0] += 0.0001
+        lane.append(frame(b"S", b"x" * 50))
+    assert 1 <= len(noted) <= 3
     lane.close()
 
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from playhead.journal import segment as module
 from playhead.journal.frame import frame, frames_in
-from playhead.journal.segment import Segment, SegmentGone
+from playhead.journal.segment import Segment, SegmentCut, SegmentGone
 
 posix = pytest.mark.skipif(os.name != "posix", reason="forks, signals and descriptors as POSIX has them")
 
@@ -54,6 +54,21 @@ def test_the_size_is_right_after_a_cut(tmp_path: Path):
     segment.append(b"before")
     segment.cut()
     assert segment.append(b"after") == segment.size() == 5
+    segment.close()
+
+
+def test_a_file_that_somebody_has_cut_is_noticed_once_and_appended_to(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    now = [0.0]
+    monkeypatch.setattr(module, "monotonic", lambda: now[0])
+    segment = Segment(tmp_path / "1")
+    segment.append(b"x" * 1_000)
+    os.truncate(tmp_path / "1", 100)
+    now[0] += 1
+    with pytest.raises(SegmentCut) as cut:
+        segment.append(b"after")
+    assert cut.value.lost_bytes == 900
+    assert segment.append(b"after") == 105
+    assert (tmp_path / "1").read_bytes() == b"x" * 100 + b"after"
     segment.close()
 
 
