@@ -18,6 +18,8 @@ from opentelemetry.sdk.trace import TracerProvider
 
 from playhead.api import runtime
 from playhead.api.calls.grouping import forget_groups
+from playhead.api.calls.joining import forget_parts
+from playhead.api.calls.mirror_span import add_run_id_processor
 from playhead.api.events.context_warnings import ContextWarnings
 from playhead.api.forks import at_exit, delay_forks, end_imports
 from playhead.api.functions import background
@@ -119,6 +121,8 @@ class ProcessState:
             Runtime(
                 recorder=recording.recorder,
                 task_run_seconds=recording.settings.task_run_seconds,
+                incoming_runs=recording.settings.incoming_runs,
+                join_seconds=recording.settings.join_seconds,
                 prefer=recording.settings.prefer,
                 on_run_start=watching(recording_in_every_run(frozenset(recording.settings.record_values))),
                 on_model_call=recording.context_warnings.model_call_ended,
@@ -261,6 +265,8 @@ def start(settings: Settings) -> None:
     journal.on_append = _on_first_append(recording)
     background.carry_run_into_background_tasks()
     forget_groups()
+    forget_parts()
+    add_run_id_processor()
     ProcessState.install(recording)
 
 

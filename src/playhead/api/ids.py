@@ -26,6 +26,12 @@ def new_span_id() -> int:
     return _random.getrandbits(64) or 1
 
 
+def new_process_id() -> str:
+    """64 random bits as 16 hex digits: names a process's part in a run.  No process id of the system is used: these are
+    given again, and say something about the machine."""
+    return f"{_random.getrandbits(64):016x}"
+
+
 def new_run_id() -> str:
     """A UUIDv7 (RFC 9562) as 32 hex digits: sorts by the millisecond at which the run began."""
     ms = time.time_ns() // 1_000_000

@@ -161,6 +161,11 @@ class Replay(Protocol[SpanT_contra]):
         known by this and not by its call."""
         ...
 
+    def in_forked_child(self) -> "Replay[SpanT_contra] | None":
+        """Who answers the calls of a forked child, which the record of its parent does not have; None: they are
+        executed."""
+        ...
+
     @property
     def is_fork(self) -> bool:
         """Whether this run is another than the recorded one."""
@@ -188,8 +193,11 @@ def idempotency_key_of(run_id: str, attributes: Mapping[str, Any]) -> str:
     """Key of a call, from its call key and arguments: equal in every attempt of its run, different for any other call.
 
     A call that is executed again has the recorded call's key, however late it comes this time; a call that the record
-    does not have gets a key that the record does not have.
+    does not have gets a key that the record does not have.  So does a call of another process than the run's own, whose
+    calls no record answers: its key holds for this one execution.
     """
     arguments = attributes.get(names.TOOL_ARGUMENTS_REF) or attributes.get(names.INPUT_REF)
     identity = f"{run_id} {attributes.get(names.CALL_KEY, '')} {arguments}"
+    if (process := attributes.get(names.PROCESS_ID)) is not None:
+        identity += f" {process}"
     return hashlib.sha256(identity.encode()).hexdigest()[:32]

@@ -4,10 +4,11 @@ import os
 from collections.abc import Callable
 from itertools import count
 from typing import Any
+from weakref import WeakSet
 
 from playhead.api.forks import fork_safe_lock
 from playhead.api.guard import swallowed, warn_once
-from playhead.api.ids import new_run_id
+from playhead.api.ids import new_process_id, new_run_id
 from playhead.api.ports import RunThreads
 from playhead.api.replaying import Replay
 from playhead.api.starting import StartingPoint
@@ -16,46 +17,43 @@ from playhead.model.objects.interrupts import let_through
 from playhead.model.objects.plain_forms import safe_repr
 from playhead.settings.retention import RETENTION, retention_seconds
 
-
-class _ForkCount:
-    """Counts forks of this process, to tell a run of this process from one that was inherited from the parent."""
-
-    forks = 0
+_live: "WeakSet[ActiveRun]" = WeakSet()
 
 
-def _forked() -> None:
-    _ForkCount.forks += 1
+def _in_forked_child() -> None:
+    for run in tuple(_live):
+        run.go_on_in_child()
 
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_forked)
+    os.register_at_fork(after_in_child=_in_forked_child)
 
 
 class ActiveRun:
-    """One execution of an agent, in the process that owns it. Safe for threads.
+    """One execution of an agent, as far as this process records it. Safe for threads.
 
-    Starts of spans and log events share one counter, ends have their own. Together they order all events of the run
-    without clocks. A forked child continues the run without these counters, which are its parent's; its events are
-    ordered by time.
+    Starts of spans and log events share one counter, ends have their own. Together they order what this process records
+    of the run without clocks. A forked child goes on with the run as another process, with counters of its own.
     """
 
     __slots__ = (
         "__weakref__",
         "_flows",
-        "_forks",
         "_mutex",
         "_starts",
         "attempt",
         "describe_root",
         "ends",
         "flow_prefix",
+        "forked_after",
         "id",
         "is_decided",
-        "is_remote",
+        "is_request",
         "is_trace",
         "last",
         "occurrences",
         "outer_span",
+        "process",
         "recorded",
         "replay",
         "requested",
@@ -68,8 +66,15 @@ class ActiveRun:
     )
 
     def __init__(
-        self, *, recorded: bool = True, run_id: str | None = None, attempt: int = 0, is_trace: bool = False
+        self,
+        *,
+        recorded: bool = True,
+        run_id: str | None = None,
+        attempt: int = 0,
+        is_trace: bool = False,
+        process: str | None = None,
     ) -> None:
+        """`process`: an id for this process, in a run that another one has begun."""
         self.id = run_id or new_run_id()
         self.attempt = attempt
         self.recorded = recorded
@@ -77,8 +82,12 @@ class ActiveRun:
         """Whether the sampler has been asked, which it is for the first call."""
         self.is_trace = is_trace
         """Whether it is what has this trace, in any process: then nobody owns it, and it is ordered by time."""
-        self.is_remote = False
-        """Whether another process has begun it, and this one does the work of one of its calls."""
+        self.is_request = False
+        """Whether its calls are those inside one span that another process has asked for, and that begins no agent."""
+        self.process = process
+        """The id of this process in the run; None in the one that began the run, or goes on with it from its record."""
+        self.forked_after: str | None = None
+        """In a forked child: the last that its parent had counted, as `names.PROCESS_AFTER` says it."""
         self.trace_id: int | None = None
         """That of its first call."""
         self.replay: Replay[Any] | None = None
@@ -93,8 +102,8 @@ class ActiveRun:
         """Adds attributes to its root that refer to content, which is written together with the root."""
         self.ends = count(1)
         self.last = 0
-        self._starts = count(1)
         """The number of the latest start or log event."""
+        self._starts = count(1)
         self.occurrences: dict[str, Any] = {}
         self.outer_span: int | None = None
         """For a run without an agent: the last span around its calls that was recorded, of another instrumentation."""
@@ -107,17 +116,34 @@ class ActiveRun:
         self.responses: dict[str, Any] = {}
         """What is known of a model's responses, by their ids, where the server keeps the conversation."""
         self._mutex = fork_safe_lock()
-        self._forks = _ForkCount.forks
+        _live.add(self)
+
+    @property
+    def is_named_by_span(self) -> bool:
+        """Whether it has no agent, and its name is that of the span of another instrumentation around its calls."""
+        return self.is_trace or self.is_request
 
     @property
     def is_owner_process(self) -> bool:
-        """Whether this process started the run and counts its calls (False in a forked child)."""
-        return self._forks == _ForkCount.forks and not (self.is_trace or self.is_remote)
+        """Whether this process began the run, or goes on with it from its record."""
+        return self.process is None and not self.is_trace
+
+    def go_on_in_child(self) -> None:
+        """Makes a forked child a process of its own: what it counts is not its parent's. A run that is prepared and has
+        not begun is nobody's yet: whichever process begins it has it."""
+        has_begun = self.trace_id is not None or self.process is not None
+        if self.is_trace or not has_begun:
+            return
+        if self.last:
+            self.forked_after = f"{self.process or ''}#{self.last}"
+        self.process, self.last = new_process_id(), 0
+        self._starts, self.ends, self.occurrences = count(1), count(1), {}
+        if self.replay is not None:
+            self.replay = self.replay.in_forked_child()
 
     def next_start(self) -> int | None:
-        """The next number for a span's start or a log event; None in another process than the one that began the run,
-        and if the run is a trace."""
-        if self._forks != _ForkCount.forks or self.is_trace or self.is_remote:
+        """The next number of this process for a span's start or a log event; None if the run is a trace."""
+        if self.is_trace:
             return None
         with self._mutex:  # `last` must never go back, or an end would be placed before the start that it saw
             # One step of the interpreter: no signal's handler that makes a call can get the same number in between.

@@ -23,6 +23,10 @@ class Runtime:
     """None: nothing is recorded."""
     task_run_seconds: float = 60.0
     """Calls of one asyncio task without an agent around them are one run while pauses are no longer; 0: never."""
+    incoming_runs: str = "join"
+    """What becomes of the run that a context from outside names: join, link or ignore."""
+    join_seconds: float = 3600.0
+    """A run is joined by what begins so long after it was handed on; later, it is linked."""
     prefer: str = "playhead"
     """Whose record of a model call counts when several instrumentations record it: see `model.instrumentations`."""
     on_run_start: Callable[[ObservedSpan], None] | None = None

@@ -15,7 +15,7 @@ from typing import Any, ParamSpec, Self, TypeVar, cast
 from opentelemetry import context as otel
 
 from playhead.api import runtime
-from playhead.api.calls.begin import begin
+from playhead.api.calls.begin import begin, process_attributes
 from playhead.api.calls.entered_blocks import BlockEntries, enter_block, leave_block
 from playhead.api.calls.flow import enter_flow, flow_here, leave_flow
 from playhead.api.calls.lifecycle import current_span, is_announced, set_payload
@@ -340,7 +340,7 @@ def _journal_event(span: ObservedSpan, event: str, attributes: Mapping[str, Any]
             return
         frames = to.frames()
         frames.new = {}
-        said: dict[str, Any] = {names.RUN_ID: span.run.id, **attributes}
+        said: dict[str, Any] = {names.RUN_ID: span.run.id, **process_attributes(span.run, span), **attributes}
         number = span.run.next_start()
         if number is not None:
             said[names.CALL_ORDER] = number

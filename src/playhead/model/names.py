@@ -89,6 +89,7 @@ PROJECT_NAME: Final = "openinference.project.name"  # Phoenix's word for a group
 RUN_RETENTION: Final = "playhead.run.retention_seconds"  # on the root: how long the journal keeps the session
 RUN_METADATA_REF: Final = "playhead.run.metadata_ref"
 RUN_ROOT: Final = "playhead.run.root"  # true on the span that the run begins and ends with
+LINKED_RUNS: Final = "playhead.run.linked"  # ids of runs that a context named and that the call is not a part of
 RECORDED_VALUES: Final = "playhead.run.record"  # on the root: what is recorded besides calls, "clock,random,uuid"
 USER: Final = "user.id"
 FORK_OF: Final = "playhead.fork.of"
@@ -98,11 +99,15 @@ FORK_OPTIONS: Final = "playhead.fork.options"  # JSON text: what the fork was as
 FORK_OUTCOME_REF: Final = "playhead.fork.outcome_ref"  # JSON: what comes of that call in the fork, if it was said
 FORK_CUT: Final = "playhead.fork.cut"  # true: the fork's own call is the one at which it parts, and has its outcome
 CALL_KEY: Final = "playhead.call.key"
-# Starts of spans and log events are counted 1, 2, 3, ... in the process that owns the run: a hole is a lost span.
+# Starts of spans and log events are counted 1, 2, 3, ... by each process of a run: a hole is a lost span.
 CALL_ORDER: Final = "playhead.call.order"
 # An end is placed after the last start that it saw, and among such ends by its own count.
 CALL_ENDED_AFTER: Final = "playhead.call.ended_after"
 CALL_END_ORDER: Final = "playhead.call.end_order"
+# Which process recorded it, where that is not the one that began the run or goes on with it: 16 hex digits, random. And
+# on what such a process was handed: after what it comes, PROCESS#NUMBER (#NUMBER: of the run's own process).
+PROCESS_ID: Final = "playhead.process.id"
+PROCESS_AFTER: Final = "playhead.process.after"
 # Which flow of execution made the call, where that is not the one that the run began in: NUMBER<PARENT.
 FLOW: Final = "playhead.call.flow"
 CODE: Final = "playhead.code"

@@ -46,9 +46,20 @@ def ref(attributes: Mapping[str, Any], name: str) -> ContentRef | None:
     return None if value is None or not is_ref(value) else ContentRef(value)
 
 
-def order_of(attributes: Mapping[str, Any]) -> int | None:
-    """The number that the run's process gave the call or log event, from 1; None without one."""
+def process_of(attributes: Mapping[str, Any]) -> str:
+    """The process that recorded it; empty for the run's own, which began it or goes on with it, or if none is named."""
+    return text(attributes, names.PROCESS_ID) or ""
+
+
+def number_of(attributes: Mapping[str, Any]) -> int | None:
+    """The number that its process gave the call or log event, from 1; None without one."""
     return whole(attributes, names.CALL_ORDER) or None
+
+
+def order_of(attributes: Mapping[str, Any]) -> int | None:
+    """The number that the run's own process gave the call or log event, from 1; None without one, and for what another
+    process has counted."""
+    return None if process_of(attributes) else number_of(attributes)
 
 
 def attempt_of(attributes: Mapping[str, Any]) -> int:

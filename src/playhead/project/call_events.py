@@ -32,7 +32,8 @@ from playhead.project.attributes import (
     has_failed,
     model_of,
     number,
-    order_of,
+    number_of,
+    process_of,
     ref,
     sent_fields,
     text,
@@ -362,7 +363,9 @@ class EventWriter:
 
     def _write_log_event(self, log: LogEvent, span_node: SpanNode | None) -> None:
         """Writes a log record's event. Its id is made of the record's number, or else of its time."""
-        kind, ordinal = log_kind(log), str(order_of(log.attributes) or log.time_ns)
+        kind, ordinal = log_kind(log), str(number_of(log.attributes) or log.time_ns)
+        if process := process_of(log.attributes):
+            ordinal = f"{process}.{ordinal}"
         alike = (log.span_id, f"{kind}.{ordinal}")
         self._alike[alike] += 1
         if self._alike[alike] > 1:

@@ -1,58 +1,47 @@
 """store → [project]: the order in which a run's calls began and ended.
 
 Our SDK numbers starts and log events (`playhead.call.order`) and records for each end which start it came after, so
-their order needs no clock.  Spans without numbers (other processes, other instrumentation) are ordered by time, never
-before their parent.
+their order needs no clock.  Each process of a run counts for itself; `process_order` puts them together.  Spans without
+numbers (other instrumentation, older SDKs in other processes) are ordered by time, never before their parent.
 """
 
 from collections.abc import Collection, Iterable, Sequence, Set
-from dataclasses import dataclass
 from operator import itemgetter
-from typing import Any
 
 from playhead.model import names
 from playhead.model.canonical import canonical_json
 from playhead.model.span import LogEvent
-from playhead.project.attributes import attempt_of, order_of, replaced_by, whole
+from playhead.project.attributes import attempt_of, number_of, order_of, process_of, replaced_by, whole
+from playhead.project.process_order import END, LOG, START, Key, Moment, in_order_of_causes
 from playhead.project.span_tree import SpanNode, SpanTree
 
-START, LOG, END = "start", "log", "end"
 # At the same time: first ends of calls that began earlier, then starts, then ends of calls that took no time.
 _ENDS, _BEGINS, _ENDS_AT_ONCE = 0, 1, 2
 
 
-@dataclass(slots=True)
-class Moment:
-    """A call's start or end, or a log event. `node`: the call, or the call around the log event if that is known."""
-
-    kind: str
-    time_ns: int
-    node: SpanNode | None
-    log: LogEvent | None = None
-
-
-Key = tuple[Any, ...]
 _Keyed = list[tuple[Key, Moment]]
 
 
 def moments(tree: SpanTree, logs: Sequence[LogEvent]) -> list[Moment]:
     """All starts, ends and log events in order. If `logs` come from `logs_once`, their order makes no difference."""
-    counted: _Keyed = []
+    by_process: dict[str, _Keyed] = {"": []}
     loose: list[Moment] = []
     # A resumed attempt continues the numbers of the previous one if it says so; otherwise it begins again at 1.
     goes_on = any(log.name == names.RESUMED and order_of(log.attributes) for log in logs)
     for node in tree.nodes:
-        _count(node, 0 if goes_on else node.attempt, counted, loose)
+        process = process_of(node.span.attributes)
+        _count(node, 0 if goes_on or process else node.attempt, by_process.setdefault(process, []), loose)
     for n, log in enumerate(logs):
-        order = order_of(log.attributes)
         node = tree.get(log.span_id)
-        moment = Moment(LOG, log.time_ns, node, log)
-        if order is None:
-            loose.append(moment)
-        else:
-            attempt = 0 if goes_on else attempt_of(log.attributes) or (node.attempt if node else 0)
-            counted.append(log_moment(log, node, attempt, n))
-    counted.sort(key=itemgetter(0))
+        if number_of(log.attributes) is None:
+            loose.append(Moment(LOG, log.time_ns, node, log))
+            continue
+        process = process_of(log.attributes)
+        attempt = 0 if goes_on or process else attempt_of(log.attributes) or (node.attempt if node else 0)
+        by_process.setdefault(process, []).append(log_moment(log, node, attempt, n))
+    for found in by_process.values():
+        found.sort(key=itemgetter(0))
+    counted = by_process[""] if len(by_process) == 1 else in_order_of_causes(by_process, by_attempt=not goes_on)
     if not loose:
         return [moment for _, moment in counted]
     return _merge(counted, _by_time(tree, counted, loose))
@@ -71,8 +60,8 @@ def _is_content(name: str) -> bool:
 
 
 def spans_missing(tree: SpanTree, logs: Iterable[LogEvent], first: int = 1) -> int:
-    """Number of missing call numbers, from `first` on, whether a later attempt continued the numbers or began again.
-    Calls that a crash lost and that a later attempt made again do not count as missing."""
+    """Number of missing call numbers of the run's own process, from `first` on, whether a later attempt continued the
+    numbers or began again. Calls that a crash lost and that a later attempt made again do not count as missing."""
     logs = list(logs)
     counted = {node.order for node in tree.nodes}
     counted.update(order_of(log.attributes) for log in logs)
@@ -93,7 +82,7 @@ def holes(counted: Set[int], replaced: Collection[tuple[int, int]], first: int =
 
 def log_moment(log: LogEvent, node: SpanNode | None, attempt: int, n: int) -> tuple[Key, Moment]:
     """A log event that has a number, with its sort key; `n`: its index among log events with the same number."""
-    key = (attempt, order_of(log.attributes) or 0, 0, 0, log.time_ns, log.span_id or "", n)
+    key = (attempt, number_of(log.attributes) or 0, 0, 0, log.time_ns, log.span_id or "", n)
     return key, Moment(LOG, log.time_ns, node, log)
 
 
@@ -117,7 +106,7 @@ def last_key(tree: SpanTree, logs: Sequence[LogEvent]) -> Key | None:
 
 def _count(node: SpanNode, attempt: int, counted: _Keyed, loose: list[Moment]) -> None:
     span = node.span
-    order = node.order
+    order = number_of(span.attributes)
     start = Moment(START, span.start_ns, node)
     if order is None:
         loose.append(start)

@@ -2,8 +2,9 @@
 
 New data that sorts after all events so far becomes the next events; otherwise `go_on` returns None and the run is
 projected from nothing.  Both ways give the same events.  The state is kept for runs that number their calls and log
-events, as our SDK's do.  Projected from nothing each time: runs with spans or log records of other senders, forks, and
-runs that have ended.  Of calls that have ended, only the fields that later events need are kept.
+events, as our SDK's do.  Projected from nothing each time: runs with spans or log records of other senders, runs that
+several processes record, forks, and runs that have ended.  Of calls that have ended, only the fields that later events
+need are kept.
 """
 
 from collections import deque

@@ -14,6 +14,7 @@ from playhead.project.duplicates.counted_run import counted_run
 from playhead.project.forking import first_order, fork_root, shared_with
 from playhead.project.inputs import Projection, ProjectSettings, RunInput
 from playhead.project.order import logs_once, moments, spans_missing
+from playhead.project.processes import processes_in
 from playhead.project.progress import ProjectedRun, keep
 from playhead.project.sealing import is_resumed, keep_sealed_order
 from playhead.project.summary import row_of, states, tallied
@@ -38,13 +39,14 @@ def project(work: RunInput, now_ns: int, settings: ProjectSettings) -> Projectio
     # A fork's seqs follow those of its parent, so they are final only when these are.
     settled = not fork or (work.parent is not None and work.parent.sealed and shared is not None)
     sealed = sealed or (quiet and settled and state.status != RUNNING)
-    tally = tallied(events, shared)
+    tally, processes = tallied(events, shared), processes_in(tree.nodes, logs)
     row = row_of(
         work.run,
         tally,
         state,
         earliest_ns=min((node.span.start_ns for node in tree.nodes), default=None),
-        spans_missing=spans_missing(tree, logs, first_order(work.spans)),
+        spans_missing=spans_missing(tree, logs, first_order(work.spans))
+        + sum(process.spans_missing for process in processes),
         sealed=sealed,
         shared=shared,
     )

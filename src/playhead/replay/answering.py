@@ -208,6 +208,17 @@ class RecordReplay:
             announce_replayed(span)
         return left > 0
 
+    def in_forked_child(self) -> "RecordReplay | None":
+        """What must not be executed in this run is not executed in a child either: nothing in a run that was stopped or
+        had completed, and no tools where they are denied."""
+        if self._stopped is not None or self._completed_run is not None:
+            return self
+        if self.policy.tools == "live":
+            return None
+        replay = RecordReplay(self.record, [], self.policy, run_id=self._run_id, same_run=False, after_fork=[])
+        replay._beyond = self._beyond
+        return replay
+
     @property
     def is_fork(self) -> bool:
         """See `api.replaying.Replay`."""

@@ -51,8 +51,14 @@ class Record(Protocol):
         ...
 
     @property
+    def elsewhere(self) -> Sequence[Span]:
+        """Spans and announcements of other processes that had a part of the run handed to them: no calls of theirs are
+        answered from the record."""
+        ...
+
+    @property
     def alive(self) -> bool:
-        """Whether another process that still lives is known to have this run."""
+        """Whether another process that still lives is known to have this run, not only a part that it was handed."""
         ...
 
     @property
@@ -85,8 +91,9 @@ class LocalRecord:
 
     spans: list[Span] = field(default_factory=list[Span])
     logs: list[LogEvent] = field(default_factory=list[LogEvent])
+    elsewhere: list[Span] = field(default_factory=list[Span])
     alive: bool = False
-    """Whether another process that still lives has this run in its lane."""
+    """Whether another process that still lives has this run in its lane, and not only a part that it was handed."""
     remote: bool = False
     lanes: list[Path] = field(default_factory=list[Path])
     parent: Record | None = None
@@ -149,9 +156,9 @@ class LocalRecord:
         """The nodes of a thread frame."""
         self._threads.append(payload)
 
-    def read_segment(self, path: Path, data: bytes, run: bytes) -> bool:
-        """Everything of one segment; True when the run is in it."""
-        seen = False
+    def read_segment(self, path: Path, data: bytes, run: bytes) -> set[str]:
+        """Everything of one segment. Returns which processes of the run have written to it; its own is empty text."""
+        seen: set[str] = set()
         for kind, payload, end in readable_frames(data):
             if kind == CONTENT:
                 self._content_positions[payload[:32]] = (path, end - len(payload), len(payload))
@@ -162,19 +169,26 @@ class LocalRecord:
             elif kind in _OF_A_RUN and run in payload:  # or of a fork, which names it, too
                 read: Any = read_log(payload) if kind == LOG else read_span(payload)
                 if str(read.attributes.get(names.RUN_ID)).encode() == run:
-                    (self.logs if kind == LOG else self.spans).append(read)
                     if kind == SPAN:
                         self._open.pop(payload[_SPAN_ID], None)
-                    seen = True
+                    seen.add(self._take(read))
         return seen
 
-    def take_open(self, run: bytes) -> bool:
-        """What was begun in what was taken, and not ended there; True when the run is in it."""
+    def _take(self, read: Span | LogEvent) -> str:
+        """Adds what was recorded of the run; returns by which process."""
+        process = str(read.attributes.get(names.PROCESS_ID, ""))
+        if isinstance(read, Span):
+            (self.elsewhere if process else self.spans).append(read)
+        elif not process:
+            self.logs.append(read)
+        return process
+
+    def take_open(self, run: bytes) -> set[str]:
+        """What was begun in what was taken, and not ended there. Returns which processes of the run began it."""
         spans = map(read_span, self._open.values())
         own = [span for span in spans if str(span.attributes.get(names.RUN_ID)).encode() == run]
         self._open.clear()
-        self.spans += own
-        return bool(own)
+        return set(map(self._take, own))
 
 
 def read_local(
@@ -199,13 +213,13 @@ def _read_local(
     record = LocalRecord(fetch_content=fetch_content)
     run = run_id.encode()
     for lane in lanes(journal_dir):
-        seen = False
+        seen: set[str] = set()
         for path, data in _segments(lane):
             seen |= record.read_segment(path, data, run)
         seen |= record.take_open(run)
         if seen:
             record.lanes.append(lane)
-            record.alive |= _is_alive(lane)
+            record.alive |= "" in seen and _is_alive(lane)
     begins = any(
         span.attributes.get(names.CALL_ORDER) == 1 or names.FORK_OF in span.attributes for span in record.spans
     )
@@ -218,7 +232,7 @@ class RecordWithPendingCall:
     def __init__(self, record: Record, frames: Frames):
         """`frames` are the call's own, before they are written."""
         self.spans, self.logs, self.alive, self.remote = record.spans, record.logs, record.alive, record.remote
-        self.lanes, self.parent = record.lanes, record.parent
+        self.elsewhere, self.lanes, self.parent = record.elsewhere, record.lanes, record.parent
         self._record = record
         self._recent = LocalRecord()
         self._contents: dict[ContentRef, Content] = {}
@@ -265,6 +279,7 @@ class ForkRecord:
         self.spans: list[Span] = [*shared, *own.spans]
         said = [log for log in parent.logs if 0 < int(log.attributes.get(names.CALL_ORDER, 0)) < first]
         self.logs = [*said, *own.logs]
+        self.elsewhere = [*parent.elsewhere, *own.elsewhere]
         self.alive, self.remote = own.alive, own.remote
         self.lanes = [*own.lanes, *parent.lanes]
         self.parent: Record | None = parent
@@ -287,6 +302,7 @@ class MergedRecord:
         self.spans: list[Span] = [*local.spans, *remote.spans]
         said = {_log_identity(entry) for entry in local.logs}
         self.logs = [*local.logs, *(entry for entry in remote.logs if _log_identity(entry) not in said)]
+        self.elsewhere = [*local.elsewhere, *remote.elsewhere]
         self.alive, self.remote = local.alive, False
         self.lanes, self.parent = local.lanes, local.parent
         self._records = (local, remote)

@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Any
 
 from playhead.errors import ClientError, NotFound
+from playhead.model import names
 from playhead.model.canonical import Content
 from playhead.model.message import message_contents
 from playhead.model.ref import ContentRef
@@ -17,8 +18,10 @@ class RemoteRecord:
     def __init__(self, client: Any, run_id: str):
         """Reads spans and log events; contents when they are asked for.  Raises ClientError."""
         self._client = client
-        self.spans: list[Span] = [span_from_json(item) for item in client.spans(run_id)]
-        self.logs: list[LogEvent] = _logs(client, run_id)
+        spans = [span_from_json(item) for item in client.spans(run_id)]
+        self.spans: list[Span] = [span for span in spans if names.PROCESS_ID not in span.attributes]
+        self.elsewhere: list[Span] = [span for span in spans if names.PROCESS_ID in span.attributes]
+        self.logs: list[LogEvent] = [log for log in _logs(client, run_id) if names.PROCESS_ID not in log.attributes]
         self.alive, self.remote = False, True
         self.lanes: tuple[Path, ...] = ()
         self.parent: Record | None = None

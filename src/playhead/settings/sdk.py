@@ -223,6 +223,22 @@ class Settings:
         s.SECONDS,
         "how far apart calls of one asyncio task may be that are one run without an agent or span around them; 0: none",
     )
+    # Join: who calls a program of yours is another program of yours, mostly. A public service hears from strangers.
+    incoming_runs: Literal["join", "link", "ignore"] = setting(
+        "PLAYHEAD_INCOMING_RUNS",
+        "join",
+        s.one_of("join", "link", "ignore"),
+        "where a trace context from outside names a run: be a part of it (join), begin a run that names it (link), or "
+        "begin one that does not (ignore)",
+        if_invalid="ignore",
+    )
+    # An hour: longer than jobs wait in a queue whose results somebody waits for; what begins later was left to itself.
+    join_seconds: float = setting(
+        "PLAYHEAD_JOIN_SECONDS",
+        3600.0,
+        s.SECONDS,
+        "how long after it was handed on work may begin to be a part of the run; what begins later is a run of its own",
+    )
     # 0.8: what agent frameworks compress at by default; above it, one long result of a tool may not fit any more.
     context_warn: float = setting(
         "PLAYHEAD_CONTEXT_WARN",

@@ -85,8 +85,11 @@ def test_a_forked_child_has_a_lane_of_its_own_and_the_parent_goes_on(recording: 
     assert [mine.value(span, names.TOOL_RESULT_REF) for span in mine.calls("tool")] == ["result 1", "result 3"]
     assert theirs.spans[0].attributes[names.RUN_ID] == run.id
     assert theirs.spans[0].parent_id == mine.call("parent").span_id
-    # The count is the parent's: what the child does is placed by time.
-    assert names.CALL_ORDER not in theirs.spans[0].attributes
+    # Each has a count of its own, and the child says after what of its parent's it comes.
+    child = theirs.spans[0].attributes
+    assert len(child[names.PROCESS_ID]) == 16
+    assert (child[names.CALL_ORDER], child[names.PROCESS_AFTER]) == (1, "#2")
+    assert all(names.PROCESS_ID not in span.attributes for span in mine.spans)
     assert sorted(span.attributes[names.CALL_ORDER] for span in mine.spans) == [1, 2, 3]
 
 
@@ -125,7 +128,7 @@ def test_a_child_says_things_about_its_parents_run(recording: Recording):
         assert in_child(lambda: playhead.annotate(decision="in the child")) == 0
     [log] = recording.read().logs
     assert log.attributes[names.RUN_ID] == run.id
-    assert names.CALL_ORDER not in log.attributes
+    assert (log.attributes[names.CALL_ORDER], log.attributes[names.PROCESS_AFTER]) == (1, "#1")
 
 
 @needs_fork

@@ -72,7 +72,8 @@ def assert_one_run(recording: Recording) -> None:
     assert seen.output("forecast")["structured_content"] == {"city": "Rome", "sky": "sunny in Rome"}
     inner = seen.call("look_outside")
     assert names.RUN_ROOT not in inner.attributes
-    assert names.CALL_ORDER not in inner.attributes  # the process that owns the run counts
+    handed_on_by = seen.call("forecast").attributes[names.CALL_ORDER]
+    assert inner.attributes[names.PROCESS_AFTER] == f"#{handed_on_by}"  # the server counts for itself
     run = projected(seen, inner.attributes[names.RUN_ID]).row
     assert (run.status, run.tool_calls, run.errors, run.spans_missing) == ("completed", 1, 0, 0)
     [decision] = [log for log in seen.logs if log.name == names.ANNOTATION]

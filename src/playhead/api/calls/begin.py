@@ -4,7 +4,7 @@ start.
 
 import hashlib
 import sys
-from typing import Any
+from typing import Any, cast
 
 from opentelemetry import context as otel
 from opentelemetry import trace
@@ -14,6 +14,7 @@ from playhead.api import runtime
 from playhead.api.calls import mirror_span
 from playhead.api.calls.flow import current_flow, main_flow
 from playhead.api.calls.grouping import run_of_call
+from playhead.api.calls.joining import joined_call, linked_runs
 from playhead.api.calls.span import ObservedSpan
 from playhead.api.functions.own_code import started_program
 from playhead.api.guard import swallowed
@@ -30,6 +31,8 @@ UNRECORDED = ActiveRun(recorded=False, run_id="0" * 32)
 _SUPPRESSED = otel._SUPPRESS_INSTRUMENTATION_KEY  # pyright: ignore[reportPrivateUsage] - what `suppress_instrumentation` sets
 # Asked once or more in each call: the public functions are two or three calls more each.
 CONTEXTS = otel._RUNTIME_CONTEXT  # pyright: ignore[reportPrivateUsage]
+# Where OpenTelemetry keeps the current span in a context: setting both keys at once copies the context once, not twice.
+[CURRENT_SPAN] = trace.set_span_in_context(trace.INVALID_SPAN, Context())
 _OPERATIONS = {"agent": "invoke_agent", "tool": "execute_tool", "retriever": "retrieval", "embedding": "embeddings"}
 # The path of a deep recursion; beyond this its beginning is given by its hash.
 _MAX_PATH_LENGTH = 400
@@ -65,6 +68,10 @@ def begin(
             return None
         if isinstance(above, ObservedSpan):
             span = _child(to, _open_call(above), kind or "step", name, redact)
+            if (around := where.get(CURRENT_SPAN)) is not above and isinstance(around, trace.Span):
+                _link(span, around)  # the program has made a context from outside current inside this run
+        elif (handed := _handed_call(to, where)) is not None:
+            span = _child(to, handed, kind or "step", name, redact)
         else:
             span = _root(to, where, kind or "agent", name, root)
             span.redact = redact
@@ -102,13 +109,26 @@ def _child(to: Recorder, above: ObservedSpan, kind: str, name: str, redact: Reda
     return span
 
 
+def _handed_call(to: Recorder, where: Context) -> ObservedSpan | None:
+    """The call of another process that the context names and that this one is a part of; None: a run begins here."""
+    if _waiting_runs(where):
+        return None
+    return joined_call(trace.get_current_span(where).get_span_context(), to)
+
+
+def _link(span: ObservedSpan, around: trace.Span) -> None:
+    """Names the runs that the context around a call names and that are not the call's own."""
+    if linked := linked_runs(around, around.get_span_context(), span.run.id):
+        span.attributes[names.LINKED_RUNS] = linked
+
+
 def _root(to: Recorder, where: Context, kind: str, name: str, root: dict[str, Any] | None) -> ObservedSpan:
     """Starts a run for an agent; another call without a parent starts one or joins the run of its trace, task or
     script."""
     around = trace.get_current_span(where)
     outer = around.get_span_context()
     if kind in names.CALL_KINDS:
-        run, is_first = run_of_call(outer, where.get(NEXT_RUN), lambda: _next_run(where))
+        run, is_first = run_of_call(around, where.get(NEXT_RUN), lambda: _next_run(where))
     else:
         run, is_first = _next_run(where) or ActiveRun(), True
     trace_id = outer.trace_id if outer.is_valid else run.trace_id or new_trace_id()
@@ -118,8 +138,9 @@ def _root(to: Recorder, where: Context, kind: str, name: str, root: dict[str, An
         span.attributes[names.PROGRAM] = program
     if root:
         span.attributes |= root
-    if run.is_trace:
+    if run.is_named_by_span:
         span.attributes[names.RUN_NAME] = getattr(around, "name", span.attributes[names.RUN_NAME])
+    _link(span, around)
     if is_first:
         run.trace_id = trace_id
         on_run_start = runtime.current.on_run_start
@@ -131,8 +152,13 @@ def _root(to: Recorder, where: Context, kind: str, name: str, root: dict[str, An
 def _next_run(where: Context) -> ActiveRun | None:
     """Returns the prepared run for the first run that begins inside `resume()` or `fork()`, or, where the
     environment asks for it, in this process; None otherwise."""
+    waiting = _waiting_runs(where)
+    return waiting.pop() if waiting else None
+
+
+def _waiting_runs(where: Context) -> list[ActiveRun] | None:
     waiting = where.get(NEXT_RUN) or runtime.current.next_run
-    return waiting.pop() if isinstance(waiting, list) and waiting else None  # pyright: ignore[reportUnknownVariableType]
+    return cast("list[ActiveRun]", waiting) if isinstance(waiting, list) else None
 
 
 def _sampled(to: Recorder, span: ObservedSpan, where: Context) -> None:
@@ -154,13 +180,16 @@ def _describe(span: ObservedSpan, span_name: str | None, attributes: dict[str, A
     mine[names.KIND] = kind
     mine[names.RUN_ID] = run.id
     mine[names.RUN_ATTEMPT] = run.attempt
-    if run.is_owner_process:
-        key = f"{span.path}:{kind}"
+    if not run.is_trace:
+        process, key = run.process, f"{span.path}:{kind}"
         mine[names.CALL_KEY] = f"{key}#{run.occurrence(key)}"
-        is_first = names.RUN_ROOT in mine and not run.is_decided
-        flow = span.flow = main_flow(run) if is_first else current_flow(run)
-        if flow.name:
-            mine[names.FLOW] = flow.name
+        if process is not None:
+            mine |= process_attributes(run, span.enclosing)
+        else:
+            is_first = names.RUN_ROOT in mine and not run.is_decided
+            flow = span.flow = main_flow(run) if is_first else current_flow(run)
+            if flow.name:
+                mine[names.FLOW] = flow.name
         if run.replay is None:  # else it is counted when it turns out to be news
             mine[names.CALL_ORDER] = run.next_start()
     operation = _OPERATIONS.get(kind)
@@ -173,6 +202,20 @@ def _describe(span: ObservedSpan, span_name: str | None, attributes: dict[str, A
     if attributes:
         mine.update(attributes)
     span.name = span_name or (f"{operation} {name}" if operation else name)
+
+
+def process_attributes(run: ActiveRun, around: ObservedSpan | None) -> dict[str, Any]:
+    """The attributes that say which process of the run records something inside the call `around`; none in the process
+    that began the run. What was handed to this process also says after what it comes."""
+    process = run.process
+    if process is None:
+        return {}
+    said = {names.PROCESS_ID: process}
+    if around is not None and around.attributes.get(names.PROCESS_ID) != process:
+        after = run.forked_after or around.attributes.get(names.PROCESS_AFTER)
+        if after is not None:
+            said[names.PROCESS_AFTER] = after
+    return said
 
 
 def _shortened(path: str) -> str:

@@ -3,11 +3,13 @@
 | where it is made | its run |
 |---|---|
 | inside any span of OpenTelemetry | the trace: its id is the run's, and the trace's other spans belong to it, too |
+| inside a span that another process has asked for, or right in a context from outside | that span, or context |
 | in a task of asyncio | that of the task's other calls, as long as these are no further apart than a setting says |
 | in a script: the main thread, with none but the program's own code around the call's library | the process |
 | elsewhere, e.g. in a worker thread, or where a server has called the program | one of its own |
 
 A server's main thread, or a bot's only task, serves many people one after another: their calls must not be one run.
+Nor must what other processes have asked for, however much of it shares a trace: one may hold a thousand requests.
 """
 
 import asyncio
@@ -22,7 +24,7 @@ from types import FrameType
 from typing import Any
 from weakref import WeakKeyDictionary
 
-from opentelemetry.trace import SpanContext
+from opentelemetry.trace import Span, SpanContext
 
 from playhead.api import runtime
 from playhead.api.functions.own_code import is_own_code
@@ -31,6 +33,8 @@ from playhead.api.run import ActiveRun
 # Traces end without telling: those that were used last are kept.  One that is not finds its run again by its id; what
 # it loses is only that a conversation's beginning is hashed again.
 _MAX_TRACES = 256
+# Spans that have begun and not ended: some are never ended.
+_MAX_SPANS = 4_096
 _SCRIPT = object()
 
 
@@ -48,14 +52,16 @@ class _Groups:
 
     def __init__(self) -> None:
         self.mutex = threading.RLock()  # a signal's handler may ask a model, too
-        self.traces: OrderedDict[int, _Group] = OrderedDict()
+        self.traces: OrderedDict[Any, _Group] = OrderedDict()
         self.tasks: WeakKeyDictionary[Any, _Group] = WeakKeyDictionary()
+        self.asked_for: OrderedDict[int, int] = OrderedDict()
+        """Open spans inside one that another process has asked for → that one, by their ids."""
         self.script: _Group | None = None
 
     def find(self, key: Any) -> _Group | None:
         if key is _SCRIPT:
             return self.script
-        if isinstance(key, int):
+        if isinstance(key, int | tuple):
             if key in self.traces:
                 self.traces.move_to_end(key)
             return self.traces.get(key)
@@ -64,7 +70,7 @@ class _Groups:
     def keep(self, key: Any, group: _Group) -> None:
         if key is _SCRIPT:
             self.script = group
-        elif isinstance(key, int):
+        elif isinstance(key, int | tuple):
             self.traces[key] = group
             if len(self.traces) > _MAX_TRACES:
                 self.traces.popitem(last=False)
@@ -75,13 +81,14 @@ class _Groups:
 _groups = _Groups()
 
 
-def run_of_call(outer: SpanContext, rewinding: Any, next_run: Callable[[], ActiveRun | None]) -> tuple[ActiveRun, bool]:
+def run_of_call(around: Span, rewinding: Any, next_run: Callable[[], ActiveRun | None]) -> tuple[ActiveRun, bool]:
     """Returns the run of a call, and whether it begins with this call.
 
-    `outer` is the span around it, if valid; `rewinding` tells one `resume()` from another, and from none; `next_run`
-    gives the run that goes on from a record, once.
+    `around` is the span around it; `rewinding` tells one `resume()` from another, and from none; `next_run` gives the
+    run that goes on from a record, once.
     """
-    key = _key(outer)
+    outer = around.get_span_context()
+    key = _key(around, outer)
     if key is None:
         return next_run() or ActiveRun(), True
     now, groups = time.monotonic(), _groups
@@ -91,22 +98,57 @@ def run_of_call(outer: SpanContext, rewinding: Any, next_run: Callable[[], Activ
         if group is not None and group.rewinding is rewinding and not is_late:
             group.latest_s = now
             return group.run, False
-        run = next_run()
-        if run is None:
-            run = ActiveRun(run_id=f"{outer.trace_id:032x}", is_trace=True) if outer.is_valid else ActiveRun()
+        run = next_run() or _new_run(key, outer)
         groups.keep(key, _Group(run, rewinding, now))
     return run, True
 
 
-def run_of_trace(trace_id: int) -> ActiveRun | None:
-    """Returns the run that is this trace, if calls of it were made in this process lately; else None."""
-    group = _groups.traces.get(trace_id)
-    return group.run if group is not None and group.run.is_trace else None
+def _new_run(key: Any, outer: SpanContext) -> ActiveRun:
+    if isinstance(key, int):
+        return ActiveRun(run_id=f"{outer.trace_id:032x}", is_trace=True)
+    run = ActiveRun()
+    run.is_request = isinstance(key, tuple)
+    return run
 
 
-def _key(outer: SpanContext) -> Any:
+def run_around_span(context: SpanContext, *, is_asked_for: bool) -> ActiveRun | None:
+    """Returns the run of calls without an agent inside this span, the outermost one of this process, if some were made
+    lately; else None. `is_asked_for`: another process has."""
+    group = _groups.traces.get(_request_key(context) if is_asked_for else context.trace_id)
+    return group.run if group is not None and group.run.is_named_by_span else None
+
+
+def note_span(context: SpanContext, parent: SpanContext | None) -> None:
+    """Notes of a span of the program's own provider that begins whether another process has asked for it, or for one
+    around it."""
+    known = _groups.asked_for
+    if parent is None:
+        return
+    root = context.span_id if parent.is_remote else known.get(parent.span_id)
+    if root is not None:
+        known[context.span_id] = root
+        if len(known) > _MAX_SPANS:
+            known.popitem(last=False)
+
+
+def forget_span(context: SpanContext) -> None:
+    """The span has ended."""
+    _groups.asked_for.pop(context.span_id, None)
+
+
+def _request_key(context: SpanContext) -> tuple[int, int]:
+    return context.trace_id, context.span_id
+
+
+def _key(around: Span, outer: SpanContext) -> Any:
     if outer.is_valid:
-        return outer.trace_id
+        if outer.is_remote:
+            return (
+                around  # a context from outside is made anew for each request, with a span that stands for its sender
+            )
+        note_span(outer, getattr(around, "parent", None))  # it may have begun before its provider was known
+        asked_for = _groups.asked_for.get(outer.span_id)
+        return outer.trace_id if asked_for is None else (outer.trace_id, asked_for)
     try:
         task = asyncio.current_task()
     except RuntimeError:  # no loop is running

@@ -15,7 +15,7 @@ from opentelemetry.trace import NonRecordingSpan, SpanContext, StatusCode, Trace
 
 from playhead.api import runtime
 from playhead.api.calls import mirror_span
-from playhead.api.calls.begin import CONTEXTS, CURRENT, UNRECORDED
+from playhead.api.calls.begin import CONTEXTS, CURRENT, CURRENT_SPAN, UNRECORDED
 from playhead.api.calls.described_errors import DescribedError, name_of, stack_trace_of, text_of
 from playhead.api.calls.span import ObservedSpan
 from playhead.api.calls.waiting import NoteWait, waiting_note
@@ -26,8 +26,6 @@ from playhead.model import names
 from playhead.model.objects.interrupts import is_from_outside, let_through
 from playhead.model.objects.reading import reading
 
-# Where OpenTelemetry keeps the current span in a context: setting both keys at once copies the context once, not twice.
-[_CURRENT_SPAN] = trace.set_span_in_context(trace.INVALID_SPAN, Context())
 _ANNOUNCED = frozenset({"agent", "llm", "tool", "retriever", "embedding"})
 _UNSET, _ERROR = StatusCode.UNSET.value, StatusCode.ERROR.value
 _MAX_ERROR_TEXT = 256
@@ -122,7 +120,7 @@ def attach(span: ObservedSpan, where: Context | None = None) -> None:
     """Makes the span current in this context until `detach`. `where` is the context that `pause` returned."""
     span.outer = outer = CONTEXTS.get_current()  # first: a signal's handler may raise before the token is stored
     if where is None:
-        where = Context({**outer, _CURRENT_SPAN: span, CURRENT: span})
+        where = Context({**outer, CURRENT_SPAN: span, CURRENT: span})
     span.token = CONTEXTS.attach(where)
 
 
@@ -152,7 +150,7 @@ def detach(span: ObservedSpan) -> None:
 @contextmanager
 def inside(span: ObservedSpan) -> Generator[None]:
     """Makes a started span current for a block; unlike `attach`, in several tasks at a time."""
-    token = CONTEXTS.attach(Context({**CONTEXTS.get_current(), _CURRENT_SPAN: span, CURRENT: span}))
+    token = CONTEXTS.attach(Context({**CONTEXTS.get_current(), CURRENT_SPAN: span, CURRENT: span}))
     try:
         yield
     finally:
@@ -330,7 +328,7 @@ def _end(span: ObservedSpan) -> None:
         run, attributes = span.run, span.attributes
         if not run.recorded or span.silent:
             span.end_ns = span.start_ns
-        elif names.CALL_ORDER in attributes and not run.is_owner_process:
+        elif attributes.get(names.PROCESS_ID) != run.process:
             span.end_ns = span.start_ns
             return  # a forked child comes out of a call that its parent began, and that its parent ends
         else:

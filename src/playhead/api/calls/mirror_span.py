@@ -15,9 +15,9 @@ from opentelemetry.sdk.trace import ReadableSpan, Span, SpanProcessor, TracerPro
 from opentelemetry.trace import SpanKind, Status, StatusCode
 
 from playhead.api import runtime
-from playhead.api.calls.grouping import run_of_trace
+from playhead.api.calls.grouping import forget_span, note_span, run_around_span
+from playhead.api.calls.joining import joined_run
 from playhead.api.calls.span import ObservedSpan
-from playhead.api.calls.trace_state import call_around
 from playhead.api.forks import fork_safe_lock
 from playhead.api.guard import swallowed
 from playhead.model import names
@@ -40,10 +40,13 @@ class _RunIdProcessor(SpanProcessor):
 
     def on_start(self, span: Span, parent_context: Context | None = None) -> None:
         set_run_id(span, parent_context)
+        note_span(span.get_span_context(), span.parent)
 
     def on_end(self, span: ReadableSpan) -> None:
         try:
             record_outermost(span)
+            if span.context is not None:
+                forget_span(span.context)
         except BaseException as error:  # noqa: BLE001 - the guard
             let_through(error)
             swallowed("record the span around calls", error)
@@ -55,9 +58,7 @@ def set_run_id(span: Span, parent_context: Context | None) -> None:
         above = trace.get_current_span(parent_context)
         if isinstance(above, ObservedSpan):
             run = above.run.id
-        elif (call := call_around(above.get_span_context())) is not None:
-            run = call.run_id  # of the process that this one works for
-        else:
+        elif (run := joined_run(above.get_span_context())) is None:
             run = cast("dict[str, str]", cast(Any, above).attributes or {}).get(names.RUN_ID)
         if run is not None:
             span.set_attribute(names.RUN_ID, run)
@@ -71,7 +72,7 @@ def record_outermost(span: ReadableSpan) -> bool:
     context, parent, to = span.context, span.parent, runtime.current.recorder
     if context is None or to is None or not (parent is None or parent.is_remote):
         return False
-    run = run_of_trace(context.trace_id)
+    run = run_around_span(context, is_asked_for=parent is not None)
     if run is None or not run.recorded:
         return False
     if run.outer_span != context.span_id:
@@ -80,7 +81,9 @@ def record_outermost(span: ReadableSpan) -> bool:
         ids = f"{context.trace_id:032x}", f"{context.span_id:016x}", above
         times = span.start_time, span.end_time
         status = span.status.status_code.value, to.text(span.status.description or "")
-        said = {names.RUN_ID: run.id}
+        said: dict[str, Any] = {names.RUN_ID: run.id}
+        if run.is_request:
+            said |= {names.RUN_ROOT: True, names.RUN_NAME: span.name}
         frames = to.frames()
         frames.new = {}
         to.end([*ids, span.name, span.kind.value + 1, *times, *status, said, (), ()], frames)
@@ -116,6 +119,9 @@ def start_mirror(of: TracerProvider, span: ObservedSpan, where: Context) -> None
     if of not in _prepared_providers:
         _add_run_id_processor(of)
     kind = _KINDS.get(span.kind, SpanKind.INTERNAL)
+    around = trace.get_current_span(where)
+    if isinstance(around, ObservedSpan) and around.mirror is not None:
+        where = trace.set_span_in_context(around.mirror, where)  # the same ids, without making an entry for each child
     tracer = of.get_tracer(names.SCOPE)
     mirror = tracer.start_span(span.name, where, kind, span.attributes, start_time=span.start_ns)
     context = mirror.get_span_context()

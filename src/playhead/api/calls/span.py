@@ -15,7 +15,7 @@ from opentelemetry.util.types import Attributes, AttributeValue
 
 from playhead.api.calls.described_errors import DescribedError
 from playhead.api.calls.flow import ExecutionFlow
-from playhead.api.calls.trace_state import with_call
+from playhead.api.calls.handing_on import handed_on
 from playhead.api.guard import swallowed
 from playhead.api.ports import Recorder, Redact
 from playhead.api.run import ActiveRun
@@ -170,13 +170,13 @@ class ObservedSpan(trace.Span):
     # --- OpenTelemetry's Span -------------------------------------------------------------------------------------
 
     def get_span_context(self) -> SpanContext:
-        """The span's context, for other instrumentations whose spans become children of this one."""
+        """The span's context, for other instrumentations whose spans become children of this one, and for other
+        processes: it names the run and this call."""
         if self.mirror is not None:
             context = self.mirror.get_span_context()
         else:
             context = SpanContext(self.trace_id, self.span_id, is_remote=False, trace_flags=_SAMPLED)
-        # The MCP server's work belongs to this run, too.
-        return with_call(context, self.run.id, self.run.attempt) if names.MCP_METHOD in self.attributes else context
+        return handed_on(self, context)
 
     def is_recording(self) -> bool:
         """True until the span has ended."""

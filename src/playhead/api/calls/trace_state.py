@@ -1,54 +1,59 @@
 """W3C `tracestate`: tells the process that does a call's work which run and which call it works for.
 
-`traceparent` names a trace and the nearest span of any instrumentation. Our entry names the run and our own span, so
-that what the other process records belongs to the same run, inside the call, whoever else has spans in between.
+`traceparent` names a trace and the nearest span of any instrumentation. Our entry names the run and our own call, so
+that what the other process records belongs to the same run, inside the call, whoever else has spans in between: these
+pass the entry on. With its key, the entry is at most 107 characters long: entries of more than 128 are the first that
+are dropped where a header grows too long.
 """
 
 import re
 from dataclasses import dataclass
 
-from opentelemetry.trace import SpanContext
+from opentelemetry.trace import SpanContext, TraceState
 
 KEY = "playhead"
-_ENTRY = re.compile(r"([0-9a-f]{32})-(\d{1,9})-([0-9a-f]{32})-([0-9a-f]{16})")
+_MAX_MEMBERS = 32
+_NO_RUN = "0" * 32
+_ENTRY = re.compile(r"([0-9a-f]{32})-(\d{1,9})-([0-9a-f]{16})-([0-9a-f]{16})?-(\d{1,9})-(\d{1,11})")
 
 
 @dataclass(frozen=True, slots=True)
-class RemoteCall:
-    """A call of another process that this process does the work of."""
+class HandedCall:
+    """A call whose work is handed on to another process.
+
+    `process` and `number`: what the process that handed it on had counted last; an empty `process` is the run's own.
+    `time_s`: when, in seconds since 1970.
+    """
 
     run_id: str
     attempt: int
-    trace_id: int
     span_id: int
+    process: str
+    number: int
+    time_s: int
 
 
-def with_call(context: SpanContext, run_id: str, attempt: int) -> SpanContext:
-    """The span context with our entry added to its trace state."""
-    entry = f"{run_id}-{attempt}-{context.trace_id:032x}-{context.span_id:016x}"
-    state = context.trace_state.update(KEY, entry)
+def with_call(context: SpanContext, call: HandedCall, others: TraceState | None = None) -> SpanContext:
+    """The span context with our entry before those of `others` in its trace state. Of 32 of these, the last is left
+    out."""
+    entry = f"{call.run_id}-{call.attempt}-{call.span_id:016x}-{call.process}-{call.number}-{call.time_s}"
+    kept = [] if others is None else [(key, value) for key, value in others.items() if key != KEY]
+    state = TraceState([(KEY, entry), *kept[: _MAX_MEMBERS - 1]])
     return SpanContext(context.trace_id, context.span_id, context.is_remote, context.trace_flags, state)
 
 
-def remote_call(header: object) -> RemoteCall | None:
-    """The call that a `tracestate` header names; None when it names none, or is malformed."""
-    if not isinstance(header, str):
-        return None
-    for member in header.split(","):
-        key, _, value = member.strip().partition("=")
-        if key == KEY and (found := _call_of(value)) is not None:
-            return found
-    return None
+def handed_call(context: SpanContext) -> HandedCall | None:
+    """The call that a span context names; None when it names none, or the entry is malformed."""
+    state = context.trace_state
+    entry = state.get(KEY) if state else None
+    return None if entry is None else _read(entry)
 
 
-def call_around(context: SpanContext) -> RemoteCall | None:
-    """The call that the context of a span in another process names, or None."""
-    return _call_of(context.trace_state.get(KEY, ""))
-
-
-def _call_of(entry: str) -> RemoteCall | None:
+def _read(entry: str) -> HandedCall | None:
     found = _ENTRY.fullmatch(entry)
     if found is None:
         return None
-    run_id, attempt, trace_id, span_id = found.groups()
-    return RemoteCall(run_id, int(attempt), int(trace_id, 16), int(span_id, 16))
+    run_id, attempt, span_id, process, number, time_s = found.groups()
+    if run_id == _NO_RUN or not int(span_id, 16):
+        return None
+    return HandedCall(run_id, int(attempt), int(span_id, 16), process or "", int(number), int(time_s))

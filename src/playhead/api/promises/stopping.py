@@ -62,6 +62,10 @@ class StoppedRun:
         """As the record before."""
         return self._before is not None and self._before.has_log_event(event, span, identity)
 
+    def in_forked_child(self) -> Replay[ObservedSpan]:
+        """It is stopped, too."""
+        return self
+
     @property
     def is_fork(self) -> bool:
         """As the record before."""

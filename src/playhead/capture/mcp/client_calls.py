@@ -8,7 +8,6 @@ from playhead.api.calls.span import ObservedSpan
 from playhead.api.functions.wrappers import call_async
 from playhead.capture.frameworks import enclosing_tool_call, none_on_error
 from playhead.capture.mcp.reading import ServerCall, servers
-from playhead.capture.mcp.server_side import under_way
 from playhead.capture.patching import Wrapper
 from playhead.model import names
 
@@ -60,8 +59,7 @@ async def _send(wrapped: Any, args: Any, kwargs: Any) -> Any:
     span = current_span()
     if span is None or names.MCP_METHOD not in span.attributes:  # not recorded
         return await wrapped(*args, **kwargs)
-    with under_way(span):
-        result = await wrapped(*args, **kwargs)
+    result = await wrapped(*args, **kwargs)
     _note_error(span, result)
     return result
 

@@ -1,39 +1,27 @@
 """The trace context in a request's `_meta`: what a server does for a recorded call belongs to that call and its run.
 
 mcp 2 writes and reads `traceparent` and `tracestate` itself, by OpenTelemetry's propagator; before 2.0 we do. The entry
-in `tracestate` that names the run is that of `api.calls.trace_state`.
+in `tracestate` that names the run is that of `api.calls.trace_state`, as in any other request.
 """
 
-from collections.abc import Generator, Mapping
-from contextlib import contextmanager, nullcontext
+from collections.abc import Mapping
+from contextlib import nullcontext
 from typing import Any, cast
 
 from opentelemetry import trace
+from opentelemetry.context import Context
 from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 
 from playhead.api import runtime
+from playhead.api.calls.joining import joined_call
 from playhead.api.calls.lifecycle import current_span, inside
 from playhead.api.calls.mirror_span import add_run_id_processor
 from playhead.api.calls.span import ObservedSpan
-from playhead.api.calls.trace_state import RemoteCall, remote_call, with_call
-from playhead.api.run import ActiveRun
 from playhead.capture.frameworks import none_on_error
 from playhead.model import names
 
 _propagator = TraceContextTextMapPropagator()
-_under_way: dict[int, ObservedSpan] = {}
-"""Calls of this process that a server is working on, by their span ids: the server may run in this process."""
-
-
-@contextmanager
-def under_way(span: ObservedSpan) -> Generator[None]:
-    """Around the sending of a call and the wait for its answer."""
-    number = span.span_id
-    _under_way[number] = span
-    try:
-        yield
-    finally:
-        _under_way.pop(number, None)
+_HEADERS = ("traceparent", "tracestate")
 
 
 async def handle_request(wrapped: Any, instance: Any, args: Any, kwargs: Any) -> Any:
@@ -59,8 +47,7 @@ async def send_request_v1(wrapped: Any, instance: Any, args: Any, kwargs: Any) -
 def trace_context(span: ObservedSpan) -> dict[str, str]:
     """What a request's `_meta` says of the call that it is sent for."""
     headers: dict[str, str] = {}
-    context = with_call(span.get_span_context(), span.run.id, span.run.attempt)
-    _propagator.inject(headers, trace.set_span_in_context(trace.NonRecordingSpan(context)))
+    _propagator.inject(headers, trace.set_span_in_context(span, Context()))
     return headers
 
 
@@ -97,23 +84,13 @@ def _meta_of_message(args: Any, kwargs: Any) -> Any:
 
 @none_on_error
 def _remote_parent(meta: Any) -> ObservedSpan | None:
-    found = remote_call(cast("Mapping[str, Any]", meta).get("tracestate")) if isinstance(meta, Mapping) else None
-    if found is None:
+    if not isinstance(meta, Mapping):
         return None
-    add_run_id_processor()  # before the library makes a span of its own for the request
-    here = _under_way.get(found.span_id)
-    if here is not None and here.run.id == found.run_id:
-        return here
+    said = cast("Mapping[str, Any]", meta)
+    headers = {name: said[name] for name in _HEADERS if isinstance(said.get(name), str)}
+    context = trace.get_current_span(_propagator.extract(headers, Context())).get_span_context()
     recorder = runtime.current.recorder or runtime.recorder()
-    return None if recorder is None else _standing_for(found, recorder)
-
-
-def _standing_for(call: RemoteCall, recorder: Any) -> ObservedSpan:
-    """A span with the ids of the other process's call. It is never written: the other process does that."""
-    run = ActiveRun(run_id=call.run_id, attempt=call.attempt)
-    run.is_remote = run.is_decided = (
-        True  # by the other process, which sends no such entry for a run that it does not record
-    )
-    span = ObservedSpan(recorder, run, "tool", "remote call", call.trace_id, call.span_id, None)
-    span.path = "remote call"
-    return span
+    call = None if recorder is None else joined_call(context, recorder)
+    if call is not None:
+        add_run_id_processor()  # before the library makes a span of its own for the request
+    return call

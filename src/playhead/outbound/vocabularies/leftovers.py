@@ -18,7 +18,9 @@ _INSTRUMENTATIONS: Final = frozenset({
     "exception", "operation",
 }).union(*(dialect.PREFIXES for dialect in DIALECTS))  # fmt: skip
 # What helps a person to find the call again in Playhead.
-_KEPT: Final = (names.RUN_ID, names.RUN_ATTEMPT, names.CALL_KEY, names.CALL_ORDER, names.OUTCOME, names.FORK_OF)
+_KEPT: Final = (
+    names.RUN_ID, names.RUN_ATTEMPT, names.CALL_KEY, names.PROCESS_ID, names.CALL_ORDER, names.OUTCOME, names.FORK_OF,
+)  # fmt: skip
 _EXCEPTION: Final = "exception"
 _MESSAGES: Final = "gen_ai."
 

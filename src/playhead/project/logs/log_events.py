@@ -37,7 +37,9 @@ _KINDS = {
 _OURS = "playhead."
 _BODIES = (names.LOG_BODY + names.REF_SUFFIX, "body" + names.REF_SUFFIX)
 # Attributes that are a part of the event itself, or that identify its call.
-_NOT_DATA = (names.RUN_ID, names.RUN_ATTEMPT, names.CALL_ORDER, names.CALL_KEY)
+_NOT_DATA = (
+    names.RUN_ID, names.RUN_ATTEMPT, names.CALL_ORDER, names.CALL_KEY, names.PROCESS_ID, names.PROCESS_AFTER,
+)  # fmt: skip
 
 _OF_SPANS: Final = "gen_ai."
 _ABOUT_THE_SPAN: Final = (

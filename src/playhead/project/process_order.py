@@ -1,0 +1,139 @@
+"""store → [project]: puts together what several processes of a run have counted, each for itself.
+
+The order of a process is its own count.  Between processes, what one was handed comes after the event that handed it on
+(`playhead.process.after`), and inside a call of another process after that call's start; else time decides.  Clocks of
+machines may differ: they never move an event before its cause, or within its process.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from heapq import heappop, heappush
+from typing import Any
+
+from playhead.model import names
+from playhead.model.span import LogEvent
+from playhead.project.attributes import number_of, process_of, text
+from playhead.project.span_tree import SpanNode
+
+START, LOG, END = "start", "log", "end"
+
+
+@dataclass(slots=True)
+class Moment:
+    """A call's start or end, or a log event. `node`: the call, or the call around the log event if that is known."""
+
+    kind: str
+    time_ns: int
+    node: SpanNode | None
+    log: LogEvent | None = None
+
+
+Key = tuple[Any, ...]
+"""Begins with the attempt and the number, in the order of its process."""
+
+
+@dataclass(slots=True)
+class _Process:
+    """The moments of a process in its own order, and how many of them were taken."""
+
+    name: str
+    moments: Sequence[tuple[Key, Moment]]
+    taken: int = 0
+    latest_ns: int = 0
+    waiting: list[tuple[int, int, str, int]] = field(default_factory=list[tuple[int, int, str, int]])
+    """A heap of what waits for a moment of this process: attempt and number of that, and who waits with which of its
+    own moments."""
+
+    @property
+    def next(self) -> tuple[Key, Moment]:
+        return self.moments[self.taken]
+
+    @property
+    def is_over(self) -> bool:
+        return self.taken == len(self.moments)
+
+    def has_passed(self, attempt: int, number: int) -> bool:
+        """Whether all starts and log events up to this number were taken."""
+        if self.is_over:
+            return True
+        key, moment = self.next
+        return key[:2] > (attempt, number) or (moment.kind == END and key[:2] == (attempt, number))
+
+
+class _Merge:
+    """Takes the moments of all processes one by one, each when everything that it comes after was taken."""
+
+    def __init__(self, processes: Mapping[str, _Process], *, by_attempt: bool) -> None:
+        self._processes = processes
+        self._by_attempt = by_attempt
+        self._has_causes = True
+        self._ready: list[tuple[int, str]] = []
+        """A heap of the processes whose next moment may be taken: when it was, and which."""
+
+    def all(self) -> Iterator[tuple[Key, Moment]]:
+        for process in self._processes.values():
+            self._offer(process)
+        for _ in range(sum(len(process.moments) for process in self._processes.values())):
+            if not self._ready:
+                self._leave_circle()
+            process = self._processes[heappop(self._ready)[1]]
+            yield process.next
+            process.taken += 1
+            self._offer(process)
+            self._wake(process)
+
+    def _offer(self, process: _Process) -> None:
+        """Lets the next moment of the process be taken, or has it wait for what it comes after."""
+        if process.is_over:
+            return
+        moment = process.next[1]
+        causes = _causes(process.name, moment, by_attempt=self._by_attempt) if self._has_causes else ()
+        for cause, attempt, number in causes:
+            before = self._processes.get(cause)
+            if before is not None and not before.has_passed(attempt, number):
+                heappush(before.waiting, (attempt, number, process.name, process.taken))
+                return
+        process.latest_ns = max(process.latest_ns, moment.time_ns)
+        heappush(self._ready, (process.latest_ns, process.name))
+
+    def _wake(self, passed: _Process) -> None:
+        while passed.waiting and passed.has_passed(*passed.waiting[0][:2]):
+            *_, name, at = heappop(passed.waiting)
+            if self._processes[name].taken == at:
+                self._offer(self._processes[name])
+
+    def _leave_circle(self) -> None:
+        """Each process waits for another, which no record of ours says: from here on, time alone decides."""
+        self._has_causes = False
+        for process in self._processes.values():
+            process.waiting.clear()
+            self._offer(process)
+
+
+def in_order_of_causes(
+    by_process: Mapping[str, Sequence[tuple[Key, Moment]]], *, by_attempt: bool
+) -> list[tuple[Key, Moment]]:
+    """All moments in one order. Those of each process are given in its own order.
+
+    `by_attempt`: the run's own process (the empty name) has counted anew in each attempt.
+    """
+    processes = {name: _Process(name, found) for name, found in sorted(by_process.items()) if found}
+    return list(_Merge(processes, by_attempt=by_attempt).all())
+
+
+def _causes(process: str, moment: Moment, *, by_attempt: bool) -> Iterator[tuple[str, int, int]]:
+    """What a moment comes after in other processes: process, attempt and number."""
+    if moment.kind == END:
+        return
+    span = moment.node.span if moment.node is not None else None
+    attributes = moment.log.attributes if moment.log is not None else span.attributes if span is not None else {}
+    attempt = moment.node.attempt if moment.node is not None else 0
+    name, found, number = (text(attributes, names.PROCESS_AFTER) or "").partition("#")
+    if found and name != process and number.isdecimal():
+        yield name, attempt if by_attempt and not name else 0, int(number)
+    around = moment.node if moment.log is not None else moment.node.parent if moment.node is not None else None
+    if around is None or (above := process_of(around.span.attributes)) == process:
+        return
+    begun = number_of(around.span.attributes)
+    if begun is not None:
+        yield above, around.attempt if by_attempt and not above else 0, begun

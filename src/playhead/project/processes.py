@@ -1,0 +1,60 @@
+"""store → [project]: the processes that recorded parts of a run beside its own: what is missing of each, and whether it
+has ended.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from playhead.model.span import LogEvent, Span
+from playhead.project.attributes import number_of, process_of
+from playhead.project.span_tree import SpanNode
+
+
+@dataclass(frozen=True, slots=True)
+class RunProcess:
+    """A process that was handed a part of a run. Times are ns since 1970, by its own clock.
+
+    `spans_missing`: gaps in its count. `ended_ns`: when the last of its calls ended; None while one is open.
+    """
+
+    process: str
+    started_ns: int
+    ended_ns: int | None
+    spans: int
+    spans_missing: int
+
+
+@dataclass(slots=True)
+class _Found:
+    numbers: set[int] = field(default_factory=set[int])
+    spans: list[Span] = field(default_factory=list[Span])
+    times: list[int] = field(default_factory=list[int])
+
+    def process(self, name: str) -> RunProcess:
+        ends = [span.end_ns for span in self.spans]
+        latest = max([*(end for end in ends if end is not None), *self.times])
+        return RunProcess(
+            process=name,
+            started_ns=min(self.times),
+            ended_ns=None if None in ends else latest,
+            spans=len(self.spans),
+            spans_missing=max(self.numbers, default=0) - len(self.numbers),
+        )
+
+
+def processes_in(nodes: Iterable[SpanNode], logs: Iterable[LogEvent]) -> list[RunProcess]:
+    """The processes beside the run's own, in the order in which they began by their clocks."""
+    found: dict[str, _Found] = {}
+    for node in nodes:
+        if name := process_of(node.span.attributes):
+            one = found.setdefault(name, _Found())
+            one.spans.append(node.span)
+            one.times.append(node.span.start_ns)
+            one.numbers.update(filter(None, [number_of(node.span.attributes)]))
+    for log in logs:
+        if name := process_of(log.attributes):
+            one = found.setdefault(name, _Found())
+            one.times.append(log.time_ns)
+            one.numbers.update(filter(None, [number_of(log.attributes)]))
+    parts = [one.process(name) for name, one in found.items()]
+    return sorted(parts, key=lambda part: (part.started_ns, part.process))
