@@ -88,7 +88,7 @@ async def _serve(settings: CollectorSettings, as_json: bool) -> None:
             grpc = await start_grpc(settings, held, collector.grpc)
             addresses = Addresses(url_of(listener), None if grpc is None else url_of(listener, grpc.port))
             started = partial(announce, settings, collector.database, addresses, as_json)
-            stopping.server = _Server(_uvicorn_config(collector), started, collector.streams.close, grpc)
+            stopping.server = _Server(_uvicorn_config(collector, grpc), started, collector.streams.close, grpc)
             if collector.supervision is not None:
                 collector.supervision.add_done_callback(stopping.give_up)
             await stopping.server.serve(sockets=[listener])
@@ -166,10 +166,10 @@ def _is_loopback(host: str) -> bool:
     return ip_address(host).is_loopback
 
 
-def _uvicorn_config(collector: RunningCollector) -> uvicorn.Config:
+def _uvicorn_config(collector: RunningCollector, grpc: GrpcServer | None) -> uvicorn.Config:
     return uvicorn.Config(
         collector.app,
-        http=protocol_of(collector.guard),
+        http=protocol_of(collector.guard, None if grpc is None else grpc.port),
         ws="none",
         lifespan="on",
         log_config=None,

@@ -1,4 +1,7 @@
-"""Clients that send one gRPC message byte by byte, over raw sockets, and begin again when they are refused."""
+"""Clients that misuse gRPC over raw sockets, for as long as they are let.
+
+`slow_senders` send a message byte by byte and begin again when they are refused; `cancelling_senders` cancel calls.
+"""
 
 import asyncio
 from collections.abc import AsyncGenerator
@@ -11,6 +14,7 @@ DATA, HEADERS, RST_STREAM, SETTINGS, PING, GOAWAY, CONTINUATION = 0, 1, 3, 4, 6,
 ACK = END_STREAM = 1
 END_HEADERS = 4
 _DECLARED = 100_000
+_CANCEL = (8).to_bytes(4, "big")
 
 
 @asynccontextmanager
@@ -47,6 +51,51 @@ async def _send(port: int, calls: list[int], number: int, seconds_per_byte: floa
         except (ConnectionError, asyncio.IncompleteReadError):
             pass
         finally:
+            writer.transport.abort()
+
+
+@asynccontextmanager
+async def cancelling_senders(
+    port: int, count: int, *, hold_seconds: float, at_a_time: int = 1
+) -> AsyncGenerator[list[int]]:
+    """`count` connections until the block ends, each of which begins calls, cancels them, and begins again.
+
+    Yields a list with the number of calls that each has cancelled; all have cancelled one.
+    """
+    calls = [0] * count
+    senders = [asyncio.create_task(_cancel(port, calls, number, hold_seconds, at_a_time)) for number in range(count)]
+    try:
+        while not all(calls):
+            await asyncio.sleep(0.01)
+        yield calls
+    finally:
+        for sender in senders:
+            sender.cancel()
+        await asyncio.gather(*senders, return_exceptions=True)
+
+
+async def _cancel(port: int, calls: list[int], number: int, hold_seconds: float, at_a_time: int) -> None:
+    while True:
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        answering = asyncio.create_task(_until_answered(reader, writer, 0))
+        try:
+            writer.write(PREFACE + frame(SETTINGS, 0, 0, b""))
+            stream = 1
+            while not answering.done():
+                streams = range(stream, stream + 2 * at_a_time, 2)
+                for each in streams:
+                    writer.write(frame(HEADERS, END_HEADERS, each, call_head()))
+                    writer.write(frame(DATA, 0, each, b"\0" + _DECLARED.to_bytes(4, "big")))
+                await asyncio.sleep(hold_seconds)
+                for each in streams:
+                    writer.write(frame(RST_STREAM, 0, each, _CANCEL))
+                calls[number] += at_a_time
+                stream = streams.stop
+        except ConnectionError:
+            pass
+        finally:
+            answering.cancel()
+            await asyncio.gather(answering, return_exceptions=True)
             writer.transport.abort()
 
 

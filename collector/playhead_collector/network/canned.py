@@ -21,9 +21,16 @@ _REFUSALS = {
     431: ("head_too_large", "the request's head is too large: send fewer or shorter headers, a shorter URL"),
     503: ("busy", "the collector has as much to do as it takes on at a time: send it again a little later"),
 }
-# HTTP/2: no settings, then GOAWAY with HTTP_1_1_REQUIRED and words that gRPC's clients log.
-_SAYS = b"this port speaks HTTP/1.1: send gRPC to port 4317, or set OTEL_EXPORTER_OTLP_PROTOCOL=http/protobuf"
-GO_AWAY = b"\0\0\0\4\0\0\0\0\0" + (8 + len(_SAYS)).to_bytes(3, "big") + b"\7\0\0\0\0\0\0\0\0\0\0\0\0\x0d" + _SAYS
+
+
+def go_away(grpc_port: int | None) -> bytes:
+    """The answer to HTTP/2: no settings, then GOAWAY with HTTP_1_1_REQUIRED and words that gRPC's clients log.
+
+    `grpc_port`: where gRPC is answered; None: nowhere.
+    """
+    elsewhere = "" if grpc_port is None else f"send gRPC to port {grpc_port}, or "
+    says = f"this port speaks HTTP/1.1: {elsewhere}set OTEL_EXPORTER_OTLP_PROTOCOL=http/protobuf".encode()
+    return b"\0\0\0\4\0\0\0\0\0" + (8 + len(says)).to_bytes(3, "big") + b"\7\0\0\0\0\0\0\0\0\0\0\0\0\x0d" + says
 
 
 def refusal(status: int, close: bool, path: str = "", content_type: str = "", more: Headers = ()) -> bytes:

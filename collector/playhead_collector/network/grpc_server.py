@@ -69,6 +69,10 @@ def _options(limits: Limits, max_message_bytes: int) -> list[tuple[str, int]]:
         ("grpc.per_message_decompression", 0),
         ("grpc.max_receive_message_length", max_message_bytes),
         ("grpc.max_concurrent_streams", _MAX_STREAMS),
+        # Calls that nobody has looked at yet: from 1,000 on, the library cancels some of them at random, also those of
+        # honest clients. There cannot be more than this.
+        ("grpc.server.max_pending_requests", _MAX_STREAMS * limits.max_connections),
+        ("grpc.server.max_pending_requests_hard_limit", _MAX_STREAMS * limits.max_connections),
         ("grpc.max_metadata_size", limits.max_head_bytes),
         ("grpc.absolute_max_metadata_size", limits.max_head_bytes),
         ("grpc.max_allowed_incoming_connections", limits.max_connections),

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from playhead_collector.settings import KIB, CollectorSettings
+from playhead_collector.settings import KIB, MIB, CollectorSettings
 
 # A client has to take this much, or all that there is, within `send_seconds`: 13 kB/s with the default of 20 s.
 MIN_TAKEN = 256 * KIB
@@ -19,6 +19,9 @@ class Limits:
     body_seconds: float = 60
     send_seconds: float = 20
     idle_seconds: float = 75
+    max_dropped_bytes: int = 64 * MIB
+    """What is still read of a body after its request was refused: most clients look for the answer after they have sent
+    all of it."""
 
     @property
     def reserve(self) -> int:
@@ -36,4 +39,5 @@ def limits_of(settings: CollectorSettings) -> Limits:
         body_seconds=settings.body_seconds,
         send_seconds=settings.send_seconds,
         idle_seconds=settings.idle_seconds,
+        max_dropped_bytes=settings.max_request_bytes,
     )

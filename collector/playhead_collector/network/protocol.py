@@ -48,15 +48,19 @@ class _Phase(Enum):
     CLOSING = auto()
 
 
-def protocol_of(guard: Guard) -> "type[GuardedProtocol]":
-    """The protocol with this guard, to be given to uvicorn as `http`."""
-    return type("GuardedProtocol", (GuardedProtocol,), {"guard": guard})
+def protocol_of(guard: Guard, grpc_port: int | None) -> "type[GuardedProtocol]":
+    """The protocol with this guard, to be given to uvicorn as `http`.
+
+    `grpc_port`: where gRPC is answered; None: nowhere.
+    """
+    return type("GuardedProtocol", (GuardedProtocol,), {"guard": guard, "grpc_port": grpc_port})
 
 
 class GuardedProtocol(HttpToolsProtocol):
     """One connection."""
 
     guard: ClassVar[Guard]
+    grpc_port: ClassVar[int | None]
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -66,6 +70,7 @@ class GuardedProtocol(HttpToolsProtocol):
         self._head_bytes = 0
         self._body_bytes = 0  # of the body itself
         self._raw_bytes = 0  # received while a body was expected
+        self._dropped_bytes = 0  # received of a request that is answered already
         self._is_over = False  # nothing more is read from it
         self._close_after_body = False
 
@@ -73,7 +78,7 @@ class GuardedProtocol(HttpToolsProtocol):
 
     def connection_made(self, transport: asyncio.Transport) -> None:
         """Counts it; cuts it when there are far too many."""
-        super().connection_made(cast(asyncio.Transport, Outgoing(transport)))
+        super().connection_made(cast(asyncio.Transport, Outgoing(transport, self._close)))
         self._admission = self.guard.admit(self, self.client[0] if self.client else "")
         if self._admission is Admission.CUT:
             self._is_over = True
@@ -111,6 +116,7 @@ class GuardedProtocol(HttpToolsProtocol):
     def data_received(self, data: bytes) -> None:
         """Bounds what is not a body's bytes; malformed requests are answered, and logged once in a while."""
         if self._is_over:
+            self._drop(len(data))
             return
         self._unset_keepalive_if_required()
         if self._phase is _Phase.IDLE:
@@ -142,7 +148,7 @@ class GuardedProtocol(HttpToolsProtocol):
     def on_headers_complete(self) -> None:
         """The head is there: the request is answered here, or by the application."""
         size = len(self.url) + sum(len(name) + len(value) + 4 for name, value in self.headers)
-        self._phase, self._head_bytes, self._raw_bytes, self._body_bytes = _Phase.BODY, 0, 0, 0
+        self._phase, self._head_bytes, self._raw_bytes, self._body_bytes, self._dropped_bytes = _Phase.BODY, 0, 0, 0, 0
         self._deadline = self.guard.clock() + self.guard.limits.body_seconds + _GRACE_SECONDS
         if self._is_over:
             return
@@ -228,6 +234,14 @@ class GuardedProtocol(HttpToolsProtocol):
             self._raw_bytes += size
             if self._raw_bytes - self._body_bytes > _BODY_OVERHEAD + self._body_bytes // 8:
                 self._end(400)
+            elif not self._is_answering():
+                self._drop(size)
+
+    def _drop(self, size: int) -> None:
+        """`size` bytes were read that nobody takes: the request is answered.  Cuts the connection after too many."""
+        self._dropped_bytes += size
+        if self._dropped_bytes > self.guard.limits.max_dropped_bytes:
+            self._abort()
 
     def _is_answering(self) -> bool:
         return self.cycle is not None and not self.cycle.response_complete  # pyright: ignore[reportUnnecessaryComparison] - None before the first request
@@ -235,11 +249,12 @@ class GuardedProtocol(HttpToolsProtocol):
     def _malformed(self, data: bytes) -> None:
         if data.startswith(_HTTP2):
             log.warning(
-                "HTTP/2 on the HTTP/1.1 port, most likely an OTLP exporter that is set to gRPC: point it at "
-                "PLAYHEAD_GRPC_PORT, or set OTEL_EXPORTER_OTLP_PROTOCOL=http/protobuf there (from %s)",
+                "HTTP/2 on the HTTP/1.1 port, most likely an OTLP exporter that is set to gRPC: %sset "
+                "OTEL_EXPORTER_OTLP_PROTOCOL=http/protobuf there (from %s)",
+                "" if self.grpc_port is None else f"point it at port {self.grpc_port}, or ",
                 self.client[0] if self.client else "?",
             )
-            self.transport.write(canned.GO_AWAY)
+            self.transport.write(canned.go_away(self.grpc_port))
             self._finish()
             return
         if data.startswith(_TLS):
@@ -271,6 +286,13 @@ class GuardedProtocol(HttpToolsProtocol):
         self._phase, self._deadline = _Phase.CLOSING, self.guard.clock() + _LINGER_SECONDS
         if not self.transport.is_closing():
             self.transport.write_eof()
+
+    def _close(self) -> None:
+        """Closes the connection after an answer; whose body is still arriving gets the time to see it."""
+        if self._phase is _Phase.BODY:
+            self._finish()
+        else:
+            cast(Outgoing, self.transport).close_now()
 
     def _abort(self) -> None:
         self._is_over = True

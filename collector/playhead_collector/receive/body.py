@@ -117,10 +117,13 @@ def decompress(body: bytes, encoding: str, limit: int, hold: Callable[[int], Non
 
 
 def too_large(limit: int, *, unpacked: bool = False) -> Refused:
-    """The 413 for a body above the limit."""
+    """The 413 for a body above the limit.  Unless it is `unpacked`, the rest of it is not waited for."""
     size = f"more than {limit} bytes" + (" once decompressed" if unpacked else "")
     return Refused(
-        413, "too_large", f"the request has {size}: send smaller batches, or raise PLAYHEAD_MAX_REQUEST_BYTES"
+        413,
+        "too_large",
+        f"the request has {size}: send smaller batches, or raise PLAYHEAD_MAX_REQUEST_BYTES",
+        {} if unpacked else {"Connection": "close"},
     )
 
 

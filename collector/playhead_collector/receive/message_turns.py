@@ -9,7 +9,7 @@ HTTP/2 lets a sender have 64 KiB on the way that nobody reads.
 A message may be large or its sender slow, which cannot be told before it is there. So a message begins with a quick
 turn, in which most are complete. Others need one of the few long turns. A sender whose last message was not quick waits
 for a long turn, so that slow senders take no quick turns from others. Long turns are taken from senders that gave way
-before.
+before. Who had a turn in vain, because it gave way or cancelled the call, comes after others (see `senders.py`).
 """
 
 import asyncio
@@ -66,10 +66,15 @@ class MessageTurns:
     async def read(self, message: Callable[[], Awaitable[_T]], sender: MessageSender) -> _T:
         """Awaits `message()` when it is its turn.
 
-        Raises Refused: 408 when it does not arrive in time, 503 when it has to give way, or gets no turn.
+        Raises Refused: 408 when it does not arrive in time, 503 when it has to give way, or gets no turn; and what
+        `message` raises. A message that does not come counts against its sender, also when the call is cancelled.
         """
         queue = self.long if self.slow.is_late(sender) else self.quick
-        turn = await queue.take(sender, self.wait_seconds)
+        try:
+            turn = await queue.take(sender, self.wait_seconds)
+        except asyncio.CancelledError:
+            self.slow.had_turn_in_vain(sender)
+            raise
         loop = asyncio.get_running_loop()
         overtime = loop.call_later(self.quick_seconds, self._took_long, turn)
         try:
@@ -78,9 +83,12 @@ class MessageTurns:
         except TimeoutError:
             if turn.gave_way:
                 raise try_later("others wait and this message arrives slowly") from None
-            self.slow.was_stopped(sender)
+            self.slow.had_turn_in_vain(sender)
             slow = f"the message did not arrive within {self.body_seconds:g} s"
             raise Refused(408, "too_slow", f"{slow}: send the request again") from None
+        except (asyncio.CancelledError, Refused):
+            self.slow.had_turn_in_vain(sender)
+            raise
         else:
             self.slow.completed(sender, quickly=loop.time() - turn.since <= self.quick_seconds)
             return arrived
@@ -107,6 +115,6 @@ class MessageTurns:
         if ended is None:
             return False
         del self.long.running[ended]
-        self.slow.was_stopped(ended.sender)
+        self.slow.had_turn_in_vain(ended.sender)
         ended.give_way()
         return True

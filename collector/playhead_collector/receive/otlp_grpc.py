@@ -11,6 +11,7 @@ import logging
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Final, Protocol, cast
 
 import grpc
@@ -105,15 +106,22 @@ class OtlpGrpc:
         intake = self.intake
         if intake.flow.is_full():
             raise try_later(f"{intake.flow.requests} requests are in work")
-        message: Any = await self.turns.read(call.read, MessageSender.of(call.peer()))
-        if message is cast(Any, grpc.aio).EOF:  # so it is, too, after a message that is too large, which is refused
-            raise Refused(400, "no_message", "the call ended without a message: send one Export request in it")
+        message = await self.turns.read(partial(_message, call), MessageSender.of(call.peer()))
         with intake.flow.admit() as share:
             share.hold(len(message))
             share.sent, share.encoding, share.limit = message, encoding_in(message), intake.max_bytes
             del message  # the admitted request frees it after decompression
             result = await intake.store(signal, PROTOBUF, share)
         return reply.export_response(signal, result.rejected, str(result)).SerializeToString()
+
+
+async def _message(call: GrpcCall) -> bytes:
+    """The message of a call.  Raises Refused (400) without one."""
+    message: Any = await call.read()
+    # So it is, too, after a message that is too large, which the library refuses, and when the call is cancelled.
+    if message is cast(Any, grpc.aio).EOF:
+        raise Refused(400, "no_message", "the call ended without a message: send one Export request in it")
+    return message
 
 
 def encoding_in(message: bytes) -> str:

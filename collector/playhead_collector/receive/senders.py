@@ -1,4 +1,4 @@
-"""Who sends gRPC messages, and which senders were slow: those wait for others."""
+"""Who sends gRPC messages, and which senders were slow or gave up: those wait for others."""
 
 from dataclasses import dataclass, field
 from time import monotonic
@@ -25,31 +25,37 @@ class MessageSender:
 
 @dataclass(slots=True)
 class SlowSenders:
-    """What is remembered of senders whose messages arrived slowly; only of the last 10,000, for a minute."""
+    """What is remembered of senders whose messages arrived, arrived slowly or never came; only of the last 10,000 of
+    each, for a minute."""
 
     _late: dict[str, float] = field(default_factory=dict[str, float], init=False, repr=False)
-    _gave_way: dict[str, float] = field(default_factory=dict[str, float], init=False, repr=False)
+    _in_vain: dict[str, float] = field(default_factory=dict[str, float], init=False, repr=False)
+    _proven: dict[str, float] = field(default_factory=dict[str, float], init=False, repr=False)
 
     def is_late(self, sender: MessageSender) -> bool:
         """Whether the last message of this connection took longer than a quick turn."""
         return _is_marked(self._late, sender.connection)
 
     def rank(self, sender: MessageSender) -> int:
-        """0: others come after it. 1: another connection from its address was stopped for being slow; 2: it was."""
-        return _is_marked(self._gave_way, sender.connection) + _is_marked(self._gave_way, sender.host)
+        """0: others come after it. 1: a turn of its address was in vain, and no message of this connection has arrived
+        yet; 2: the last turn of this connection was in vain."""
+        if _is_marked(self._in_vain, sender.connection):
+            return 2
+        return int(_is_marked(self._in_vain, sender.host) and not _is_marked(self._proven, sender.connection))
 
     def took_long(self, sender: MessageSender) -> None:
         """Its message took longer than a quick turn."""
         _mark(self._late, sender.connection)
 
-    def was_stopped(self, sender: MessageSender) -> None:
-        """Its message was refused because it arrived too slowly."""
-        _mark(self._gave_way, sender.connection)
-        _mark(self._gave_way, sender.host)
+    def had_turn_in_vain(self, sender: MessageSender) -> None:
+        """Its message was refused because it arrived too slowly, or never came: the call was cancelled."""
+        _mark(self._in_vain, sender.connection)
+        _mark(self._in_vain, sender.host)
 
     def completed(self, sender: MessageSender, *, quickly: bool) -> None:
         """Its message arrived."""
-        self._gave_way.pop(sender.connection, None)
+        self._in_vain.pop(sender.connection, None)
+        _mark(self._proven, sender.connection)
         if quickly:
             self._late.pop(sender.connection, None)
 

@@ -27,7 +27,16 @@ from playhead_collector.receive.otlp_grpc import SERVICES
 from playhead_collector.settings import load
 from playhead_collector.store.postgres.store import connect
 from tests.integration.receive.test_serving import batch
-from tests.support.slow_grpc import CONTINUATION, END_HEADERS, HEADERS, PREFACE, SETTINGS, call_head, frame
+from tests.support.slow_grpc import (
+    CONTINUATION,
+    END_HEADERS,
+    HEADERS,
+    PREFACE,
+    SETTINGS,
+    call_head,
+    cancelling_senders,
+    frame,
+)
 
 EXPORT = f"/{SERVICES['traces']}/Export"
 Health: Any = cast(Any, health_pb2)
@@ -92,6 +101,18 @@ def test_keys_and_health(database_url: str):
         metrics = httpx.get(f"{collector.url}/metrics", headers={"x-api-key": "master"}).text
         assert 'playhead_requests_total{route="grpc traces",status="200"} 3.0' in metrics
         assert 'playhead_requests_total{route="grpc traces",status="401"} 2.0' in metrics
+
+
+def test_who_sends_grpc_to_the_port_of_http_is_told_the_right_one(database_url: str):
+    with CollectorProcess(database_url=database_url) as collector, socket.socket() as client:
+        assert collector.grpc_url is not None
+        host, _, port = collector.url.removeprefix("http://").partition(":")
+        client.connect((host, int(port)))
+        client.sendall(PREFACE + frame(SETTINGS, 0, 0, b""))
+        answer = b""
+        while piece := client.recv(4_096):
+            answer += piece
+        assert b"send gRPC to port " + collector.grpc_url.rpartition(":")[2].encode() in answer
 
 
 async def test_who_names_this_port_for_the_one_of_http_is_told():
@@ -169,6 +190,21 @@ def test_it_lives_on_under_a_thousand_connections_and_garbage(database_url: str)
             assert health(again) == SERVING
         assert "Traceback" not in collector.log()
         assert ".cc:" not in collector.log()  # a line of gRPC's library for each broken connection would fill the log
+
+
+async def test_an_honest_client_gets_through_among_calls_that_are_cancelled_at_its_address(database_url: str):
+    with CollectorProcess(database_url=database_url) as collector:
+        assert collector.grpc_url is not None
+        address = collector.grpc_url.removeprefix("http://")
+        async with (
+            cancelling_senders(int(address.rpartition(":")[2]), 200, hold_seconds=0.3, at_a_time=16) as cancelled,
+            grpc.aio.insecure_channel(address) as opened,
+        ):
+            before = sum(cancelled)
+            for number in range(1, 9):
+                await cast(Any, opened.unary_unary(EXPORT))(batch("5f" * 16, range(number, number + 1)), timeout=60)
+            assert sum(cancelled) > before
+    assert len(await stored(database_url, "5f" * 16)) == 8
 
 
 def endless_head() -> bytes:

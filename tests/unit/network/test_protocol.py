@@ -31,6 +31,7 @@ class Served:
     now: float = 0.0
     busy: bool = False
     answered: list[tuple[str, int]] = field(default_factory=list)
+    grpc_port: int | None = None
     reached: int = 0
     """Requests that the application saw."""
 
@@ -45,6 +46,11 @@ class Served:
         if scope["type"] == "lifespan":
             return
         self.reached += 1
+        if scope["path"] == "/refuse":
+            head = [(b"content-length", b"2"), (b"connection", b"close")]
+            await send({"type": "http.response.start", "status": 413, "headers": head})
+            await send({"type": "http.response.body", "body": b"no", "more_body": False})
+            return
         size, more = 0, True
         while more:
             message = await receive()
@@ -65,7 +71,7 @@ class Served:
 
 
 @asynccontextmanager
-async def served(**limits: Any) -> AsyncGenerator[Served]:
+async def served(grpc_port: int | None = None, **limits: Any) -> AsyncGenerator[Served]:
     protocol_log.forget()
     it: Served
     guard = Guard(
@@ -74,9 +80,9 @@ async def served(**limits: Any) -> AsyncGenerator[Served]:
         on_answer=lambda route, status: it.answered.append((route, status)),
         clock=lambda: it.now,
     )
-    it = Served(guard)
+    it = Served(guard, grpc_port=grpc_port)
     config = uvicorn.Config(
-        it.app, http=protocol_of(guard), lifespan="off", log_config=None, ws="none", interface="asgi3"
+        it.app, http=protocol_of(guard, it.grpc_port), lifespan="off", log_config=None, ws="none", interface="asgi3"
     )
     server = uvicorn.Server(config)
     config.load()
@@ -216,6 +222,55 @@ async def test_a_body_that_nobody_wants_is_given_up_too():
         assert b" 408 " not in await rest(reader)
 
 
+async def send_until_cut(writer: asyncio.StreamWriter, most: int) -> int:
+    """Sends so many bytes, or until the connection is cut; how many were taken."""
+    sent = 0
+    try:
+        async with asyncio.timeout(10):
+            while sent < most:
+                writer.write(bytes(64 * KIB))
+                await writer.drain()
+                sent += 64 * KIB
+    except (ConnectionError, TimeoutError):
+        pass
+    return sent
+
+
+@pytest.mark.parametrize("head", [b"Content-Length: 157286400", b"Transfer-Encoding: chunked"])
+async def test_a_body_that_is_refused_is_answered_at_once_and_not_read_to_its_end(head: bytes):
+    async with served(max_dropped_bytes=4 * MIB) as it:
+        reader, writer = await it.connect()
+        chunk = b"" if b"Length" in head else b"9600000\r\n"
+        writer.write(b"POST /refuse HTTP/1.1\r\nHost: localhost\r\n" + head + b"\r\n\r\n" + chunk)
+        async with asyncio.timeout(10):
+            assert b" 413 " in await reader.readuntil(b"no")  # before any of it was sent
+            assert await reader.read() == b""  # and it sees the end
+        assert await send_until_cut(writer, 150 * MIB) < 100 * MIB  # what lies in the buffers of the sockets included
+        await until(lambda: len(it.guard) == 0)
+
+
+async def test_who_looks_for_the_answer_after_all_was_sent_finds_it():
+    async with served(max_dropped_bytes=4 * MIB) as it:
+        reader, writer = await it.connect()
+        writer.write(b"POST /refuse HTTP/1.1\r\nHost: localhost\r\nContent-Length: 3000000\r\n\r\n")
+        await until(lambda: it.reached == 1)
+        writer.write(bytes(3_000_000))
+        await writer.drain()
+        assert (await rest(reader)).endswith(b"\r\n\r\nno")
+        it.wait(3)
+        await until(lambda: len(it.guard) == 0)
+
+
+async def test_a_body_that_is_refused_while_there_is_no_room_is_not_read_without_end():
+    async with served(max_dropped_bytes=4 * MIB) as it:
+        it.busy = True
+        reader, writer = await it.connect()
+        writer.write(HEAD + b"Content-Length: 1000000000000\r\n\r\n")
+        assert b" 503 " in await reader.readuntil(b"\r\n\r\n")
+        assert await send_until_cut(writer, 150 * MIB) < 100 * MIB
+        await until(lambda: len(it.guard) == 0)
+
+
 # --- answers ---------------------------------------------------------------------------------------------------------
 
 
@@ -342,14 +397,19 @@ async def test_probes_need_neither_room_nor_the_application():
 # --- what is no HTTP/1.1 ---------------------------------------------------------------------------------------------
 
 
-async def test_grpc_is_told_which_protocol_to_set(caplog: pytest.LogCaptureFixture):
-    async with served() as it:
+@pytest.mark.parametrize(("grpc_port", "elsewhere"), [(5317, b"port 5317, or "), (None, b"HTTP/1.1: ")])
+async def test_grpc_is_told_which_port_and_protocol_to_set(
+    caplog: pytest.LogCaptureFixture, grpc_port: int | None, elsewhere: bytes
+):
+    async with served(grpc_port) as it:
         reader, writer = await it.connect()
         writer.write(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + bytes(9))
         answer = await rest(reader)
         assert answer[3] == 4  # a SETTINGS frame, so that the client reads what follows
-        assert b"port 4317, or set OTEL_EXPORTER_OTLP_PROTOCOL=http/protobuf" in answer
+        assert elsewhere + b"set OTEL_EXPORTER_OTLP_PROTOCOL=http/protobuf" in answer
+        assert b"4317" not in answer
         assert "OTEL_EXPORTER_OTLP_PROTOCOL=http/protobuf" in caplog.text
+        assert ("5317" in caplog.text) is (grpc_port is not None)
 
 
 async def test_tls_is_named(caplog: pytest.LogCaptureFixture):

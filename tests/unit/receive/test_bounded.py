@@ -71,6 +71,7 @@ async def test_a_body_of_the_largest_size_is_given_whole_and_a_byte_more_is_refu
     assert (await post("/length", content=bytes(KIB))).json() == KIB
     answer = await post("/length", content=bytes(KIB + 1))
     assert (answer.status_code, answer.json()["error"]["code"]) == (413, "too_large")
+    assert answer.headers["connection"] == "close"  # the rest of it is not waited for
     assert (await post("/json", json={"refs": ["a"]})).json() == 1
 
 

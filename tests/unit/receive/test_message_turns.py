@@ -110,10 +110,10 @@ async def test_a_sender_that_took_long_waits_for_a_long_turn_until_a_message_of_
     assert not to.slow.is_late(other)
 
 
-async def test_a_long_turn_is_taken_from_a_sender_that_was_stopped_before():
+async def test_a_long_turn_is_taken_from_a_sender_that_had_turn_in_vain_before():
     to = turns(quick_seconds=0.001)
     bad, good = sender("ipv4:10.0.0.1"), sender("ipv4:10.0.0.2")
-    to.slow.was_stopped(bad)
+    to.slow.had_turn_in_vain(bad)
     slow = Message(to, bad)
     await until(lambda: to.long.running)
     late = Message(to, good)
@@ -137,7 +137,7 @@ async def test_a_long_turn_is_taken_from_an_equal_after_the_time_that_is_normal(
 async def test_turns_go_to_the_sender_that_has_fewest_and_was_not_slow():
     to = turns(quick_turns=2, quick_seconds=60, max_waiting=10)
     greedy, slow, other = sender("ipv4:10.0.0.1"), sender("ipv4:10.0.0.2"), sender("ipv4:10.0.0.3")
-    to.slow.was_stopped(slow)
+    to.slow.had_turn_in_vain(slow)
     running = [Message(to, greedy), Message(to, greedy)]
     third, from_slow, from_other = Message(to, greedy), Message(to, slow), Message(to, other)
     await settled()
@@ -184,6 +184,51 @@ async def test_a_turn_that_was_given_to_a_sender_that_leaves_goes_to_the_next():
     await asyncio.wait([second.read])
     assert await third.complete() == "arrived"
     assert (to.reading, to.waiting) == (0, 0)
+
+
+async def test_calls_that_are_cancelled_count_against_their_connection_and_its_address():
+    to = turns(quick_seconds=60)
+    reading, waiting, neighbour, other = sender(), sender(), sender(), sender("ipv4:10.0.0.2")
+    first = Message(to, reading)
+    await first.begun.wait()
+    second = Message(to, waiting)
+    await settled()
+    for each in (second, first):
+        each.read.cancel()
+        await asyncio.wait([each.read])
+    assert [to.slow.rank(each) for each in (reading, waiting, neighbour, other)] == [2, 2, 1, 0]
+
+
+async def test_a_connection_whose_messages_arrive_does_not_pay_for_others_at_its_address():
+    to = turns(quick_turns=1, quick_seconds=60, max_waiting=2)
+    honest, cancelling = sender(), [sender() for _ in range(3)]
+    assert await Message(to, honest).complete() == "arrived"
+    for each in cancelling:
+        message = Message(to, each)
+        await message.begun.wait()
+        message.read.cancel()
+        await asyncio.wait([message.read])
+    crowd = [Message(to, each) for each in cancelling]  # one is read, two wait
+    await settled()
+    last = Message(to, honest)
+    with pytest.raises(Refused, match="on their way"):
+        await crowd[2].read
+    await crowd[0].complete()
+    await last.begun.wait()
+    assert not crowd[1].begun.is_set()
+    assert [await last.complete(), await crowd[1].complete()] == ["arrived"] * 2
+
+
+async def test_a_call_without_a_message_counts_as_one_that_was_cancelled():
+    async def nothing() -> str:
+        raise Refused(400, "no_message", "the call ended without a message")
+
+    to, one = turns(), sender()
+    with pytest.raises(Refused, match="without a message"):
+        await to.read(nothing, one)
+    assert to.slow.rank(one) == 2
+    assert await Message(to, one).complete() == "arrived"
+    assert to.slow.rank(one) == 0
 
 
 def test_only_the_last_slow_senders_are_remembered():

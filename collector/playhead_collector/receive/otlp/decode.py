@@ -29,7 +29,7 @@ def wire_of(content_type: str | None) -> Wire:
         case "application/json":
             return JSON
         case other if other.startswith("application/grpc"):
-            todo = "send gRPC to PLAYHEAD_GRPC_PORT (4317), or set OTEL_EXPORTER_OTLP_PROTOCOL=http/protobuf"
+            todo = "send gRPC to the port for it (PLAYHEAD_GRPC_PORT), or set OTEL_EXPORTER_OTLP_PROTOCOL=http/protobuf"
             log.warning("gRPC on the HTTP port: %s at the sender", todo)
             shown = f"gRPC's, and here OTLP is sent as {PROTOBUF} or {JSON}: {todo}"
             raise Refused(415, "unknown_type", f"Content-Type is {shown}")
