@@ -176,7 +176,12 @@ def assemble(
     Without a pool, analysis questions are answered in this process.
     """
     runner = ProjectionRunner(
-        store, clock=clock, seal_after_s=settings.seal_after_seconds, kept_bytes=settings.kept_runs_bytes
+        store,
+        clock=clock,
+        seal_after_s=settings.seal_after_seconds,
+        lost_after_s=settings.run_lost_after_seconds,
+        foreign_lost_after_s=settings.foreign_run_lost_after_seconds,
+        kept_bytes=settings.kept_runs_bytes,
     )
     sweeper = _sweeper(settings, store)
     hub = hub or LiveHub(store, PROJECT, stream_limits(settings))
@@ -385,6 +390,7 @@ def _observe(metrics: Metrics, flow: RequestLimiter, runner: ProjectionRunner, s
     metrics.gauge("requests_reading", "Requests whose bodies are arriving", lambda: flow.reading.count)
     metrics.gauge("bytes_reading", "Bytes of bodies that are arriving", lambda: flow.reading.bytes)
     metrics.gauge("bytes_in_work", "Bytes of request bodies in memory", lambda: flow.bytes)
+    metrics.gauge("runs_lost", "Times that a run was taken for lost", partial(runner.counts.__getitem__, "lost"))
     for what in ("projected", "sealed", "failed"):
         metrics.gauge(
             f"runs_{what}", f"Times that a run was {what} by the projector", partial(runner.counts.__getitem__, what)

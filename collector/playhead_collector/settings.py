@@ -261,6 +261,21 @@ class CollectorSettings:
     seal_after_seconds: float = setting(
         "PLAYHEAD_SEAL_AFTER_SECONDS", 30.0, s.SECONDS, "quiet time after which an ended run's seqs never change again"
     )
+    # 15 min: longer than a model thinks or a tool works, as a rule, and than the SDK waits before it delivers again. A
+    # run that goes on afterwards is running again.
+    run_lost_after_seconds: float = setting(
+        "PLAYHEAD_RUN_LOST_AFTER_SECONDS",
+        900.0,
+        s.SECONDS,
+        "silence after which a running run counts as lost, unless it waits for an answer",
+    )
+    # An hour: other instrumentations report a call when it ends, not when it begins.
+    foreign_run_lost_after_seconds: float = setting(
+        "PLAYHEAD_FOREIGN_RUN_LOST_AFTER_SECONDS",
+        3600.0,
+        s.SECONDS,
+        "the same for runs that another instrumentation recorded",
+    )
     kept_runs_bytes: int = setting(
         "PLAYHEAD_KEPT_RUNS_BYTES", 64 * MIB, s.BYTES, "memory for what runs that go on need, not to be projected anew"
     )

@@ -30,6 +30,8 @@ _IN_THREAD = 100
 _REST = 5
 _AT_A_TIME = 512
 _SEALED_AT_A_TIME = 1_000
+# Looking for lost runs reads all that run, of which there may be thousands.
+_LOOK_FOR_LOST_NS = 10_000_000_000
 # Runs in one transaction: a fraction of a second's work, since a query for one of them waits for all.
 _RUNS_TOGETHER = 64
 _BYTES_TOGETHER = 256 * 1024
@@ -79,19 +81,26 @@ class ProjectionRunner:
         *,
         clock: Callable[[], int],
         seal_after_s: float,
+        lost_after_s: float = 900.0,
+        foreign_lost_after_s: float = 3600.0,
         poll_s: float = 1.0,
         pause_s: float = 0.05,
         projector: Project = project,
         kept_bytes: int = 64 * 1024 * 1024,
     ) -> None:
         """`clock` gives ns since 1970.  It polls for new data every `poll_s` seconds and after `wake`, at least
-        `pause_s` seconds apart.  The states of growing runs may take `kept_bytes` of memory."""
-        # projected, started_over, sealed, packed, failed, store_unavailable
+        `pause_s` seconds apart.  Running runs that nothing came of for `lost_after_s` seconds (of another
+        instrumentation: `foreign_lost_after_s`) get the status `lost`.  The states of growing runs may take
+        `kept_bytes` of memory."""
+        # projected, started_over, sealed, lost, packed, failed, store_unavailable
         self.counts: Counter[str] = Counter()
         self._store = store
         self._clock = clock
         self._settings = ProjectSettings(seal_after_ns=int(seal_after_s * _NS), keep=kept_bytes > 0)
         self.kept = KeptRuns(kept_bytes)
+        self._lost_after_ns = int(lost_after_s * _NS)
+        self._foreign_lost_after_ns = int(foreign_lost_after_s * _NS)
+        self._look_for_lost_ns = 0
         self._poll_s = poll_s
         self._pause_s = pause_s
         self._projector = projector
@@ -157,11 +166,19 @@ class ProjectionRunner:
             quiet_since = now - self._settings.seal_after_ns - 1
             self.counts["sealed"] += await self._store.seal(quiet_since, _SEALED_AT_A_TIME)
             await self._project_all(Dirty(*key, 0) for key in await self._store.sealable_runs(quiet_since, limit))
+            await self._mark_lost(now)
             self.packer.held_up, self.packer.rest = len(dirty) > _RUNS_TOGETHER, _REST if dirty else 1
         except StoreUnavailable as error:
             return self._back_off(error)
         self._unavailable = 0
         return 0.0 if len(dirty) == limit and due_s == float("inf") else min(self._poll_s, due_s)
+
+    async def _mark_lost(self, now: int) -> None:
+        if now < self._look_for_lost_ns:
+            return
+        own, foreign = now - self._lost_after_ns, now - self._foreign_lost_after_ns
+        self.counts["lost"] += await self._store.mark_lost(own, foreign, _SEALED_AT_A_TIME)
+        self._look_for_lost_ns = now + min(_LOOK_FOR_LOST_NS, self._lost_after_ns // 10)
 
     # --- in the background -----------------------------------------------------------------------------------------
 

@@ -57,6 +57,7 @@ def run_summary(row: RunRow, prices: Prices) -> RunSummary:
         "status": row.status,
         "started": rfc3339(row.started_ns),
         "ended": None if row.ended_ns is None else rfc3339(row.ended_ns),
+        "last_record": None if row.lost_ns is None else rfc3339(row.lost_ns),
         "elapsed_ms": elapsed_ms(row.started_ns, row.ended_ns),
         "attempt": row.attempt,
         "session": row.session,

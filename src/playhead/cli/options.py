@@ -21,7 +21,7 @@ Limit = Annotated[int, typer.Option(min=1, help="Show at most so many.")]
 T = TypeVar("T")
 
 # Conditions for runs.
-Status = Literal["running", "completed", "failed", "cancelled"]
+Status = Literal["running", "completed", "failed", "cancelled", "lost"]
 OfAgent = Annotated[str | None, typer.Option(help="Only runs with an agent of this name.", show_default=False)]
 OfStatus = Annotated[Status | None, typer.Option(help="Only runs that are so now.", show_default=False)]
 OfSession = Annotated[str | None, typer.Option(help="Only runs of this session.", show_default=False)]

@@ -24,8 +24,8 @@ _SHORT_ID = 8
 # Columns of names to copy and of short words: folded, they cannot be read.
 _WHOLE = frozenset({"run", "status", "started", "took", "calls", "tokens", "cost", "seq", "time", "kind", "setting"})
 _COLOURS = {
-    "completed": "green", "failed": "red", "cancelled": "yellow", "running": "yellow", "critical": "bold",
-    "system": "magenta", "user": "cyan", "assistant": "green", "tool": "blue",
+    "completed": "green", "failed": "red", "cancelled": "yellow", "running": "yellow", "lost": "red",
+    "critical": "bold", "system": "magenta", "user": "cyan", "assistant": "green", "tool": "blue",
 }  # fmt: skip
 _LONG = 100  # characters of a value in a table
 _LINES_AT_A_TIME = 500  # of a table for a pipe: each write takes as long as making some lines

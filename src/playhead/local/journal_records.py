@@ -11,6 +11,7 @@ from playhead.errors import JournalUnusable
 from playhead.journal.frame import LOG, read_content, read_log, read_span, read_thread
 from playhead.journal.index.reading import JournalIndex
 from playhead.journal.index.scanning import START_BYTES
+from playhead.journal.lane import is_owned
 from playhead.model import names
 from playhead.model.canonical import Content
 from playhead.model.ref import ContentRef
@@ -96,6 +97,13 @@ class JournalRecords:
             nodes = sorted(self.nodes([parent]).values(), key=lambda node: node.depth)
             if nodes:
                 self._lifted.add(threads=[ThreadExtension(None, tuple(node.message for node in nodes))])
+
+    def is_gone(self, run: str) -> bool:
+        lanes = self.index.lanes(run)
+        try:
+            return bool(lanes) and not any(map(is_owned, lanes))
+        except OSError:  # its lock cannot be looked at: that it is gone is not known
+            return False
 
     def lifted(self, run: str) -> Iterable[bytes]:
         """The first 16 bytes of the digests of contents and threads that `records` has lifted from spans of the run."""

@@ -14,6 +14,9 @@ from playhead.model.ref import ContentRef
 from playhead.model.usage import ModelUsage, add_usage, model_usage_to_json
 
 RUNNING, COMPLETED, FAILED, CANCELLED = "running", "completed", "failed", "cancelled"
+LOST = "lost"
+"""Status of a run whose processes are gone without its end.  No event says it: a store derives it, and takes it back
+when the run goes on.  The state at an event stays `running`."""
 
 _Ended = ev.RunFailed | ev.LlmFailed | ev.ToolFailed | ev.StepCompleted
 

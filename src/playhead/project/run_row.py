@@ -49,3 +49,5 @@ class RunRow:
     """Set by the store: whether a part of its events belongs to a parent that is not stored."""
     forks: int = 0
     """Set by the store: the number of runs that were forked from this one."""
+    lost_ns: int | None = None
+    """Set by the store for a run that is lost: when its last record was recorded or, in a collector, arrived."""

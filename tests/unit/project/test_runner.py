@@ -77,6 +77,9 @@ class MemoryStore:
             and kept.arrived_ns <= quiet_since_ns
         ][:limit]
 
+    async def mark_lost(self, own_before_ns: int, foreign_before_ns: int, limit: int) -> int:
+        return 0
+
     async def seal(self, quiet_since_ns: int, limit: int) -> int:
         self._answer()
         return 0

@@ -24,7 +24,7 @@ Limit = Annotated[int, Query(ge=1, le=1_000, description="Maximum number of item
 Cursor = Annotated[str | None, Query(max_length=300, description="`next_cursor` of the previous page.")]
 Hydrate = Annotated[bool, Query(description="Also return the values of the refs.")]
 Word = Annotated[str | None, _WORD]
-Status = Literal["running", "completed", "failed", "cancelled"]
+Status = Literal["running", "completed", "failed", "cancelled", "lost"]
 Priority = Literal["critical", "normal"]
 Time = Annotated[str | None, Query(max_length=50, description="RFC 3339, e.g. 2026-01-31T12:00:00Z, or a date.")]
 LastEventId = Annotated[str | None, Header(max_length=100, description="The last `id` that was received.")]

@@ -295,6 +295,15 @@ class EventStore(ProjectionReader, Protocol):
         """Seals runs that are `settled` and received nothing after that time. Returns how many."""
         ...
 
+    async def mark_lost(self, own_before_ns: int, foreign_before_ns: int, limit: int) -> int:
+        """Gives running runs the status `lost` whose last record arrived before these times, by whether Playhead's SDK
+        or another instrumentation recorded them, or before the lease of their process ran out. Returns how many.
+
+        Runs that wait for an answer, whose lease is held, or that are not projected are left as they are. Projecting a
+        run anew takes the status back.
+        """
+        ...
+
     async def runs_to_pack(self, limit: int) -> Sequence[ToPack]:
         """Sealed runs whose contents and thread nodes may not be packed yet, without those of projects that are being
         swept."""

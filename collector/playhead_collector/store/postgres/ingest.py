@@ -54,6 +54,11 @@ class RunArrival:
         return whole(min(times), BIGINT)
 
     @property
+    def is_own(self) -> bool:
+        """Whether Playhead's SDK recorded any of it: its records name their run."""
+        return any(names.RUN_ID in item.attributes for item in (*self.spans, *self.logs))
+
+    @property
     def name(self) -> str | None:
         """The run's name, from its root span; None without one."""
         found = [span.attributes[names.RUN_NAME] for span in self.spans if names.RUN_NAME in span.attributes]
@@ -196,6 +201,7 @@ async def _insert_pages(conn: Conn, project: int, by_run: Mapping[str, RunArriva
         started=[arrival.started_ns for arrival in by_run.values()],
         names=[arrival.name for arrival in by_run.values()],
         searches=[(arrival.name or "").lower() for arrival in by_run.values()],
+        owns=[arrival.is_own for arrival in by_run.values()],
         labels=[label("status", RUNNING)],
     )
     return {(row["run_id"].hex, row["digest"]) for row in rows}

@@ -29,7 +29,7 @@ _NO_RUN = UUID(int=0)
 _MANY = {"tags": "tag", "agents": "agent", "models": "model", "tools": "tool"}
 _ONE = ("status", "session", "user", "fork_of")
 # Fields that the store computes when the row is read.
-_THE_STORES = ("parent_missing", "forks")
+_THE_STORES = ("parent_missing", "forks", "lost_ns")
 _OWN_FORM = ("run", "usage", "continued_by")
 _FIELDS = tuple(each.name for each in fields(RunRow) if each.name not in (*_OWN_FORM, *_THE_STORES, *_MANY))
 _BIG = {"started_ns", "ended_ns", "input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tokens"}

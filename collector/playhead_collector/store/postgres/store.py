@@ -43,6 +43,7 @@ from playhead_collector.store.postgres import content, events, ingest, keys, run
 from playhead_collector.store.postgres import statements as sql
 from playhead_collector.store.postgres.across.cohort_store import PostgresCohortStore
 from playhead_collector.store.postgres.across.score_store import PostgresScoreStore
+from playhead_collector.store.postgres.changes import journal
 from playhead_collector.store.postgres.connection import Database
 from playhead_collector.store.postgres.dictionary_training import Learning
 from playhead_collector.store.postgres.gc import deletion, sweep
@@ -223,6 +224,14 @@ class PostgresStore(
     async def seal(self, quiet_since_ns: int, limit: int) -> int:
         async with self._db.transaction() as conn:
             return len(await sql.rows(conn, "seal_runs", quiet_since=quiet_since_ns, how_many=limit))
+
+    async def mark_lost(self, own_before_ns: int, foreign_before_ns: int, limit: int) -> int:
+        times = {"own_before": own_before_ns, "foreign_before": foreign_before_ns}
+        async with self._db.transaction() as conn:
+            lost = await sql.rows(conn, "mark_lost", **times, how_many=limit)
+            for project in {row["project_id"] for row in lost}:
+                await journal.tell(conn, project, [row["run_id"] for row in lost if row["project_id"] == project])
+        return len(lost)
 
     async def runs_to_pack(self, limit: int) -> Sequence[ToPack]:
         async with self._db.reading() as conn:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from playhead.model.event import LlmCalled, RunEvent, ScoreRecorded
 from playhead.model.ref import ContentRef
+from playhead.model.state import LOST, RUNNING, fold
 from playhead.project.run_row import RunRow
 from playhead_collector.store.ports import RunFilter
 from playhead_collector.store.ports.cohorts import LastError, RunFacts, ToolSteps
@@ -49,7 +50,8 @@ class RecordLists:
             return None
         named = map(self._projector.projection, self._source.forks(run))
         forks = sum(each is not None and each.row.fork_of == run for each in named)
-        return replace(projection.row, parent_missing=self._is_parent_missing(projection.row), forks=forks)
+        row = self._with_status(projection)
+        return replace(row, parent_missing=self._is_parent_missing(row), forks=forks)
 
     async def runs(
         self, project: int, where: RunFilter, *, limit: int, before: tuple[int, str] | None = None
@@ -58,7 +60,7 @@ class RecordLists:
 
     def _chosen(self, where: RunFilter, limit: int, before: tuple[int, str] | None = None) -> list[RunRow]:
         """Newest first."""
-        rows = [each.row for each in self._projections()]
+        rows = [self._with_status(projection) for projection in self._projections()]
         forks: dict[str | None, int] = {}
         for row in rows:
             forks[row.fork_of] = forks.get(row.fork_of, 0) + 1
@@ -70,6 +72,13 @@ class RecordLists:
             found = [row for row in found if row.run in scored]
         found = sorted(found, key=_order, reverse=True)[:limit]
         return [replace(row, forks=forks.get(row.run, 0), parent_missing=self._is_parent_missing(row)) for row in found]
+
+    def _with_status(self, projection: RunProjection) -> RunRow:
+        """The row of a run, with the status `lost` where its processes are gone and it waits for nobody's answer."""
+        row = projection.row
+        if row.status != RUNNING or not self._source.is_gone(row.run) or fold(projection.events).pending_approvals:
+            return row
+        return replace(row, status=LOST, lost_ns=projection.last_ns)
 
     def _is_parent_missing(self, row: RunRow) -> bool:
         seen: set[str] = set()

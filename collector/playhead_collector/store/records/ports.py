@@ -41,6 +41,10 @@ class RecordSource(Protocol):
         """What was recorded of the run; empty when there is no such run."""
         ...
 
+    def is_gone(self, run: str) -> bool:
+        """Whether it is known that no process records the run any more."""
+        ...
+
     def contents(self, refs: Iterable[ContentRef]) -> Mapping[ContentRef, Content]:
         """The recorded ones of these contents, by refs without suffix, with the bytes that were recorded."""
         ...

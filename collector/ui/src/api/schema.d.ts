@@ -2853,6 +2853,8 @@ export interface components {
             started: string;
             /** Ended */
             ended: string | null;
+            /** Last Record */
+            last_record: string | null;
             /** Elapsed Ms */
             elapsed_ms: number | null;
             /** Attempt */
@@ -3019,6 +3021,9 @@ export interface components {
          *     `cost` is the sum over calls with a known price, in the currency of the price table; null if no price is known.
          *     `context_limit` is the limit in tokens of the model whose context had `context_peak`, by the same table; null if it
          *     is unknown, or if the run's models have different ones.
+         *     `status`: `running`, `completed`, `failed`, `cancelled`, or `lost`: the processes of the run are gone and its end
+         *     was never recorded; `last_record` says when its last record came, and is null for all other runs. A lost run is
+         *     running again when more of it arrives, such as when it is resumed.
          *     A fork differs from the run `fork_of` from seq `fork_at` on; it shares the `shared` events before, which are part of
          *     the counts.
          */
@@ -3033,6 +3038,8 @@ export interface components {
             started: string;
             /** Ended */
             ended: string | null;
+            /** Last Record */
+            last_record: string | null;
             /** Elapsed Ms */
             elapsed_ms: number | null;
             /** Attempt */

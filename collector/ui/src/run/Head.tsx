@@ -20,7 +20,8 @@ export function Head({ run, at, event, onError }: { run: RunDetail; at: number; 
       <div className="who">
         <h1>{run.name ?? "unnamed"} <Copy className="icon" text={run.run} label={shortId(run.run)} /></h1>
         <div className="sub">
-          <Status status={run.status} /> · <span title={`${run.started} (UTC)`}>{localTime(run.started)}</span>
+          <Status status={run.status} />
+          {run.last_record !== null && <> (no record since {localTime(run.last_record)})</>} · <span title={`${run.started} (UTC)`}>{localTime(run.started)}</span>
           {run.fork_of !== null && <> · fork of <Link className="go" href={`/runs/${run.fork_of}?at=${run.fork_at ?? 1}`}>{shortId(run.fork_of)} at {run.fork_at}</Link>, <Link className="link" href={`/compare/${run.fork_of}/${run.run}`}>compare</Link></>}
           {run.forks.length > 0 && <> · {count(run.fork_count)} {run.fork_count === 1 ? "fork" : "forks"}: {run.forks.slice(0, FORKS).map((fork) => (
             <Link key={fork.run} className="link fork" href={`/compare/${run.run}/${fork.run}`}>compare with {shortId(fork.run)}</Link>

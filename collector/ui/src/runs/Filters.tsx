@@ -9,7 +9,7 @@ type Props = {
   set: (changes: Record<string, string | null>) => void;
   json: string;
 };
-const STATUSES = ["running", "completed", "failed", "cancelled"];
+const STATUSES = ["running", "completed", "failed", "cancelled", "lost"];
 
 export function Filters({ runs, get, set, json }: Props) {
   const held = ["text", ...Object.keys(NAMES)].filter((name) => name !== "status" && get(name) !== null);

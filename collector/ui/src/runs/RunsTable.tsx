@@ -57,7 +57,7 @@ function Bar({ share }: { share: number }) {
   return <svg className="optional" viewBox="0 0 100 5" preserveAspectRatio="none" aria-hidden="true"><rect width={share * 100} height="5" /></svg>;
 }
 
-const INK: Record<string, string> = { completed: "ink-good", failed: "ink-bad", running: "ink-model", cancelled: "ink-state" };
+const INK: Record<string, string> = { completed: "ink-good", failed: "ink-bad", running: "ink-model", cancelled: "ink-state", lost: "ink-bad" };
 
 /** The status as a word with a dot of its colour. */
 export function Status({ status }: { status: string }) {

@@ -16,7 +16,7 @@ export const NAMES: Readonly<Record<string, string>> = {
   fork_of: "forks of this run, by its id",
 };
 
-const STATUSES = ["running", "completed", "failed", "cancelled"];
+const STATUSES = ["running", "completed", "failed", "cancelled", "lost"];
 const VALUES: Readonly<Record<string, (run: RunSummary) => readonly (string | null)[]>> = {
   agent: (run) => run.agents,
   model: (run) => run.models,

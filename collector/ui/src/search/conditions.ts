@@ -19,7 +19,7 @@ export const OF_DECISIONS: readonly Condition[] = [
   { name: "after", values: ["first", ...RESULTS], title: "what the tool call before it came to" },
   { name: "kind", values: ["tool_call", "tool_request", "answer", "handoff", "branch", "approval", "stop"], title: "what kind of decision" },
   { name: "agent", values: null, title: "who decided" },
-  { name: "status", values: ["completed", "failed", "cancelled"], title: "how the run ended" },
+  { name: "status", values: ["completed", "failed", "cancelled", "lost"], title: "how the run ended" },
   ...TIMES,
 ];
 

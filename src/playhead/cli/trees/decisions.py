@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from playhead.client import Client
 
 _PAGE = 1_000
-_STYLES = {"completed": "green", "failed": "red", "cancelled": "yellow", "running": "yellow"}
+_STYLES = {"completed": "green", "failed": "red", "cancelled": "yellow", "running": "yellow", "lost": "red"}
 
 
 def read_decision_tree(client: "Client", run: str, limit: int) -> DecisionTree:

@@ -25,7 +25,7 @@ class RunsOperations:
         self,
         *,
         agent: str | None = None,
-        status: Literal["running", "completed", "failed", "cancelled"] | None = None,
+        status: Literal["running", "completed", "failed", "cancelled", "lost"] | None = None,
         session: str | None = None,
         user: str | None = None,
         tag: str | None = None,

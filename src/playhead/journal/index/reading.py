@@ -137,6 +137,11 @@ class JournalIndex:
         rows = self._rows("select segment, at, length(spots) from record where run = ? order by 1, 2", _id(run))
         return f"{sum(size for *_, size in rows) // SPOT.size}.{crc32(repr(rows).encode()):08x}" if rows else None
 
+    def lanes(self, run: str) -> set[Path]:
+        """The folders of the processes that recorded any of the run."""
+        rows = self._rows("select distinct segment from record where run = ?", _id(run))
+        return {self._path(segment).parent for (segment,) in rows}
+
     def forks(self, run: str) -> list[str]:
         """Runs that name this one as what they were forked from."""
         return [fork.hex() for (fork,) in self._rows("select distinct run from fork where parent = ?", _id(run))]

@@ -8,7 +8,7 @@ update run set
     fork_at = new.fork_at, shared = new.shared, sealed = new.sealed, settled = new.settled,
     projection = new.projection, shared_run = new.shared_run, fork_of = new.fork_of, name = new.name,
     status = new.status, session = new.session, "user" = new."user", labels = new.labels, search = new.search,
-    usage = new.usage, continued_by = new.continued_by, searched = false
+    usage = new.usage, continued_by = new.continued_by, lost_ns = null, searched = false
 from jsonb_to_recordset(:rows::jsonb) as new (
     run_id uuid, started_ns bigint, ended_ns bigint, input_tokens bigint, output_tokens bigint, attempt int, events int,
     llm_calls int, tool_calls int, errors int, context_peak int, compressions int, spans_missing int,

@@ -1,4 +1,4 @@
--- name: insert_pages(project, runs, digests, items, bodies, told, started, names, searches, labels)
+-- name: insert_pages(project, runs, digests, items, bodies, told, started, names, searches, owns, labels)
 -- Returns the pages that are news. Their runs (all are in `told`) are listed from the first span on; the projector says
 -- the rest. In the order of run ids, so that transactions that list the same runs wait for each other, never in a circle.
 with fresh as (
@@ -9,10 +9,10 @@ with fresh as (
     returning run_id, digest
 ),
 listed as (
-    insert into run (project_id, run_id, started_ns, name, search, status, labels)
-    select :project, run_id, started_ns, name, search, 'running', :labels
-    from unnest(:told::uuid[], :started::bigint[], :names::text[], :searches::text[])
-        as given (run_id, started_ns, name, search)
+    insert into run (project_id, run_id, started_ns, name, search, is_own, status, labels)
+    select :project, run_id, started_ns, name, search, is_own, 'running', :labels
+    from unnest(:told::uuid[], :started::bigint[], :names::text[], :searches::text[], :owns::boolean[])
+        as given (run_id, started_ns, name, search, is_own)
     where run_id in (select run_id from fresh)
     order by run_id
     on conflict (project_id, run_id) do nothing
@@ -163,3 +163,31 @@ where not run.sealed and run.ended_ns is not null and not run.settled
     ))
     and run_news.dirty_since_ns is null and run_news.arrived_ns <= :quiet_since
 order by run_news.arrived_ns limit :how_many;
+
+-- name: mark_lost(own_before, foreign_before, how_many)
+-- Runs that go on as far as their records say, and from which nothing will come: the last record arrived too long ago, or
+-- the lease of the process that ran them ran out afterwards. A run that waits for an answer is not lost, nor is one whose
+-- lease is held. Times in ns. Passes over runs that somebody projects now.
+with silent as (
+    select run.project_id, run.run_id, run_news.arrived_ns
+    from run join run_news using (project_id, run_id)
+    left join run_lease as lease using (project_id, run_id)
+    where run.labels @> array['status:running'] and run_news.dirty_since_ns is null
+        and (
+            run_news.arrived_ns <= case when run.is_own then :own_before::bigint else :foreign_before::bigint end
+            or to_timestamp(run_news.arrived_ns / 1e9) <= lease.until
+        )
+        and (lease.until is null or lease.until <= now())
+        and not exists (
+            select from promise
+            where promise.project_id = run.project_id and promise.run_id = run.run_id and promise.kind <> 'interrupt'
+                and coalesce(promise.answered, promise.deadline, 'infinity') > to_timestamp(:own_before::bigint / 1e9)
+        )
+    order by run_news.arrived_ns limit :how_many
+    for update of run skip locked
+)
+update run
+set status = 'lost', lost_ns = silent.arrived_ns, labels = array_replace(run.labels, 'status:running', 'status:lost')
+from silent
+where run.project_id = silent.project_id and run.run_id = silent.run_id
+returning run.project_id, run.run_id;
