@@ -267,7 +267,8 @@ class CollectorSettings:
         "PLAYHEAD_RUN_LOST_AFTER_SECONDS",
         900.0,
         s.SECONDS,
-        "silence after which a running run counts as lost, unless it waits for an answer",
+        "silence after which a running run counts as lost, unless it waits for an answer, and an ended one waits no "
+        "longer for processes that it was handed to",
     )
     # An hour: other instrumentations report a call when it ends, not when it begins.
     foreign_run_lost_after_seconds: float = setting(

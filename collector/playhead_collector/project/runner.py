@@ -90,13 +90,16 @@ class ProjectionRunner:
     ) -> None:
         """`clock` gives ns since 1970.  It polls for new data every `poll_s` seconds and after `wake`, at least
         `pause_s` seconds apart.  Running runs that nothing came of for `lost_after_s` seconds (of another
-        instrumentation: `foreign_lost_after_s`) get the status `lost`.  The states of growing runs may take
+        instrumentation: `foreign_lost_after_s`) get the status `lost`; so long, too, an ended run waits for other
+        processes of its own before it is sealed.  The states of growing runs may take
         `kept_bytes` of memory."""
         # projected, started_over, sealed, lost, packed, failed, store_unavailable
         self.counts: Counter[str] = Counter()
         self._store = store
         self._clock = clock
-        self._settings = ProjectSettings(seal_after_ns=int(seal_after_s * _NS), keep=kept_bytes > 0)
+        self._settings = ProjectSettings(
+            seal_after_ns=int(seal_after_s * _NS), lost_after_ns=int(lost_after_s * _NS), keep=kept_bytes > 0
+        )
         self.kept = KeptRuns(kept_bytes)
         self._lost_after_ns = int(lost_after_s * _NS)
         self._foreign_lost_after_ns = int(foreign_lost_after_s * _NS)
@@ -165,7 +168,9 @@ class ProjectionRunner:
             # One ns more than quiet enough, since `project` seals runs that have been quiet for longer than that.
             quiet_since = now - self._settings.seal_after_ns - 1
             self.counts["sealed"] += await self._store.seal(quiet_since, _SEALED_AT_A_TIME)
-            await self._project_all(Dirty(*key, 0) for key in await self._store.sealable_runs(quiet_since, limit))
+            lost_since = now - self._settings.quiet_after_ns(is_under_way=True) - 1
+            sealable = await self._store.sealable_runs(quiet_since, lost_since, limit)
+            await self._project_all(Dirty(*key, 0) for key in sealable)
             await self._mark_lost(now)
             self.packer.held_up, self.packer.rest = len(dirty) > _RUNS_TOGETHER, _REST if dirty else 1
         except StoreUnavailable as error:

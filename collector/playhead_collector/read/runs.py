@@ -5,8 +5,9 @@ from typing import Any
 from playhead.model.event import RunContinued, RunFailed, RunStarted
 from playhead.model.state import FAILED
 from playhead.model.times import rfc3339
+from playhead.project.run_row import RunProcess as Process
 from playhead.project.run_row import RunRow
-from playhead.wire.answers import CallError, Fork, Page, RunDetail, RunSummary
+from playhead.wire.answers import CallError, Fork, Page, RunDetail, RunProcess, RunSummary
 from playhead.wire.answers.across.scores import RecordedScore
 from playhead_collector.read.paging import read_row_cursor, row_cursor
 from playhead_collector.read.prices import Prices
@@ -34,6 +35,7 @@ _QUESTIONS = (
 )
 # What a summary names; a list of runs with `fork_of` has them all.
 _MAX_FORKS = 100
+_MAX_LINKED = 100
 _MAX_SCORES = 100
 
 
@@ -100,6 +102,8 @@ async def run_detail(record: RunRecord, prices: Prices) -> RunDetail:
     started = await _started(record)
     if started is not None and started.continues:
         links["continues"] = f"/api/v1/runs/{started.continues}"
+    if record.row.traces:
+        links["same_trace"] = f"/api/v1/runs?trace={record.row.traces[0]}"
     if forks:
         links["forks"] = f"/api/v1/runs?fork_of={record.run}"
     return {
@@ -112,6 +116,10 @@ async def run_detail(record: RunRecord, prices: Prices) -> RunDetail:
         "scores": await _scores(record),
         "continues": started.continues if started is not None else None,
         "continued_by": await _continued_by(record),
+        "processes": [_process(each) for each in record.row.processes],
+        "process_count": record.row.process_count,
+        "traces": list(record.row.traces),
+        "linked": await _linked(record),
         "links": links,
     }
 
@@ -142,6 +150,22 @@ async def _continued_by(record: RunRecord) -> list[str]:
     async for block in record.onwards(record.row.shared or 0):
         found |= {event.next_run: None for event in block if isinstance(event, RunContinued) and event.next_run}
     return list(found)
+
+
+async def _linked(record: RunRecord) -> list[str]:
+    """Runs that this one names, then those that name it."""
+    naming = await record.store.runs(record.project, RunFilter(linked=record.run), limit=_MAX_LINKED)
+    return list(dict.fromkeys([*record.row.linked, *(row.run for row in naming)]))
+
+
+def _process(process: Process) -> RunProcess:
+    return {
+        "process": process.process,
+        "started": rfc3339(process.started_ns),
+        "ended": None if process.ended_ns is None else rfc3339(process.ended_ns),
+        "spans": process.spans,
+        "spans_missing": process.spans_missing,
+    }
 
 
 async def _error(record: RunRecord) -> CallError | None:

@@ -23,7 +23,7 @@ from playhead.cli.options import (
     first,
     moment,
 )
-from playhead.wire.answers import Completeness, RunDetail, RunSummary
+from playhead.wire.answers import Completeness, RunDetail, RunProcess, RunSummary
 
 _COLUMNS = (
     *("run", "status", "started", "took", "name", "events", "model calls", "tool calls", "tokens", "cost"),
@@ -43,6 +43,9 @@ def runs(
     tag: OfTag = None,
     model: OfModel = None,
     tool: OfTool = None,
+    trace: Annotated[
+        str | None, typer.Option(help="With spans of this trace, by its id (32 hex digits).", show_default=False)
+    ] = None,
     text: Annotated[
         str | None, typer.Option(help="In name, session, user, agents or tags.", show_default=False)
     ] = None,
@@ -69,6 +72,7 @@ def runs(
             tag=tag,
             model=model,
             tool=tool,
+            trace=trace,
             text=text,
             since=moment(since),
             until=moment(until),
@@ -109,10 +113,16 @@ def _facts(answer: RunDetail) -> dict[str, Any]:
         f"{score['name']} {shown_value(score)}" + (f", call {score['span']}" if score["span"] else "")
         for score in answer["scores"]
     ]
+    facts["processes"] = [_process(process) for process in answer["processes"]]
     facts["record"] = _record(answer["completeness"])
-    for name in ("elapsed_ms", "completeness", "links", "fork_count", "more_forks"):
+    for name in ("elapsed_ms", "completeness", "links", "fork_count", "more_forks", "process_count"):
         del facts[name]
     return facts
+
+
+def _process(process: RunProcess) -> str:
+    gaps = f", {process['spans_missing']} missing" if process["spans_missing"] else ""
+    return f"{process['process']}: {process['spans']} spans{gaps}" + (", open" if process["ended"] is None else "")
 
 
 def _line(row: RunSummary) -> tuple[object, ...]:

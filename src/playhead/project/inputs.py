@@ -73,10 +73,19 @@ class RunInput:
 
 @dataclass(frozen=True, slots=True)
 class ProjectSettings:
-    """How long a run has to be quiet before it is sealed, and how many events apart snapshots are."""
+    """How long a run has to be quiet before it is sealed, and how many events apart snapshots are.
+
+    `lost_after_ns`: of a process that has an open call, how long it has to be quiet to be taken for lost.
+    """
 
     seal_after_ns: int = 30_000_000_000
+    lost_after_ns: int = 900_000_000_000
     # Two pages of events in the store: on average, a state at any seq needs one page and 3 ms of folding.
     snapshot_every: int = 512
     # Whether the projection includes the state that is needed to continue with a growing run.
     keep: bool = False
+
+    def quiet_after_ns(self, *, is_under_way: bool) -> int:
+        """How long a run that has ended has to be quiet before it is sealed. `is_under_way`: another process that was
+        handed a part of it has not ended."""
+        return max(self.seal_after_ns, self.lost_after_ns) if is_under_way else self.seal_after_ns

@@ -2,26 +2,16 @@
 has ended.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from playhead.model.span import LogEvent, Span
 from playhead.project.attributes import number_of, process_of
+from playhead.project.run_row import RunProcess
 from playhead.project.span_tree import SpanNode
 
-
-@dataclass(frozen=True, slots=True)
-class RunProcess:
-    """A process that was handed a part of a run. Times are ns since 1970, by its own clock.
-
-    `spans_missing`: gaps in its count. `ended_ns`: when the last of its calls ended; None while one is open.
-    """
-
-    process: str
-    started_ns: int
-    ended_ns: int | None
-    spans: int
-    spans_missing: int
+# A row of a list stays small.
+_MAX_SHOWN = 100
 
 
 @dataclass(slots=True)
@@ -58,3 +48,9 @@ def processes_in(nodes: Iterable[SpanNode], logs: Iterable[LogEvent]) -> list[Ru
             one.numbers.update(filter(None, [number_of(log.attributes)]))
     parts = [one.process(name) for name, one in found.items()]
     return sorted(parts, key=lambda part: (part.started_ns, part.process))
+
+
+def shown_processes(processes: Sequence[RunProcess]) -> tuple[RunProcess, ...]:
+    """As many as a row keeps: before others those that have gaps, and those with open calls."""
+    first = sorted(processes, key=lambda one: (not one.spans_missing, one.ended_ns is not None))
+    return tuple(first[:_MAX_SHOWN])

@@ -25,6 +25,7 @@ from playhead.project.context.known_messages import KnownMessages, Unread
 from playhead.project.inputs import Projection, RunInput
 from playhead.project.model_calls import has_content, is_ours
 from playhead.project.order import END, Key, Moment, counted_moments, holes, last_key, log_moment, logs_once
+from playhead.project.relations import Relations
 from playhead.project.span_tree import SpanNode, SpanTree
 from playhead.project.summary import Tally, row_of, states
 
@@ -79,6 +80,7 @@ class Progress:
         }
         self._last_order = max(self._orders, default=0)
         self._earliest_ns = min((node.span.start_ns for node in projected.tree.nodes), default=None)
+        self._relations = Relations(run, (node.span for node in projected.tree.nodes))
         # Ids of spans that others name and that have not arrived.
         self._absent = {node.span.parent_id for node in projected.tree.nodes if node.parent is None}
         self._absent |= {log.span_id for log in projected.logs if projected.tree.get(log.span_id) is None}
@@ -127,6 +129,7 @@ class Progress:
         found: list[tuple[Key, Moment]] = []
         new: list[SpanNode] = []
         for span in work.spans:
+            self._relations.add(span)
             known = self._versions.get(span.span_id)
             if known is None:
                 new.append(self._tree.join(span))
@@ -256,6 +259,7 @@ class Progress:
             earliest_ns=self._earliest_ns,
             spans_missing=max(0, missing),
             sealed=False,
+            relations=self._relations,
         )
 
     # --- threads ----------------------------------------------------------------------------------------------------

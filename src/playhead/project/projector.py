@@ -16,6 +16,7 @@ from playhead.project.inputs import Projection, ProjectSettings, RunInput
 from playhead.project.order import logs_once, moments, spans_missing
 from playhead.project.processes import processes_in
 from playhead.project.progress import ProjectedRun, keep
+from playhead.project.relations import Relations
 from playhead.project.sealing import is_resumed, keep_sealed_order
 from playhead.project.summary import row_of, states, tallied
 
@@ -34,12 +35,13 @@ def project(work: RunInput, now_ns: int, settings: ProjectSettings) -> Projectio
         events = keep_sealed_order(work.sealed, events)
     start = fold(shared.events, RunState(seq=shared.upto)) if shared else None
     state, snapshots = states(events, settings.snapshot_every, start)
-    quiet = now_ns - work.last_arrival_ns > settings.seal_after_ns
+    tally, processes = tallied(events, shared), processes_in(tree.nodes, logs)
+    is_under_way = any(process.ended_ns is None for process in processes)
+    quiet = now_ns - work.last_arrival_ns > settings.quiet_after_ns(is_under_way=is_under_way)
     fork = fork_root(work.spans) is not None
     # A fork's seqs follow those of its parent, so they are final only when these are.
     settled = not fork or (work.parent is not None and work.parent.sealed and shared is not None)
     sealed = sealed or (quiet and settled and state.status != RUNNING)
-    tally, processes = tallied(events, shared), processes_in(tree.nodes, logs)
     row = row_of(
         work.run,
         tally,
@@ -48,11 +50,13 @@ def project(work: RunInput, now_ns: int, settings: ProjectSettings) -> Projectio
         spans_missing=spans_missing(tree, logs, first_order(work.spans))
         + sum(process.spans_missing for process in processes),
         sealed=sealed,
+        relations=Relations(work.run, (node.span for node in tree.nodes)),
         shared=shared,
+        processes=processes,
     )
     unread = known.unread - work.asked
     plain = not (fork or unread or work.sealed)
-    done = plain and state.status != RUNNING and not (known.unread or known.missing)
+    done = plain and state.status != RUNNING and not (known.unread or known.missing or is_under_way)
     result = Projection(events, row, snapshots, unread, settled=done)
     if settings.keep and plain and state.status == RUNNING:
         result.progress = keep(work.run, ProjectedRun(tree, logs, writer, known, state, tally))

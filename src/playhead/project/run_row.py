@@ -6,6 +6,20 @@ from playhead.model.usage import ModelUsage
 
 
 @dataclass(frozen=True, slots=True)
+class RunProcess:
+    """A process that was handed a part of a run. Times are ns since 1970, by its own clock.
+
+    `spans_missing`: gaps in its count. `ended_ns`: when the last of its calls ended; None while one is open.
+    """
+
+    process: str
+    started_ns: int
+    ended_ns: int | None
+    spans: int
+    spans_missing: int
+
+
+@dataclass(frozen=True, slots=True)
 class RunRow:
     """A run as lists show it.  Times are ns since 1970; counts and sums are those of its state.
 
@@ -45,6 +59,16 @@ class RunRow:
     continued_by: tuple[str, ...] | None = None
     """Runs that begin from this one's last checkpoint, oldest first, the latest 100 of them; None in a run that an
     older version projected."""
+    traces: tuple[str, ...] = ()
+    """The traces that its spans are of, sorted, at most 100."""
+    linked: tuple[str, ...] = ()
+    """Runs that its spans name and that are no part of it, sorted, at most 100."""
+    processes: tuple[RunProcess, ...] = ()
+    """Processes beside its own, at most 100: before others those that have gaps, and those with open calls."""
+    process_count: int = 0
+    """The number of processes beside its own."""
+    processes_open: int = 0
+    """How many of them have open calls."""
     parent_missing: bool = False
     """Set by the store: whether a part of its events belongs to a parent that is not stored."""
     forks: int = 0

@@ -6,7 +6,9 @@ from playhead.model import event as ev
 from playhead.model.state import RUNNING, RunState, fold
 from playhead.model.usage import ModelUsage, add_usage
 from playhead.project.forking import SharedHistory
-from playhead.project.run_row import RunRow
+from playhead.project.processes import shown_processes
+from playhead.project.relations import Relations
+from playhead.project.run_row import RunProcess, RunRow
 
 # Of the runs that continue one, so many are named: a row of a list stays small.
 _MAX_CONTINUED_BY = 100
@@ -125,11 +127,13 @@ def row_of(
     earliest_ns: int | None,
     spans_missing: int,
     sealed: bool,
+    relations: Relations,
     shared: SharedHistory | None = None,
+    processes: Sequence[RunProcess] = (),
 ) -> RunRow:
     """The run's row. Times are its own; token usage includes the events that it shares with its parent.
 
-    `earliest_ns`: when its first span began."""
+    `earliest_ns`: when its first span began. `processes`: those beside its own."""
     begin, fork = tally.begin, tally.fork
     return RunRow(
         run=run,
@@ -159,6 +163,11 @@ def row_of(
         fork_of=fork.parent_run if fork else None,
         fork_at=fork.at if fork else None,
         shared=shared.upto if shared else None,
+        traces=relations.traces,
+        linked=relations.linked,
+        processes=shown_processes(processes),
+        process_count=len(processes),
+        processes_open=sum(one.ended_ns is None for one in processes),
     )
 
 

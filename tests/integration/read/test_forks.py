@@ -250,7 +250,7 @@ async def test_a_fork_is_sealed_after_its_parent(store: PostgresStore):
     await runner.run_once()
     await runner.run_once()
     assert ((await row(store, PARENT)).sealed, (await row(store, FORK)).sealed) == (True, True)
-    assert await store.sealable_runs(now, 10) == []
+    assert await store.sealable_runs(now, now, 10) == []
     await runner.stop()
 
 

@@ -168,7 +168,7 @@ async def test_runs_of_which_nothing_is_left_to_do_are_sealed_where_they_are(sto
     assert await store.seal(START_NS, 10) == 1
     rows = [await store.run(P, run) for run in ids]
     assert [each is not None and each.sealed for each in rows] == [True, False, False, False]
-    assert await store.sealable_runs(START_NS, 10) == [(P, ids[1])]
+    assert await store.sealable_runs(START_NS, START_NS, 10) == [(P, ids[1])]
     assert await store.seal(START_NS, 10) == 0
 
 
@@ -237,17 +237,23 @@ async def test_events_of_an_ended_run_are_kept_beside_its_spans_whatever_comes_l
 
 async def test_a_run_can_be_sealed_when_it_has_ended_is_projected_and_quiet(store: PostgresStore, clock: Clock):
     await projected(store, 3)
-    assert await store.sealable_runs(START_NS, 10) == []
+    assert await store.sealable_runs(START_NS, START_NS, 10) == []
     await projected(store, 3, ended_ns=START_NS + 9)
-    assert await store.sealable_runs(START_NS - 1, 10) == []
-    assert await store.sealable_runs(START_NS, 10) == [(P, RUN)]
+    assert await store.sealable_runs(START_NS - 1, START_NS - 1, 10) == []
+    assert await store.sealable_runs(START_NS, START_NS, 10) == [(P, RUN)]
     clock.now_ns += 1
     await store.ingest(P, Batch(spans=[span(2)]))
-    assert await store.sealable_runs(START_NS + 1, 10) == []
+    assert await store.sealable_runs(START_NS + 1, START_NS + 1, 10) == []
     await projected(store, 3, ended_ns=START_NS + 9)
-    assert await store.sealable_runs(START_NS, 10) == []
+    assert await store.sealable_runs(START_NS, START_NS, 10) == []
     await projected(store, 3, ended_ns=START_NS + 9, sealed=True)
-    assert await store.sealable_runs(START_NS + 99, 10) == []
+    assert await store.sealable_runs(START_NS + 99, START_NS + 99, 10) == []
+
+
+async def test_a_run_of_which_another_process_has_an_open_call_waits_until_that_is_lost(store: PostgresStore):
+    await projected(store, 3, ended_ns=START_NS + 9, processes_open=1)
+    assert await store.sealable_runs(START_NS, START_NS - 1, 10) == []
+    assert await store.sealable_runs(START_NS, START_NS, 10) == [(P, RUN)]
 
 
 async def test_the_summary_is_that_of_the_projection(store: PostgresStore):

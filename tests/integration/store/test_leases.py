@@ -84,6 +84,18 @@ async def test_a_run_that_still_sends_is_refused_until_it_was_silent_for_as_long
     assert (await take(store, "a", unless_heard=True)).lease is not None
 
 
+async def test_a_process_that_was_handed_a_part_of_a_run_does_not_keep_it_from_being_resumed(
+    store: PostgresStore, clock: Clock
+):
+    await store.ingest(P, Batch(spans=[span(1, run=RUN, CALL_ORDER=1)]))
+    heard_ns = clock()
+    clock.now_ns += 20 * 10**9
+    await store.ingest(P, Batch(spans=[span(2, run=RUN, CALL_ORDER=1, PROCESS_ID="1" * 16)]))
+    assert await take(store, "a", unless_heard=True) == LeaseResult(None, None, heard_ns)
+    clock.now_ns += 10 * 10**9
+    assert (await take(store, "a", unless_heard=True)).lease is not None
+
+
 async def test_who_has_the_lease_is_said_rather_than_that_the_run_sends(store: PostgresStore):
     held = (await take(store, "a")).lease
     await store.ingest(P, Batch(spans=[span(1, run=RUN)]))

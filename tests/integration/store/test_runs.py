@@ -4,7 +4,7 @@ import pytest
 
 from playhead.model.usage import ModelUsage
 from playhead.project.inputs import Projection
-from playhead.project.run_row import RunRow
+from playhead.project.run_row import RunProcess, RunRow
 from playhead_collector.store.ports import Batch, RunFilter
 from playhead_collector.store.postgres.store import PostgresStore
 from tests.integration.store.making import START_NS, P, events, row, run_number, span
@@ -32,6 +32,17 @@ RUNS = [
         tool_calls=6,
         attempt=1,
         continued_by=(run_number(0), run_number(2)),
+    ),
+    made(
+        5,
+        traces=("a" * 32, "b" * 32),
+        linked=(run_number(4), run_number(1)),
+        processes=(
+            RunProcess("1" * 16, START_NS, None, 3, 1),
+            RunProcess("2" * 16, START_NS + 1, START_NS + 2**40, 5, 0),
+        ),
+        process_count=102,
+        processes_open=1,
     ),
 ]
 
@@ -76,7 +87,11 @@ async def test_pages_follow_each_other_without_a_gap(store: PostgresStore):
         ({"id_part": run_number(3)[-4:]}, [3]),
         ({"id_part": run_number(3)}, [3]),
         ({"id_part": "ff"}, []),
-        ({"status": "running"}, [4, 3, 1]),
+        ({"status": "running"}, [5, 4, 3, 1]),
+        ({"trace": "b" * 32}, [5]),
+        ({"trace": "c" * 32}, []),
+        ({"linked": run_number(1)}, [5]),
+        ({"linked": run_number(1), "trace": "a" * 32}, [5]),
         ({"session": "s-1"}, [2, 1]),
         ({"user": "a%_'\\"}, [3]),
         ({"tag": "eu:west"}, [2]),
@@ -88,7 +103,7 @@ async def test_pages_follow_each_other_without_a_gap(store: PostgresStore):
         ({"text": "%"}, [3]),
         ({"text": "support"}, [2, 0]),
         ({"text": "eu:w", "tag": "beta"}, [2]),
-        ({"since_ns": START_NS + 1}, [4, 3, 2]),
+        ({"since_ns": START_NS + 1}, [5, 4, 3, 2]),
         ({"until_ns": START_NS + 1}, [3, 2, 1, 0]),
         ({"since_ns": START_NS + 1, "until_ns": START_NS + 1}, [3, 2]),
         ({"text": "\x00"}, []),

@@ -32,8 +32,12 @@ class Recording:
     Messages are written `role: text`, and a tool's answer to the call c1 `tool#c1: text`.
     """
 
-    def __init__(self, run: str = RUN, *, ours: bool = True, counting: bool = True, attempt: int = 0) -> None:
+    def __init__(
+        self, run: str = RUN, *, ours: bool = True, counting: bool = True, attempt: int = 0, process: str = ""
+    ) -> None:
+        """`process`: another one than the run's own, which was handed a part of it."""
         self.run = run
+        self.process = process
         self.ours, self.counting, self.attempt = ours, counting, attempt
         self.spans: list[Span] = []
         self.logs: list[LogEvent] = []
@@ -52,6 +56,8 @@ class Recording:
         attributes: dict[str, Any] = {}
         if self.ours:
             attributes |= {names.KIND: kind, names.RUN_ID: self.run, names.RUN_ATTEMPT: self.attempt}
+            if self.process:
+                attributes[names.PROCESS_ID] = self.process
             if self.counting:
                 self.order += 1
                 attributes[names.CALL_ORDER] = self.order
@@ -64,7 +70,7 @@ class Recording:
         above = parent or (self.inside[-1] if self.inside else None)
         span = Span(
             trace_id=self.run,
-            span_id=f"{len(self.spans) + 1:016x}",
+            span_id=f"{self.process[:8] or '0' * 8}{len(self.spans) + 1:08x}",
             parent_id=above.span_id if above else None,
             name=f"{OPERATIONS[kind]} {name}" if kind in OPERATIONS else name,
             start_ns=self._tick(),

@@ -297,3 +297,33 @@ def test_content_that_comes_late_gives_the_same(r: Recording, data: st.DataObjec
             followed.hidden -= data.draw(st.sets(st.sampled_from(sorted(followed.hidden))))
             followed.arrive()
             followed.check()
+
+
+@given(conversations(), st.data())
+@settings(deadline=None, max_examples=30)
+def test_a_growing_run_knows_its_traces_and_the_runs_that_it_names(r: Recording, data: st.DataObject):
+    for span in r.spans:
+        span.trace_id = data.draw(st.sampled_from([r.run, "b" * 32, "a" * 32]))
+        span.attributes[names.LINKED_RUNS] = data.draw(st.sampled_from([[], ["d" * 32], ["c" * 32, r.run]]))
+    followed = Followed(r)
+    for batch in split(data.draw, as_it_happened(r)):
+        followed.arrive(batch)
+        followed.check()
+
+
+def test_a_run_is_projected_from_nothing_once_another_process_records_a_part_of_it():
+    r, part = Recording(), Recording(process="1" * 16)
+    root = r.begin("agent", "lead", None, playhead__run__root=True)
+    asked = r.begin("tool", "ask", root)
+    part.begin("tool", "work", asked, playhead__process__after="#2")
+    log = LogEvent(
+        names.ANNOTATION, part.now_ns, r.run, asked.span_id, {names.CALL_ORDER: 2, names.PROCESS_ID: "1" * 16}
+    )
+    followed = Followed(r)
+    followed.arrive([root])
+    followed.arrive([asked])
+    assert followed.starts_over == 1
+    for item in (part.spans[0], log, r.end(asked)):
+        followed.arrive([item])
+        followed.check()
+    assert followed.starts_over == 4

@@ -66,7 +66,7 @@ class MemoryStore:
         self._answer()
         return [Dirty(P, run, self.size) for run, kept in self.runs.items() if kept.dirty][:limit]
 
-    async def sealable_runs(self, quiet_since_ns: int, limit: int) -> Sequence[tuple[int, str]]:
+    async def sealable_runs(self, quiet_since_ns: int, lost_since_ns: int, limit: int) -> Sequence[tuple[int, str]]:
         self._answer()
         return [
             (P, run)

@@ -20,6 +20,7 @@ Ref = Annotated[
 ]
 RunId = Annotated[str, Path(description="A run: its id (32 hex digits), a part of it that is unique, or `last`.")]
 At = Annotated[str | None, Query(max_length=300, pattern=NO_NUL, description=f"{MOMENT}; default: the last.")]
+TraceId = Annotated[str | None, Query(pattern="^[0-9a-f]{32}$", description="The id of a trace, 32 hex digits.")]
 Limit = Annotated[int, Query(ge=1, le=1_000, description="Maximum number of items in the answer.")]
 Cursor = Annotated[str | None, Query(max_length=300, description="`next_cursor` of the previous page.")]
 Hydrate = Annotated[bool, Query(description="Also return the values of the refs.")]

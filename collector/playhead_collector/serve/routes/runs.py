@@ -41,6 +41,8 @@ class RunRoutes:
         self,
         where: p.RunConditions,
         fork_of: p.Word = None,
+        trace: p.TraceId = None,
+        linked: p.Word = None,
         id: Annotated[str | None, Query(pattern="^[0-9a-f]{1,32}$", description="Part of the run's id.")] = None,  # noqa: A002 - its name in the URL
         score: Annotated[
             str | None, Query(max_length=500, pattern=r"^[^\x00]+$", description="NAME, NAME=VALUE or NAME>=NUMBER.")
@@ -51,10 +53,11 @@ class RunRoutes:
         """List runs, newest first. Only runs that meet all conditions.
 
         `text` is searched in names, sessions, users, agents and tags. `since` and `until` limit the time of the start.
-        `fork_of` is the id of the run from which they were forked. `score` is a condition for the run's latest score
-        of a name; besides `=` and `>=` there are `>`, `<` and `<=`.
+        `fork_of` is the id of the run from which they were forked. `trace` is the id of a trace that has spans of them:
+        runs that share one are no part of each other. `linked` is the id of a run that they name and are no part of.
+        `score` is a condition for the run's latest score of a name; besides `=` and `>=` there are `>`, `<` and `<=`.
         """
-        where = replace(where, fork_of=fork_of, id_part=id, score=read_condition(score))
+        where = replace(where, fork_of=fork_of, trace=trace, linked=linked, id_part=id, score=read_condition(score))
         await self._runner.catch_up()
         return json_answer(await list_runs(self._store, self._project, where, limit, cursor, self._prices))
 

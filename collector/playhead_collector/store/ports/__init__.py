@@ -286,9 +286,10 @@ class EventStore(ProjectionReader, Protocol):
         """Runs with news, longest waiting first."""
         ...
 
-    async def sealable_runs(self, quiet_since_ns: int, limit: int) -> Sequence[tuple[int, str]]:
-        """Runs that are ended, projected and not sealed, and received nothing after that time; a fork only after its
-        parent.  Without `settled` runs, which `seal` seals."""
+    async def sealable_runs(self, quiet_since_ns: int, lost_since_ns: int, limit: int) -> Sequence[tuple[int, str]]:
+        """Runs that are ended, projected and not sealed, and received nothing after that time, which is `lost_since_ns`
+        if another process has an open call; a fork only after its parent.  Without `settled` runs, which `seal` seals.
+        """
         ...
 
     async def seal(self, quiet_since_ns: int, limit: int) -> int:

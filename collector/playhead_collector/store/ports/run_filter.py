@@ -8,7 +8,8 @@ from playhead_collector.store.ports.scores import ScoreCondition
 @dataclass(frozen=True, slots=True)
 class RunFilter:
     """All conditions must hold; None means any.  `text` is looked for in name, session, user, agents and tags,
-    `id_part` (lower-case hex digits) in the run's id."""
+    `id_part` (lower-case hex digits) in the run's id.  `trace`: they have spans of this trace; `linked`: they name this
+    run, which they are no part of."""
 
     agent: str | None = None
     status: str | None = None
@@ -18,6 +19,8 @@ class RunFilter:
     model: str | None = None
     tool: str | None = None
     fork_of: str | None = None
+    trace: str | None = None
+    linked: str | None = None
     text: str | None = None
     id_part: str | None = None
     score: ScoreCondition | None = None

@@ -15,6 +15,7 @@ from playhead.model.canonical import Content
 from playhead.model.ref import ContentRef
 from playhead.model.span import LogEvent, Span
 from playhead.model.state import RUNNING
+from playhead.project.attributes import order_of
 from playhead.wire.pack import ThreadExtension
 from playhead_collector.store.packing.span_pages import PackedSpanPage, named_refs, pack
 from playhead_collector.store.ports import Batch, Ingested
@@ -57,6 +58,12 @@ class RunArrival:
     def is_own(self) -> bool:
         """Whether Playhead's SDK recorded any of it: its records name their run."""
         return any(names.RUN_ID in item.attributes for item in (*self.spans, *self.logs))
+
+    @property
+    def is_from_own_process(self) -> bool:
+        """Whether something is of the process that owns the run, which numbers what it records: not of one that was
+        handed a part of it, nor of another instrumentation."""
+        return any(order_of(item.attributes) is not None for item in (*self.spans, *self.logs))
 
     @property
     def name(self) -> str | None:
@@ -135,7 +142,8 @@ async def ingest(
     if recipients and fresh:
         arrived = {run: ArrivedRun(each.spans, each.logs, each.pages) for run, each in news.items()}
         entries = new_entries(recipients, arrived, fresh)
-    await _mark_news(conn, project, {UUID(run) for run in news}, stored.waiting, now_ns, entries)
+    own = {UUID(run) for run, arrival in news.items() if arrival.is_from_own_process}
+    await _mark_news(conn, project, {UUID(run) for run in news}, own, stored.waiting, now_ns, entries)
     known = [page for run, each in by_run.items() for page in each.pages if (run, page.digest) not in fresh]
     duplicates = sum(page.ended for page in known)
     return Ingested(
@@ -158,15 +166,23 @@ async def _mark_news(
     conn: Conn,
     project: int,
     fresh: set[UUID],
+    own: set[UUID],
     waiting: set[UUID],
     now_ns: int,
     entries: Mapping[str, list[Any]],
 ) -> None:
-    """`entries`: what enters the outbox with it, see `new_entries`; without them, `fresh` may be empty."""
+    """`own`: those of which the run's own process has sent something. `entries`: what enters the outbox with it, see
+    `new_entries`; without them, `fresh` may be empty."""
     runs = sorted(fresh | waiting)
     if not runs:
         return
-    news = {"project": project, "runs": runs, "arrived": [now_ns if run in fresh else 0 for run in runs], "now": now_ns}
+    news = {
+        "project": project,
+        "runs": runs,
+        "arrived": [now_ns if run in fresh else 0 for run in runs],
+        "own": [now_ns if run in own else 0 for run in runs],
+        "now": now_ns,
+    }
     if entries:
         await sql.run(conn, "mark_news_and_fill_outbox", **news, **entries)
     else:

@@ -41,10 +41,10 @@ async def take(
     found = await sql.row(conn, "lease", project=project, run=run)
     if quiet_ns is not None and not force and (found is None or found["holder"] != holder):
         news = await sql.row(conn, "news", project=project, run=run)
-        if news is not None and news["arrived_ns"] > quiet_ns:
-            return LeaseResult(
-                None, _lease(found) if found is not None and found["is_held"] else None, news["arrived_ns"]
-            )
+        # Processes that were handed a part of the run may go on without the one that resumes it.
+        heard_ns = 0 if news is None else news["own_arrived_ns"] or news["arrived_ns"]
+        if heard_ns > quiet_ns:
+            return LeaseResult(None, _lease(found) if found is not None and found["is_held"] else None, heard_ns)
     await sql.run(conn, "forget_leases")
     who = {"holder": holder, "process": process}
     taken = await sql.row(conn, "take_lease", project=project, run=run, seconds=seconds, force=force, **who)

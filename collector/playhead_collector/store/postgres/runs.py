@@ -10,7 +10,7 @@ import orjson
 from asyncpg import Record
 
 from playhead.model.usage import ModelUsage
-from playhead.project.run_row import RunRow
+from playhead.project.run_row import RunProcess, RunRow
 from playhead_collector.store.ports import RunFilter
 from playhead_collector.store.ports.cohorts import RunFacts
 from playhead_collector.store.ports.scores import ScoreCondition
@@ -26,11 +26,11 @@ LAST_RUN = UUID(int=2**128 - 1)
 """No run has an id behind this one."""
 _NO_RUN = UUID(int=0)
 # Fields that are stored only in the column `labels`, and their label names.
-_MANY = {"tags": "tag", "agents": "agent", "models": "model", "tools": "tool"}
+_MANY = {"tags": "tag", "agents": "agent", "models": "model", "tools": "tool", "traces": "trace", "linked": "linked"}
 _ONE = ("status", "session", "user", "fork_of")
 # Fields that the store computes when the row is read.
 _THE_STORES = ("parent_missing", "forks", "lost_ns")
-_OWN_FORM = ("run", "usage", "continued_by")
+_OWN_FORM = ("run", "usage", "continued_by", "processes")
 _FIELDS = tuple(each.name for each in fields(RunRow) if each.name not in (*_OWN_FORM, *_THE_STORES, *_MANY))
 _BIG = {"started_ns", "ended_ns", "input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tokens"}
 
@@ -79,6 +79,7 @@ def _json_of(summary: Summary) -> dict[str, Any]:
     values |= {"run_id": row.run, "shared_run": None if row.shared is None else id_of(row.fork_of or "")}
     values |= {"labels": _labels(row), "search": _search(row), "usage": _usage_json(row)}
     values |= {"continued_by": None if row.continued_by is None else list(map(clean, row.continued_by))}
+    values |= {"processes": [asdict(process) for process in row.processes] or None}
     values |= {"projection": summary.projection, "settled": summary.settled}
     return {name: value for name, value in values.items() if value is not None}
 
@@ -194,7 +195,9 @@ def _row(found: Record) -> RunRow:
         values[many] = tuple(each[len(start) :] for each in found["labels"] if each.startswith(start))
     values |= {name: found[name] for name in _THE_STORES}
     continued_by = None if found["continued_by"] is None else tuple(found["continued_by"])
-    return RunRow(run=found["run_id"].hex, usage=_usage(found["usage"]), continued_by=continued_by, **values)
+    processes = tuple(RunProcess(**each) for each in orjson.loads(found["processes"] or b"[]"))
+    own_form: dict[str, Any] = {"usage": _usage(found["usage"]), "continued_by": continued_by, "processes": processes}
+    return RunRow(run=found["run_id"].hex, **own_form, **values)
 
 
 def _usage_json(row: RunRow) -> list[dict[str, Any]] | None:

@@ -216,9 +216,11 @@ class PostgresStore(
             found = await sql.rows(conn, "dirty_runs", how_many=limit)
         return [Dirty(project, run.hex, size) for project, run, size in found]
 
-    async def sealable_runs(self, quiet_since_ns: int, limit: int) -> Sequence[tuple[int, str]]:
+    async def sealable_runs(self, quiet_since_ns: int, lost_since_ns: int, limit: int) -> Sequence[tuple[int, str]]:
         async with self._db.reading() as conn:
-            found = await sql.rows(conn, "sealable_runs", quiet_since=quiet_since_ns, how_many=limit)
+            found = await sql.rows(
+                conn, "sealable_runs", quiet_since=quiet_since_ns, lost_since=lost_since_ns, how_many=limit
+            )
         return [(project, run.hex) for project, run in found]
 
     async def seal(self, quiet_since_ns: int, limit: int) -> int:

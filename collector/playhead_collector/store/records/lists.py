@@ -232,6 +232,8 @@ def _matches(row: RunRow, where: RunFilter) -> bool:
         and where.model in (None, *row.models)
         and where.tool in (None, *row.tools)
         and where.fork_of in (None, row.fork_of)
+        and where.trace in (None, *row.traces)
+        and where.linked in (None, *row.linked)
         and (where.id_part or "") in row.run
         and (where.text or "").lower() in "\n".join(text.lower() for text in texts if text)
         and (where.since_ns is None or row.started_ns >= where.since_ns)

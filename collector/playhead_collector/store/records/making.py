@@ -47,7 +47,7 @@ class RunMaker:
             snapshots=result.snapshots,
             awaited=frozenset(pending | (messages - stored.keys())),
             last_ns=records.last_ns,
-            is_quiet=self.projector.is_quiet(records.last_ns),
+            is_quiet=self.projector.is_quiet(records.last_ns, result.row),
             above=above,
         )
 

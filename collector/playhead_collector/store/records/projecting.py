@@ -8,6 +8,7 @@ from playhead.model.event import RunEvent
 from playhead.model.ref import ContentRef
 from playhead.model.thread import ThreadNode
 from playhead.project.inputs import ProjectSettings
+from playhead.project.run_row import RunRow
 from playhead_collector.store.records.ports import ProjectionCache, RecordSource, RunProjection
 
 if TYPE_CHECKING:
@@ -69,15 +70,15 @@ class RecordProjector:
 
     def _is_current(self, kept: RunProjection, below: Sequence[str]) -> bool:
         row = kept.row
-        if row.ended_ns is not None and not row.sealed and not kept.is_quiet and self.is_quiet(kept.last_ns):
+        if row.ended_ns is not None and not row.sealed and not kept.is_quiet and self.is_quiet(kept.last_ns, row):
             return False
         if kept.awaited and self.recorded(kept.awaited):
             return False
         return kept.above == self.version_above(row.fork_of, below)
 
-    def is_quiet(self, last_ns: int) -> bool:
+    def is_quiet(self, last_ns: int, row: RunRow) -> bool:
         """Whether the last record is so old that an ended run is sealed."""
-        return self.clock() - last_ns > self.settings.seal_after_ns
+        return self.clock() - last_ns > self.settings.quiet_after_ns(is_under_way=row.processes_open > 0)
 
     def recorded(self, refs: Collection[ContentRef]) -> set[ContentRef]:
         """Those of these contents and threads that are there."""

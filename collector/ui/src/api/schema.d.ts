@@ -2841,6 +2841,10 @@ export interface components {
          *     `metadata` is JSON from the program; `error` is the error of a failed run.  `scores` are the latest 100, without
          *     those that a later score replaces.  `continues`: the run whose last checkpoint this one begins from;
          *     `continued_by`: runs that begin from this one's, oldest first, the latest 100 of them.
+         *
+         *     `processes` recorded parts of the run beside its own process: `process_count` of them, at most 100 are listed, those
+         *     with gaps or open calls first. `traces` are those of its spans, at most 100. `linked` are runs that are no part of
+         *     each other and of which one names the other: up to 100 that this one names, and up to 100 that name it.
          */
         RunDetail: {
             /** Run */
@@ -2915,6 +2919,14 @@ export interface components {
             continues: string | null;
             /** Continued By */
             continued_by: string[];
+            /** Processes */
+            processes: components["schemas"]["RunProcess"][];
+            /** Process Count */
+            process_count: number;
+            /** Traces */
+            traces: string[];
+            /** Linked */
+            linked: string[];
             /** Links */
             links: {
                 [key: string]: string;
@@ -2987,6 +2999,25 @@ export interface components {
             events: number;
             /** Errors */
             errors: number;
+        };
+        /**
+         * RunProcess
+         * @description A process that was handed a part of a run and recorded it, by its own clock.
+         *
+         *     `spans_missing` is the number of gaps in its own numbering; these are part of the run's. `ended` is null while one
+         *     of its calls is open: it is at work, or lost.
+         */
+        RunProcess: {
+            /** Process */
+            process: string;
+            /** Started */
+            started: string;
+            /** Ended */
+            ended: string | null;
+            /** Spans */
+            spans: number;
+            /** Spans Missing */
+            spans_missing: number;
         };
         /**
          * RunStatistics

@@ -30,6 +30,10 @@ export function Head({ run, at, event, onError }: { run: RunDetail; at: number; 
           {run.continued_by.length > 0 && <> · continued by {run.continued_by.slice(0, FORKS).map((next) => (
             <Link key={next} className="go fork" href={`/runs/${next}`}>{shortId(next)}</Link>
           ))}</>}
+          {run.process_count > 0 && <> · {count(run.process_count)} other {run.process_count === 1 ? "process" : "processes"}</>}
+          {run.linked.length > 0 && <> · linked to {run.linked.slice(0, FORKS).map((other) => (
+            <Link key={other} className="go fork" href={`/runs/${other}`}>{shortId(other)}</Link>
+          ))}</>}
           {[run.session, run.user].filter(Boolean).map((part) => ` · ${part}`)}
         </div>
       </div>

@@ -17,7 +17,7 @@ import { RunsTable } from "./RunsTable";
 
 const SHOWN = 200;
 /** Conditions that the API takes; what else stands in the address is not sent. */
-const CONDITIONS = ["text", "status", "agent", "model", "tool", "tag", "session", "user", "since", "until", "fork_of", "score"];
+const CONDITIONS = ["text", "status", "agent", "model", "tool", "tag", "session", "user", "since", "until", "fork_of", "trace", "linked", "score"];
 
 export function RunsPage() {
   const [query, setQuery] = useSearchParams();

@@ -14,6 +14,8 @@ export const NAMES: Readonly<Record<string, string>> = {
   since: "began at or after this time",
   until: "began before this time",
   fork_of: "forks of this run, by its id",
+  trace: "with spans of this trace, by its id",
+  linked: "runs that name this run and are no part of it, by its id",
 };
 
 const STATUSES = ["running", "completed", "failed", "cancelled", "lost"];

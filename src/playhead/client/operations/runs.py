@@ -32,6 +32,8 @@ class RunsOperations:
         model: str | None = None,
         tool: str | None = None,
         fork_of: str | None = None,
+        trace: str | None = None,
+        linked: str | None = None,
         text: str | None = None,
         id: str | None = None,  # noqa: A002 - its name in the API
         score: str | None = None,
@@ -41,12 +43,15 @@ class RunsOperations:
     ) -> PagedRequest[a.RunSummary]:
         """Runs that meet all conditions, newest first, at most `limit`.  `id` is a part of the run's id.
 
+        `trace`: the id of a trace that has spans of them.  `linked`: the id of a run that they name and are no part of.
         `score` is a condition for the run's latest score of a name: `resolved`, `resolved=true`, `quality>=0.5`.
         """
         words = {"agent": agent, "status": status, "session": session, "user": user, "tag": tag, "model": model}
         words |= {
             "tool": tool,
             "fork_of": fork_of,
+            "trace": trace,
+            "linked": linked,
             "text": text,
             "id": id,
             "score": score,

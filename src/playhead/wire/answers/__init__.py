@@ -36,7 +36,15 @@ from playhead.wire.answers.calls import Call, CallError, ContextAt, HistoryEntry
 from playhead.wire.answers.content import ContentValue, ThreadMessages
 from playhead.wire.answers.diff import Diff
 from playhead.wire.answers.page import CutText, ErrorAnswer, ErrorDetail, Page
-from playhead.wire.answers.runs import Completeness, EventsMoved, Fork, RecordedEvent, RunDetail, RunSummary
+from playhead.wire.answers.runs import (
+    Completeness,
+    EventsMoved,
+    Fork,
+    RecordedEvent,
+    RunDetail,
+    RunProcess,
+    RunSummary,
+)
 from playhead.wire.answers.state import Checkpoint, CheckpointEntry, ErrorNote, OpenCall, StateAt, StateValues
 
 __all__ = [
@@ -77,6 +85,7 @@ __all__ = [
     "RecordedEvent",
     "Removal",
     "RunDetail",
+    "RunProcess",
     "RunSummary",
     "StateAt",
     "StateValues",

@@ -75,12 +75,30 @@ class Fork(TypedDict):
     events: int
 
 
+class RunProcess(TypedDict):
+    """A process that was handed a part of a run and recorded it, by its own clock.
+
+    `spans_missing` is the number of gaps in its own numbering; these are part of the run's. `ended` is null while one
+    of its calls is open: it is at work, or lost.
+    """
+
+    process: str
+    started: str
+    ended: str | None
+    spans: int
+    spans_missing: int
+
+
 class RunDetail(RunSummary):
     """A run with its number of attempts, its forks (newest first), and `links`: paths of further answers.
 
     `metadata` is JSON from the program; `error` is the error of a failed run.  `scores` are the latest 100, without
     those that a later score replaces.  `continues`: the run whose last checkpoint this one begins from;
     `continued_by`: runs that begin from this one's, oldest first, the latest 100 of them.
+
+    `processes` recorded parts of the run beside its own process: `process_count` of them, at most 100 are listed, those
+    with gaps or open calls first. `traces` are those of its spans, at most 100. `linked` are runs that are no part of
+    each other and of which one names the other: up to 100 that this one names, and up to 100 that name it.
     """
 
     attempts: int
@@ -91,6 +109,10 @@ class RunDetail(RunSummary):
     scores: list[RecordedScore]
     continues: str | None
     continued_by: list[str]
+    processes: list[RunProcess]
+    process_count: int
+    traces: list[str]
+    linked: list[str]
     links: dict[str, str]
 
 

@@ -41,7 +41,10 @@ select low from halved where low >= high;
 -- name: run_head(project, run)^
 select projection, events, status,
     status = 'lost'
-        or (ended_ns is not null and status <> 'running' and (sealed or (spans_missing = 0 and content_pending = 0))) as is_over
+        or (
+            ended_ns is not null and status <> 'running'
+            and (sealed or (spans_missing = 0 and content_pending = 0 and processes_open = 0))
+        ) as is_over
 from run where project_id = :project and run_id = :run;
 
 -- name: run_changes(project, run, after, how_many)

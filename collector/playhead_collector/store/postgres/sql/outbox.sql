@@ -4,7 +4,7 @@ select :project, destination, run_id, digest, spans, logs, :now, :now
 from unnest(:destinations::text[], :runs::uuid[], :digests::uuid[], :spans::bytea[], :logs::bytea[])
     as given (destination, run_id, digest, spans, logs);
 
--- name: mark_news_and_fill_outbox(project, runs, arrived, destinations, entry_runs, digests, spans, logs, now)!
+-- name: mark_news_and_fill_outbox(project, runs, arrived, own, destinations, entry_runs, digests, spans, logs, now)!
 -- `fill_outbox` and `mark_news` in one round trip, since a destination is to cost ingest next to nothing.
 with filled as (
     insert into forward_outbox (project_id, destination, run_id, digest, spans, logs, created_ns, due_ns)
@@ -12,11 +12,12 @@ with filled as (
     from unnest(:destinations::text[], :entry_runs::uuid[], :digests::uuid[], :spans::bytea[], :logs::bytea[])
         as given (destination, run_id, digest, spans, logs)
 )
-insert into run_news (project_id, run_id, arrived_ns, dirty_since_ns, news)
-select :project::int, run_id, arrived_ns, :now::bigint, 1
-from unnest(:runs::uuid[], :arrived::bigint[]) as given (run_id, arrived_ns) order by run_id
+insert into run_news (project_id, run_id, arrived_ns, own_arrived_ns, dirty_since_ns, news)
+select :project::int, run_id, arrived_ns, own_ns, :now::bigint, 1
+from unnest(:runs::uuid[], :arrived::bigint[], :own::bigint[]) as given (run_id, arrived_ns, own_ns) order by run_id
 on conflict (project_id, run_id) do update
 set arrived_ns = greatest(run_news.arrived_ns, excluded.arrived_ns),
+    own_arrived_ns = greatest(run_news.own_arrived_ns, excluded.own_arrived_ns),
     dirty_since_ns = coalesce(run_news.dirty_since_ns, excluded.dirty_since_ns),
     news = run_news.news + 1;
 

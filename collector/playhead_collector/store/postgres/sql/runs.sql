@@ -8,13 +8,14 @@ update run set
     fork_at = new.fork_at, shared = new.shared, sealed = new.sealed, settled = new.settled,
     projection = new.projection, shared_run = new.shared_run, fork_of = new.fork_of, name = new.name,
     status = new.status, session = new.session, "user" = new."user", labels = new.labels, search = new.search,
-    usage = new.usage, continued_by = new.continued_by, lost_ns = null, searched = false
+    usage = new.usage, continued_by = new.continued_by, processes = new.processes,
+    process_count = new.process_count, processes_open = new.processes_open, lost_ns = null, searched = false
 from jsonb_to_recordset(:rows::jsonb) as new (
     run_id uuid, started_ns bigint, ended_ns bigint, input_tokens bigint, output_tokens bigint, attempt int, events int,
     llm_calls int, tool_calls int, errors int, context_peak int, compressions int, spans_missing int,
     content_pending int, fork_at int, shared int, sealed boolean, settled boolean, projection bigint, shared_run uuid,
     fork_of text, name text, status text, session text, "user" text, labels text[], search text, usage jsonb,
-    continued_by text[]
+    continued_by text[], processes jsonb, process_count int, processes_open int
 )
 where run.project_id = :project and run.run_id = new.run_id;
 

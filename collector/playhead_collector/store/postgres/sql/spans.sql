@@ -19,14 +19,16 @@ listed as (
 )
 select run_id, digest from fresh;
 
--- name: mark_news(project, runs, arrived, now)!
--- These runs have news: spans (`arrived` says when), or content that they waited for (0). In one order for all, and the
+-- name: mark_news(project, runs, arrived, own, now)!
+-- These runs have news: spans (`arrived` says when), or content that they waited for (0). `own`: when the run's own process
+-- has sent some of them; 0: it has not. In one order for all, and the
 -- last that a transaction locks: whoever projects a run settles what it waits for before it forgets the news, too.
-insert into run_news (project_id, run_id, arrived_ns, dirty_since_ns, news)
-select :project::int, run_id, arrived_ns, :now::bigint, 1
-from unnest(:runs::uuid[], :arrived::bigint[]) as given (run_id, arrived_ns) order by run_id
+insert into run_news (project_id, run_id, arrived_ns, own_arrived_ns, dirty_since_ns, news)
+select :project::int, run_id, arrived_ns, own_ns, :now::bigint, 1
+from unnest(:runs::uuid[], :arrived::bigint[], :own::bigint[]) as given (run_id, arrived_ns, own_ns) order by run_id
 on conflict (project_id, run_id) do update
 set arrived_ns = greatest(run_news.arrived_ns, excluded.arrived_ns),
+    own_arrived_ns = greatest(run_news.own_arrived_ns, excluded.own_arrived_ns),
     dirty_since_ns = coalesce(run_news.dirty_since_ns, excluded.dirty_since_ns),
     news = run_news.news + 1;
 
@@ -112,7 +114,7 @@ from run join run_news using (project_id, run_id)
 where project_id = :project and run_id = any(:runs) order by run_id for update of run skip locked;
 
 -- name: news(project, run)^
-select news, arrived_ns, dirty_since_ns is not null as dirty from run_news
+select news, arrived_ns, own_arrived_ns, dirty_since_ns is not null as dirty from run_news
 where project_id = :project and run_id = :run;
 
 -- name: forget_news(project, runs, news)!
@@ -154,7 +156,8 @@ due as (
 )
 select project_id, run_id from now_sealed;
 
--- name: sealable_runs(quiet_since, how_many)
+-- name: sealable_runs(quiet_since, lost_since, how_many)
+-- `lost_since`: for runs of which another process has an open call.
 select run.project_id, run.run_id from run join run_news using (project_id, run_id)
 where not run.sealed and run.ended_ns is not null and not run.settled
     and (run.fork_of is null or exists (
@@ -162,6 +165,7 @@ where not run.sealed and run.ended_ns is not null and not run.settled
         where parent.project_id = run.project_id and parent.run_id = run.shared_run and parent.sealed
     ))
     and run_news.dirty_since_ns is null and run_news.arrived_ns <= :quiet_since
+    and (run.processes_open = 0 or run_news.arrived_ns <= :lost_since)
 order by run_news.arrived_ns limit :how_many;
 
 -- name: mark_lost(own_before, foreign_before, how_many)
