@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from playhead.api import runtime
 from playhead.api.guard import log, swallowed, warn_once
 from playhead.api.ports import Redact
-from playhead.api.promises.port import provide_promises
+from playhead.api.promises.port import PromiseStore, provide_promises
 from playhead.api.promises.tools import ToolRule, approve_tools
 from playhead.api.runtime import OFF, UNCONFIGURED
 from playhead.api.starting import read_starting_points_with
@@ -26,7 +26,6 @@ from playhead.recording import ProcessState, load_for_recording, settings_in_for
 from playhead.settings.sdk import Settings, table
 
 if TYPE_CHECKING:
-    from playhead.promises.store import Promises
     from playhead.replay.starting import RecordedStart
     from playhead.rewind import RequestedRewind
 
@@ -165,12 +164,14 @@ def _recorded_start(run_id: str) -> "RecordedStart":
     return recorded_start(run_id)
 
 
-def _promises() -> "Promises":
+def _promises() -> "PromiseStore":
     """The promises of this process. Few programs have any, so what that takes is loaded here."""
+    if ProcessState.promises_in_memory is not None:
+        return ProcessState.promises_in_memory
     from playhead.promises.process import drain_promises, promises_of  # noqa: PLC0415 - see above
 
     ProcessState.tell_of_promises = drain_promises
-    return promises_of(settings_in_force(), with_collector=ProcessState.in_memory is None)
+    return promises_of(settings_in_force())
 
 
 provide_promises(_promises)

@@ -25,6 +25,7 @@ from playhead.api.forks import at_exit, delay_forks, end_imports
 from playhead.api.functions import background
 from playhead.api.guard import swallowed, warn_once
 from playhead.api.ports import Redact
+from playhead.api.promises.port import PromiseStore
 from playhead.api.promises.stopping import looking_first, watching
 from playhead.api.recorded_values import recording_in_every_run
 from playhead.api.run import ActiveRun
@@ -108,6 +109,8 @@ class ProcessState:
     """Whether the collector is served besides these; None: if the settings name one."""
     in_memory: MemoryJournal | None = None
     """Where everything is recorded that starts from now on, whatever the settings say: for tests."""
+    promises_in_memory: PromiseStore | None = None
+    """Where promises are kept, whatever the settings say: for tests."""
     tell_of_promises: ClassVar[Callable[[float], object]] = lambda _: None
     """Waits, so many seconds at most, until the collector knows the promises of this process."""
     before_exit: ClassVar[list[Callable[[], object]]] = []

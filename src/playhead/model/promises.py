@@ -16,6 +16,8 @@ APPROVED: Final = "approved"
 DENIED: Final = "denied"
 ANSWERED: Final = "answered"
 EXPIRED: Final = "expired"
+BY_PROGRAM: Final = "the program"
+"""Who has answered when a framework went on with a value that no promise has."""
 OUTCOMES: Final = (APPROVED, DENIED, ANSWERED, EXPIRED)
 
 

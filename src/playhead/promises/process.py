@@ -14,18 +14,17 @@ _TIMEOUT_SECONDS = 2.0
 
 class _Made:
     mutex = threading.Lock()
-    key: tuple[Path, str, bool] | None = None
+    key: tuple[Path, str] | None = None
     promises: Promises | None = None
 
 
-def promises_of(settings: Settings, *, with_collector: bool = True) -> Promises:
-    """The store for these settings: the same one as long as journal and collector are the same.  Without the
-    collector, promises are in the journal's folder only."""
-    key = (settings.journal_dir, settings.endpoint, with_collector)
+def promises_of(settings: Settings) -> Promises:
+    """The store for these settings: the same one as long as journal and collector are the same."""
+    key = (settings.journal_dir, settings.endpoint)
     with _Made.mutex:
         if _Made.promises is None or _Made.key != key:
             files = PromiseFiles(settings.journal_dir, settings.promise_keep_seconds)
-            _Made.key, _Made.promises = key, Promises(files, (lambda: _client(settings)) if with_collector else None)
+            _Made.key, _Made.promises = key, Promises(files, lambda: _client(settings))
         return _Made.promises
 
 

@@ -30,8 +30,11 @@ class Promises:
         files: PromiseFiles,
         client: Callable[[], Any] | None,
         now: Callable[[], float] = time.monotonic,
+        on_unreachable: Callable[[CollectorUnreachable], object] = lambda _: None,
     ):
-        """`client` makes a client of the collector; None: there is no collector."""
+        """`client` makes a client of the collector; None: there is no collector.  `on_unreachable` is called where a
+        person asks or answers, and only the journal's folder can be used."""
+        self._on_unreachable = on_unreachable
         self._files = files
         self._make = client
         # Not at once: a program that is short-lived, or ends its runs soon, needs no request for that.
@@ -50,9 +53,7 @@ class Promises:
         return self._give(opened) or opened
 
     def announce(self, promise: Promise) -> Promise:
-        """In the folder now. A test that records in memory has nobody to ask, and leaves nothing there."""
-        if self._make is None:
-            return promise
+        """In the folder now."""
         opened = self._files.open(promise)
         if opened["answer"] is None:
             self._background.add(lambda: self._give(opened))
@@ -60,8 +61,6 @@ class Promises:
 
     def settle(self, promise_id: str, answer: PromiseAnswer) -> Promise | None:
         """In the folder if that has it; else the collector is told."""
-        if self._make is None:
-            return None
         found = self._files.answer(promise_id, answer)
         if found is None:
             self._background.add(lambda: self._tell(promise_id, answer))
@@ -97,6 +96,58 @@ class Promises:
         self._next_interrupts = self._now() + INTERRUPTS_SECONDS
         asked = self._ask(lambda client: [each for run in runs for each in client.promises(run=run, kind="interrupt")])
         return [*found, *(asked or ())]
+
+    def may_wait(self, promise: Promise) -> bool:
+        """Somebody may answer at any time."""
+        return True
+
+    def listed(self, *, answered: bool = False) -> list[Promise]:
+        """Of the folder and of the collector; of the folder alone if the collector cannot be reached.  Raises
+        JournalUnusable and ClientError."""
+        found = [each for each in self._files.all() if answered or each["answer"] is None]
+        if self._make is not None:
+            try:
+                with self._make() as client:
+                    found += client.promises(state="all" if answered else "open")
+            except CollectorUnreachable as error:
+                self._on_unreachable(error)
+        return sorted({each["id"]: each for each in found}.values(), key=lambda each: each["created"])
+
+    def decide(self, promise_id: str, answer: PromiseAnswer, asked: Promise | None = None) -> Promise:
+        """A person's answer, given to whoever has the promise.  `asked`: one that no run has asked for yet; it goes to
+        the folder if the collector cannot be reached.  Raises JournalUnusable, and ClientError: NotFound, Conflict if
+        it has an answer already."""
+        here = self._files.read(promise_id)
+        if here is not None and not self._files.is_at_collector(promise_id):
+            return self._decide_here(promise_id, answer)
+        opened = asked or here  # the program may be about to tell the collector of it
+        if self._make is not None:
+            try:
+                with self._make() as client:
+                    if opened is not None:
+                        client.open_promise(opened)
+                    return client.answer_promise(
+                        promise_id, answer["outcome"], value=answer["value"], by=answer["by"], reason=answer["reason"]
+                    )
+            except CollectorUnreachable as error:
+                if asked is None:
+                    raise
+                self._on_unreachable(error)
+        if asked is None:
+            raise NotFound(f"only a collector can have promise {promise_id}: the journal of this machine has it not")
+        self._files.open(asked)
+        return self._decide_here(promise_id, answer)
+
+    def _decide_here(self, promise_id: str, answer: PromiseAnswer) -> Promise:
+        first = self._files.answer(promise_id, answer)
+        if first is None:
+            raise Conflict(f"the collector has {promise_id} now: answer it again")
+        if first["answer"] != answer:
+            known = first["answer"] or answer
+            raise Conflict(
+                f"{known['by'] or 'somebody'} has answered {promise_id} already: {known['outcome']}; that one counts"
+            )
+        return first
 
     def _give(self, promise: Promise) -> Promise | None:
         """Gives an open promise to the collector, if it can be asked now; None: it stays here."""

@@ -42,21 +42,25 @@ def playhead_recorder(
 ) -> Iterator[RunRecorder]:
     """Records what the test does in memory: `run = playhead_recorder.last`.  No file, no socket, no collector.
 
-    The transcript of each run joins the report of a test that fails.
+    `playhead_recorder.approve`, `deny` and `answer` say what people answer; a program that waits for anything else
+    fails the test.  The transcript of each run joins the report of a test that fails.
     """
     from playhead.testing.recorded.recorder import record_in_memory  # noqa: PLC0415
 
-    # Where approvals and questions wait; nothing else is written there.
+    # Runs of the person at this machine are not the test's to go on with.
     monkeypatch.setenv("PLAYHEAD_JOURNAL_DIR", str(tmp_path_factory.mktemp("playhead")))
-    with record_in_memory() as recorder:
+    with record_in_memory(pytest.fail) as recorder:
         yield recorder
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[Any]) -> Generator[None, Any, Any]:
-    """Adds what was recorded to the report of a test that has failed."""
+    """Adds what was recorded to the report of a test that has failed.  A test fails in which the program waited for
+    somebody, also if the program has caught that."""
     report = yield
     recorder: RunRecorder | None = getattr(item, "funcargs", {}).get(_RECORDER)
+    if recorder is not None and report.when == "call" and report.passed and recorder.unanswered:
+        report.outcome, report.longrepr = "failed", "\n".join(recorder.unanswered)
     if recorder is not None and report.when == "call" and report.failed:
         report.sections += [(f"Recorded run {run.id}", str(run)) for run in recorder.runs]
     return report

@@ -142,3 +142,135 @@ def test_what_cannot_become_a_test_is_refused(recorded: CollectorProcess, cli: C
     for wrong in (["--all", "--as", "test"], ["last", "last", "--as", "test"], ["last"]):
         refused = cli(recorded, "export", *wrong)
         assert refused.exit_code == 2, refused.output
+
+
+# A person who answers meanwhile: in the program, so that it needs nobody.
+APPROVED = """
+import os, threading
+import openai
+import playhead
+from playhead.testing import MockModelServer, text
+
+@playhead.observe(kind="tool", approval="always")
+def refund(order, amount):
+    return {"refunded": amount}
+
+@playhead.observe(kind="agent")
+def support(task):
+    client = openai.OpenAI()
+    done = []
+    for amount in (20, 500):
+        try:
+            done.append(refund("A1", amount))
+        except playhead.Denied as error:
+            done.append(str(error))
+    branch = playhead.ask("Which shop?")
+    client.chat.completions.create(model="m", messages=[{"role": "user", "content": f"{task} {done} {branch}"}])
+    return [*done, branch, playhead.wait_for("payment", key="A1")]
+
+def person(done):
+    while not done.wait(0.05):
+        for promise in playhead.open_promises():
+            if promise["kind"] == "approval" and promise["details"]["amount"] > 100:
+                playhead.deny(promise, by="Ada", reason="too much")
+            elif promise["kind"] == "approval":
+                playhead.approve(promise["id"][:12], by="Ada")
+            else:
+                playhead.answer(promise, "the large one", by="Eve")
+
+def main():
+    playhead.instrument("openai")
+    playhead.answer("payment", 480, key="A1")
+    done = threading.Event()
+    answering = threading.Thread(target=person, args=[done])
+    answering.start()
+    try:
+        with MockModelServer() as server:
+            os.environ |= {"OPENAI_BASE_URL": server.base_url, "OPENAI_API_KEY": "none"}
+            server.otherwise(text("it is done"))
+            print(support("pay back"))
+    finally:
+        done.set()
+        answering.join()
+"""
+# LangGraph's interrupt; the program goes on by itself, in a second run.
+INTERRUPTED = """
+import os, sys
+import playhead
+from langchain_openai import ChatOpenAI
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.graph import END, START, MessagesState, StateGraph
+from langgraph.types import Command, interrupt
+from playhead.testing import MockModelServer, sequence, text
+
+playhead.instrument()
+
+def ask_model(state):
+    return {"messages": [ChatOpenAI(model="m").invoke(state["messages"])]}
+
+def review(state):
+    said = interrupt("Is this fine?")
+    return {"messages": [("user", f"a person says {said}")]}
+
+graph = StateGraph(MessagesState)
+graph.add_node("first", ask_model)
+graph.add_node("review", review)
+graph.add_node("second", ask_model)
+for one, other in ((START, "first"), ("first", "review"), ("review", "second"), ("second", END)):
+    graph.add_edge(one, other)
+compiled = graph.compile(checkpointer=InMemorySaver())
+
+def main():
+    config = {"configurable": {"thread_id": "t1"}}
+    result = compiled.invoke({"messages": [("user", "write a poem")]}, config)
+    playhead.answer(playhead.open_promises()[0], "yes", by="Ada") if "record" in os.environ else None
+    while (going_on := playhead.answers(result)) is not None:
+        result = compiled.invoke(going_on, config)
+
+if "OPENAI_BASE_URL" in os.environ:
+    main()
+else:
+    os.environ["record"] = "1"
+    with MockModelServer() as server:
+        os.environ |= {"OPENAI_BASE_URL": server.base_url, "OPENAI_API_KEY": "none"}
+        server.when(sequence(1), text("roses"))
+        server.otherwise(text("are red"))
+        main()
+"""
+
+
+def test_recorded_decisions_of_people_are_given_again(recorded: CollectorProcess, tmp_path: Path, cli: Cli):
+    (tmp_path / "approved_module.py").write_text(APPROVED)
+    program = tmp_path / "program.py"
+    program.write_text("import approved_module\napproved_module.main()\n")
+    done = run_example(program, tmp_path / "recorded", OTEL_EXPORTER_OTLP_ENDPOINT=recorded.url)
+    assert done.code == 0, done.errors
+    file = tmp_path / "test_support.py"
+    assert cli(recorded, "export", "last", "--as", "test", "-o", file).exit_code == 0
+    text = file.read_text()
+    for line in (
+        "playhead_recorder.approve('run refund', details={'amount': 20, 'order': 'A1'}, by='Ada', times=1)",
+        "playhead_recorder.answer('Which shop?', 'the large one', by='Eve', times=1)",
+        "playhead_recorder.answer('payment', 480, key='A1', times=1)",
+    ):
+        assert line in text, text
+    changed = tmp_path / "test_changed.py"
+    changed.write_text(text.replace("answer('Which shop?'", "answer('Which town?'"))
+    again = run_pytest(file, changed, cwd=tmp_path)
+    assert "1 failed, 1 passed" in again.stdout, text + again.stdout + again.stderr
+    assert "the program waits for 'Which shop?', and the test does not answer that" in again.stdout
+
+
+def test_an_interrupted_graph_becomes_a_test_that_passes(recorded: CollectorProcess, tmp_path: Path, cli: Cli):
+    program = tmp_path / "program.py"
+    program.write_text(INTERRUPTED)
+    done = run_example(program, tmp_path / "recorded", OTEL_EXPORTER_OTLP_ENDPOINT=recorded.url)
+    assert done.code == 0, done.errors
+    going_on, waiting = ask(recorded, "runs", agent="LangGraph", limit=2)[1]["items"]
+    files = [tmp_path / "test_waiting.py", tmp_path / "test_going_on.py"]
+    for run, file in zip((waiting, going_on), files, strict=True):
+        assert cli(recorded, "export", run["run"], "--as", "test", "-o", file).exit_code == 0
+    again = run_pytest(*files, cwd=tmp_path)
+    assert "2 passed" in again.stdout, again.stdout + again.stderr + "".join(file.read_text() for file in files)
+    assert "playhead_recorder.until_it_waits()" in files[0].read_text()
+    assert "playhead_recorder.answer('Is this fine?', 'yes', by='Ada', times=1)" in files[1].read_text()

@@ -5,7 +5,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from typer.testing import CliRunner
@@ -20,6 +20,7 @@ from playhead.errors import Conflict
 from playhead.model.promises import approval_id
 from playhead.promises import store
 from playhead.promises.files import PromiseFiles
+from playhead.wire.answers.promises import Promise
 from playhead_collector.process import CollectorProcess
 from tests.support.forked.examples import ROOT, run_example
 from tests.support.waiting_desks import PydanticAIDesk
@@ -133,6 +134,24 @@ def test_a_promise_has_one_place_where_it_is_answered(collector: CollectorProces
     assert files.is_at_collector(promise)
     assert files.answer(promise, answer_of("approved")) is None
     assert command(collector, folder, "approve", promise, "--local")[0] != 0
+
+
+def test_python_answers_what_the_collector_has_or_is_about_to_get(collector: CollectorProcess, folder: Path):
+    for _ in range(2):
+        with pytest.raises(playhead.Suspended), playhead.run("clean"):
+            playhead.approval("delete files", suspend=True)
+    first, second = (each for each in playhead.open_promises() if each["action"] == "delete files")
+    assert (playhead.approve(first, by="eve")["answer"] or {})["outcome"] == "approved"
+    with pytest.raises(Conflict, match="eve has approved it already"):
+        playhead.deny(first["id"])
+    # The folder says that the collector has it, which the collector is told a moment later.
+    files = PromiseFiles(folder / "j", 3600)
+    told = {**second, "id": "ab" * 16}
+    files.open(cast("Promise", told))
+    assert files.give_to_collector(told["id"])
+    assert (playhead.deny(told["id"], by="eve")["answer"] or {})["outcome"] == "denied"
+    with playhead.Client(collector.url) as client:
+        client.answer_promise(second["id"], "approved")
 
 
 def test_a_run_is_interrupted_through_the_collector(

@@ -1,6 +1,7 @@
 """store → [reading] → source.  Reads of a run what its test file is made of."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from playhead.model import event as ev
@@ -12,13 +13,17 @@ from playhead.model.times import rfc3339
 from playhead_collector.errors import ContentMissing, Refused
 from playhead_collector.read.as_test.model_answers import RecordedTurn, asked_text
 from playhead_collector.read.as_test.source import RunToTest, pytest_source
+from playhead_collector.read.as_test.waits import RunWaits, answers_given, refs_of
 from playhead_collector.read.calls import LLM_END, TOOL_END, CallEvents, CallPairing, LlmEnd, ToolEnd
 from playhead_collector.read.record import RunRecord
 from playhead_collector.read.values import ContentCache, fetch, messages_of
+from playhead_collector.store.ports.run_filter import RunFilter
 
 # A file with more is none that anybody reads, and each call's last message is read with its thread.
 MAX_MODEL_CALLS = 500
 _MAX_TOOL_CALLS = 10_000
+# Runs of the session that are looked at for the question with whose answer a run begins.
+_MOST_BEFORE = 50
 
 
 async def read_test_file(record: RunRecord) -> str:
@@ -26,13 +31,16 @@ async def read_test_file(record: RunRecord) -> str:
     models: CallPairing[ev.LlmCalled, LlmEnd] = CallPairing(ev.LlmCalled, LLM_END, MAX_MODEL_CALLS)
     tools: CallPairing[ev.ToolCalled, ToolEnd] = CallPairing(ev.ToolCalled, TOOL_END, _MAX_TOOL_CALLS)
     ends: list[ev.RunEvent] = []
+    waits = RunWaits()
     async for block in record.onwards(0):
         models.take(block)
         tools.take(block)
+        waits.take(block)
         ends += [event for event in block if isinstance(event, ev.RunStarted | ev.RunCompleted | ev.RunFailed)]
     _check(record, models, tools)
     try:
-        return await _read(record, models.calls, tools.calls, ends)
+        earlier = await _asked_before(record, waits.asked_before)
+        return await _read(record, models.calls, tools.calls, ends, [*earlier, _RunBefore(record, models.calls, waits)])
     except ContentMissing as error:
         raise _without_content(record, str(error)) from error
 
@@ -47,20 +55,56 @@ def _check(record: RunRecord, models: CallPairing[Any, Any], tools: CallPairing[
         raise Refused(413, "too_large", f"run {record.run} has more than {limits}: make a test of a shorter run")
 
 
+@dataclass(slots=True)
+class _RunBefore:
+    """A run, its model calls, and what it asked people."""
+
+    record: RunRecord
+    models: Sequence[CallEvents[ev.LlmCalled, LlmEnd]]
+    waits: RunWaits
+
+
+async def _asked_before(record: RunRecord, waits: set[str]) -> list[_RunBefore]:
+    """The runs of the same session that ended with these questions, and those that ended with the questions that such
+    a run begins with, first to last: the program begins with the first of them."""
+    session, wanted, found = record.row.session, set(waits), list[_RunBefore]()
+    if session is None or not wanted:
+        return []
+    where = RunFilter(session=session, until_ns=record.row.started_ns)
+    for row in await record.store.runs(record.project, where, limit=_MOST_BEFORE):
+        if not wanted or row.run == record.run:
+            continue
+        models: CallPairing[ev.LlmCalled, LlmEnd] = CallPairing(ev.LlmCalled, LLM_END, MAX_MODEL_CALLS)
+        before = _RunBefore(RunRecord(record.store, record.project, row), models.calls, RunWaits())
+        async for block in before.record.onwards(0):
+            models.take(block)
+            before.waits.take(block)
+        if wanted & before.waits.asked.keys():
+            found.insert(0, before)
+            wanted = (wanted - before.waits.asked.keys()) | before.waits.asked_before
+    return found
+
+
 async def _read(
     record: RunRecord,
     models: Sequence[CallEvents[ev.LlmCalled, LlmEnd]],
     tools: Sequence[CallEvents[ev.ToolCalled, ToolEnd]],
     ends: Sequence[ev.RunEvent],
+    runs: Sequence[_RunBefore],
 ) -> str:
-    threads = [await _last_messages(record, call) for call in models]
+    """`runs`: those that the program makes first, and this one."""
+    played = [(run.record, call) for run in runs for call in run.models]
+    threads = [await _last_messages(of, call) for of, call in played]
     begun = next((event for event in ends if isinstance(event, ev.RunStarted)), None)
     done = next((event for event in reversed(ends) if isinstance(event, ev.RunCompleted)), None)
     failed = next((event for event in reversed(ends) if isinstance(event, ev.RunFailed)), None)
     refs = [ref for pair in threads for ref in pair] + [call.begin.arguments for call in tools]
-    refs += [begun and begun.input, done and done.output]
+    refs += [begun and begun.input, done and done.output, *refs_of([run.waits for run in runs])]
     cache = await fetch(record.store, record.project, refs)
-    exchanges = [_exchange(call, pair, cache) for call, pair in zip(models, threads, strict=True)]
+    exchanges = [_exchange(call, pair, cache) for (_, call), pair in zip(played, threads, strict=True)]
+    own = exchanges[len(exchanges) - len(models) :]
+    waits = runs[-1].waits
+    given = answers_given([run.waits for run in runs], cache)
     called = [(call.begin.name, cache.parsed(call.begin.arguments)) for call in tools]
     output = cache.parsed(done.output) if done is not None else None
     if cache.missing:
@@ -77,7 +121,10 @@ async def _read(
             tools=called,
             in_order=_is_in_order(tools),
             output=output,
-            answer=_last_answer(exchanges),
+            answer=_last_answer(own),
+            given=given,
+            runs_before=len(runs) - 1,
+            waits=any(waits.is_left(wait) for wait in waits.asked),
             error_type=failed.error_type if failed is not None and row.status == "failed" else None,
             program=_of_root(spans, names.PROGRAM),
             function=_of_root(spans, names.CODE_FUNCTION),

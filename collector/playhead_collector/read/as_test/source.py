@@ -8,8 +8,13 @@ from typing import Any, cast
 
 from playhead_collector.read.as_test.literals import LINE_CHARACTERS, block, literal
 from playhead_collector.read.as_test.model_answers import RecordedTurn, answer_source, names_used
+from playhead_collector.read.as_test.waits import GivenAnswer
 
 _WORD = re.compile(r"[^0-9a-zA-Z]+")
+# 32 hex digits, as a UUID has them or without its dashes.
+_RANDOM_ID = re.compile(r"\b[0-9a-f]{8}(-?)[0-9a-f]{4}\1[0-9a-f]{4}\1[0-9a-f]{4}\1[0-9a-f]{12}\b")
+# Keys of LangChain's messages, and of what LangGraph returns when it waits.
+_OF_PROVIDERS = frozenset({"response_metadata", "usage_metadata", "__interrupt__"})
 _IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
@@ -19,6 +24,8 @@ class RunToTest:
 
     `program`: what the process was started with (a script, or `-m MODULE`); `function`: module and qualified name of
     the agent's function; `input`: the arguments of the outermost call.  `in_order`: whether no two tools ran at a time.
+    `given`: what people answered; `runs_before`: how many runs the program makes before this one, whose questions it
+    goes on with; `waits`: whether the run ends with a question.
     """
 
     run: str
@@ -34,6 +41,9 @@ class RunToTest:
     program: str | None = None
     function: str | None = None
     input: Any = field(default=None)
+    given: Sequence[GivenAnswer] = ()
+    runs_before: int = 0
+    waits: bool = False
 
 
 def pytest_source(run: RunToTest) -> str:
@@ -80,26 +90,48 @@ def _test(run: RunToTest) -> Iterator[str]:
     word = _WORD.sub("_", run.name or "").strip("_").lower() or "recorded_run"
     yield f"def test_{word}_does_what_it_did(playhead_recorder, mock_model):"
     yield "    mock_model.otherwise(RecordedAnswers(ANSWERS))"
-    if run.status == "failed":
+    yield from (f"    {given.source(4)}" for given in run.given)
+    if run.waits:
+        yield "    with playhead_recorder.until_it_waits():  # as it did when it was recorded"
+        yield "        start_agent()"
+    elif run.status == "failed":
         yield "    with contextlib.suppress(Exception):  # the run failed when it was recorded"
         yield "        start_agent()"
     else:
         yield "    start_agent()"
-    yield "    run = playhead_recorder.last"
+    if run.runs_before or run.waits:
+        yield f"    run = playhead_recorder.runs[{run.runs_before}]"
+    else:
+        yield "    run = playhead_recorder.last"
     yield f"    run.assert_tool_calls(TOOL_CALLS{'' if run.in_order else ', ordered=False'})"
     if run.status in ("completed", "failed"):
         yield f"    assert run.status == {run.status!r}"
     if run.error_type is not None:
         yield f"    assert run.error is not None and run.error.type == {run.error_type!r}"
-    elif run.output is not None:
+    elif run.output is not None and is_repeatable(run.output):
         yield f"    assert run.output == {literal(run.output, 4, 21)}"
     elif run.answer is not None:
         yield f"    assert run.answer == {literal(run.answer, 4, 21)}"
 
 
+def is_repeatable(output: Any) -> bool:
+    """Whether an agent that does the same ends with an equal value: one without random ids, and without what a provider
+    says of its answers, such as the tokens that they took."""
+    match output:
+        case dict():
+            named = cast("dict[str, Any]", output)
+            return _OF_PROVIDERS.isdisjoint(named) and all(map(is_repeatable, named.values()))
+        case list():
+            return all(map(is_repeatable, cast("list[Any]", output)))
+        case str():
+            return _RANDOM_ID.search(output) is None
+        case _:
+            return True
+
+
 def _start(run: RunToTest) -> tuple[list[str], list[str], list[str]]:
     """The function that starts the agent, what it imports, and what it takes from `playhead.testing`."""
-    imports = ["import contextlib"] if run.status == "failed" else []
+    imports = ["import contextlib"] if run.status == "failed" and not run.waits else []
     head = ["def start_agent():"]
     called = _callable_name(run)
     if called is not None:

@@ -24,9 +24,6 @@ from playhead.model import promises as p
 from playhead.model.times import parse_time, rfc3339
 from playhead.wire.answers.promises import Promise, PromiseAnswer
 
-BY_PROGRAM = "the program"
-"""Who has answered when the program went on with a value that no promise has."""
-
 # Of more, only their ids are needed again, which are made anew.
 _MAX_REMEMBERED = 1000
 
@@ -182,11 +179,11 @@ def settle_wait(span: ObservedSpan, wait: PendingWait, outcome: str, value: Any 
     created = opened.promise["created"] if opened is not None else None
     try:
         if answer is None:
-            answer, created = _settled(promise_id, opened, answer_of(outcome, value, BY_PROGRAM))
+            answer, created = _settled(promise_id, opened, answer_of(outcome, value, p.BY_PROGRAM))
     finally:
         if opened is not None:
             opened.is_settled = True
-        given = answer or answer_of(outcome, value, BY_PROGRAM)
+        given = answer or answer_of(outcome, value, p.BY_PROGRAM)
         _note_answer(span, wait, {names.WAIT_ID: promise_id, names.PROMISE_KEY: key}, given, created, value)
 
 

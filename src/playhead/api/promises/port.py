@@ -7,8 +7,8 @@ from playhead.wire.answers.promises import Promise, PromiseAnswer
 
 
 class PromiseStore(Protocol):
-    """Keeps promises. Methods may block for a network request, unless they say otherwise; they raise JournalUnusable,
-    nothing else."""
+    """Keeps promises. Methods may block for a network request, unless they say otherwise. They raise JournalUnusable,
+    and what they say."""
 
     def open(self, promise: Promise) -> Promise:
         """Durable once this returns. Opening it again changes nothing, and returns what is known, with the answer."""
@@ -33,6 +33,21 @@ class PromiseStore(Protocol):
 
     def interrupts(self, runs: Sequence[str]) -> list[Promise]:
         """Open requests to stop one of these runs."""
+        ...
+
+    def may_wait(self, promise: Promise) -> bool:
+        """Whether the program may wait for the answer, or has to end its process. Never blocks. In a test, where nobody
+        could give an answer, it may raise."""
+        ...
+
+    def listed(self, *, answered: bool = False) -> list[Promise]:
+        """All promises that are open, oldest first; also those with an answer, if `answered`. May raise ClientError."""
+        ...
+
+    def decide(self, promise_id: str, answer: PromiseAnswer, asked: Promise | None = None) -> Promise:
+        """Gives a person's answer. `asked`: the promise, where it may be answered before a run asks for it.
+
+        Raises NotFound, Conflict if it has an answer already, and other ClientErrors."""
         ...
 
 

@@ -127,7 +127,7 @@ def until_answered(
             if ended is not None and ended["answer"] is not None:
                 return ended["answer"]  # maybe somebody's, who was quicker
             return answer_of(p.EXPIRED)
-        if question.suspend:
+        if question.suspend or not store.may_wait(promise):
             raise _suspended(promise, span)
         if question.remind_after is not None and not reminded and waited >= question.remind_after:
             reminded = True

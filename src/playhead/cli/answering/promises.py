@@ -2,12 +2,12 @@
 
 import getpass
 import json as json_module
-from collections.abc import Iterable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Annotated, Any, cast
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from playhead.api.promises.answering import unasked, whole_id
 from playhead.api.promises.asking import interrupt_of
 from playhead.api.promises.waiting import answer_of
 from playhead.cli import output
@@ -16,6 +16,7 @@ from playhead.cli.options import Json, Run
 from playhead.errors import CollectorUnreachable, Conflict, NotFound, PlayheadError
 from playhead.model import promises as p
 from playhead.promises.files import PromiseFiles
+from playhead.promises.store import Promises
 from playhead.settings.sdk import load
 from playhead.wire.answers.promises import Promise
 
@@ -36,7 +37,7 @@ def promises(
     json: Json = False,
 ) -> None:
     """List what runs wait for: approvals, answers of people, events."""
-    found = [each for each in _known(ctx, every=every) if each["kind"] != p.INTERRUPT]
+    found = [each for each in _store(ctx).listed(answered=every) if each["kind"] != p.INTERRUPT]
     if json:
         output.as_json(found)
         return
@@ -56,10 +57,10 @@ def approve(
     if key is not None and action is not None:
         given = None if details is None else _json(details)
         promise = p.approval_id(key, action, given)
-        opened = _opened(promise, p.APPROVAL, key=key, action=action, details=given)
+        asked = unasked(promise, p.APPROVAL, key=key, action=action, details=given)
     else:
-        opened = None
-    _answer(ctx, promise, p.APPROVED, by=by, reason=reason, opened=opened)
+        asked = None
+    _answer(ctx, promise, p.APPROVED, by=by, reason=reason, asked=asked)
 
 
 def deny(ctx: typer.Context, promise: Id, by: By = None, reason: Reason = None) -> None:
@@ -78,11 +79,11 @@ def answer(
     key: Key = None,
 ) -> None:
     """Answer a question of a run, or tell of an event that runs wait for, also before they do."""
-    opened = None
+    asked = None
     if key is not None:
-        opened = _opened(p.event_id(promise, key), p.EVENT, key=key, name=promise)
-        promise = opened["id"]
-    _answer(ctx, promise, p.ANSWERED, value=_value(value), by=by, reason=reason, opened=opened)
+        asked = unasked(p.event_id(promise, key), p.EVENT, key=key, name=promise)
+        promise = asked["id"]
+    _answer(ctx, promise, p.ANSWERED, value=_value(value), by=by, reason=reason, asked=asked)
 
 
 def interrupt(ctx: typer.Context, run: Run, reason: Reason = None, by: By = None) -> None:
@@ -121,16 +122,10 @@ def _is_local(ctx: typer.Context) -> bool:
     return ctx.ensure_object(CollectorAddress).is_local
 
 
-def _known(ctx: typer.Context, *, every: bool) -> list[Promise]:
-    """Of the collector and of the journal's folder; of this alone if the collector cannot be reached."""
-    found = [each for each in _files().all() if every or each["answer"] is None]
-    if not _is_local(ctx):
-        try:
-            with ctx.ensure_object(CollectorAddress).ask_collector() as client:
-                found += client.promises(state="all" if every else "open")
-        except CollectorUnreachable as error:
-            _say_local(error)
-    return list({each["id"]: each for each in found}.values())
+def _store(ctx: typer.Context) -> Promises:
+    """Promises in this machine's journal, and of the collector unless only the former are meant."""
+    address = ctx.ensure_object(CollectorAddress)
+    return Promises(_files(), None if address.is_local else address.ask_collector, on_unreachable=_say_local)
 
 
 def _answer(
@@ -141,59 +136,15 @@ def _answer(
     value: Any = None,
     by: str | None,
     reason: str | None,
-    opened: Promise | None = None,
+    asked: Promise | None = None,
 ) -> None:
     if promise is None:
         raise typer.BadParameter("name a promise, or --key and --action")
-    by, files = by or _user(), _files()
-    if opened is None:
-        promise = _whole_id(promise, _known(ctx, every=True))
-    here = files.read(promise)
-    if here is not None and not files.is_at_collector(promise):
-        _answer_here(files, promise, outcome, value, by, reason)
-        return
-    if not _is_local(ctx):
-        try:
-            with ctx.ensure_object(CollectorAddress).ask_collector() as client:
-                if opened is not None:
-                    client.open_promise(opened)
-                client.answer_promise(promise, outcome, value=value, by=by, reason=reason)
-            output.echo(f"{outcome}: {promise}")
-            return
-        except CollectorUnreachable as error:
-            if opened is None:
-                raise
-            _say_local(error)
-    if opened is None:
-        raise NotFound(f"only the collector can answer {promise}: leave out --local")
-    files.open(opened)
-    _answer_here(files, promise, outcome, value, by, reason)
-
-
-def _answer_here(files: PromiseFiles, promise: str, outcome: Any, value: Any, by: str, reason: str | None) -> None:
-    given = answer_of(outcome, value, by, reason)
-    first = files.answer(promise, given)
-    if first is None:
-        raise Conflict(f"the collector has {promise} now: answer it again")
-    if first["answer"] != given:
-        said = first["answer"] or given
-        raise Conflict(f"{said['by'] or 'somebody'} has answered {promise} already: {said['outcome']}; that one counts")
+    store = _store(ctx)
+    if asked is None:
+        promise = whole_id(store, promise)
+    store.decide(promise, answer_of(outcome, value, by or _user(), reason), asked)
     output.echo(f"{outcome}: {promise}")
-
-
-def _whole_id(start: str, known: Iterable[Promise]) -> str:
-    found = sorted({each["id"] for each in known if each["id"].startswith(start)})
-    if len(found) == 1:
-        return found[0]
-    how = f"{len(found)} promises begin" if found else "no promise begins"
-    raise NotFound(f"{how} with {start!r}: see `playhead promises --all`")
-
-
-def _opened(promise: str, kind: Any, **asked: Any) -> Promise:
-    """A promise that nobody has asked yet."""
-    now = answer_of(p.ANSWERED)["time"]
-    empty: Any = dict.fromkeys(("run", "name", "action", "risk", "details", "schema", "deadline", "answer"))
-    return cast(Promise, {**empty, "id": promise, "kind": kind, "created": now, **asked})
 
 
 def _row(promise: Promise) -> tuple[Any, ...]:

@@ -16,7 +16,7 @@ import playhead
 from playhead import Denied, Interrupted, Suspended, Unanswered, observe
 from playhead.api.promises.stopping import look_for_interrupts
 from playhead.api.promises.waiting import answer_of
-from playhead.errors import ReplayDiverged, SettingInvalid
+from playhead.errors import Conflict, NotFound, ReplayDiverged, SettingInvalid
 from playhead.model import event as ev
 from playhead.model import names
 from playhead.model.promises import approval_id, event_id
@@ -91,6 +91,28 @@ def test_a_second_answer_gets_the_first(files: PromiseFiles, answering: Answerin
     first = files.read(promise["id"])
     again = files.answer(promise["id"], answer_of("denied", by="late"))
     assert first == again
+
+
+def test_python_answers_without_a_collector(files: PromiseFiles):
+    playhead.approve(key="nightly", action="clean up", details={"older": 7}, by="eve", reason="they are old")
+    assert playhead.approval("clean up", key="nightly", details={"older": 7})["by"] == "eve"
+    playhead.answer("payment", {"amount": 20}, key="A1")
+    assert playhead.wait_for("payment", key="A1") == {"amount": 20}
+    for question in ("delete", "delete more"):
+        with pytest.raises(Suspended), playhead.run("clean"):
+            playhead.approval(question, suspend=True)
+    first, second = playhead.open_promises()
+    assert (first["action"], second["action"]) == ("delete", "delete more")
+    answered = playhead.deny(first["id"][:10], by="eve", reason="no")
+    assert answered["answer"] is not None
+    assert (answered["answer"]["outcome"], answered["answer"]["reason"]) == ("denied", "no")
+    with pytest.raises(Conflict, match="eve has answered .* already: denied"):
+        playhead.approve(first)
+    assert [each["id"] for each in playhead.open_promises()] == [second["id"]]
+    with pytest.raises(NotFound, match="no promise begins with 'ffff'"):
+        playhead.approve("ffff")
+    with pytest.raises(TypeError):
+        playhead.approve(key="nightly")
 
 
 def test_the_machines_clock_may_be_set_while_somebody_is_waited_for(

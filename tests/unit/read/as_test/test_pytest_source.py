@@ -22,6 +22,7 @@ from playhead.testing.answers import Said
 from playhead_collector.read.as_test.literals import literal
 from playhead_collector.read.as_test.model_answers import RecordedTurn, answer_source, asked_text
 from playhead_collector.read.as_test.source import RunToTest, pytest_source
+from playhead_collector.read.as_test.waits import GivenAnswer
 
 _FUNCTIONS = {
     each.__name__: each
@@ -129,3 +130,33 @@ def test_a_test_calls_no_function_of_python_s_own_modules():
 def test_what_nobody_knows_how_to_start_is_skipped_with_the_reason():
     run = RunToTest("0a" * 16, None, "2026-11-23T10:00:00Z", "completed", [], [], function="agents.Support.answer")
     assert 'pytest.skip("say in start_agent() how your agent is started' in pytest_source(run)
+
+
+@pytest.mark.parametrize(
+    ("output", "repeatable"),
+    [
+        ({"refunded": 20, "order": "A1"}, True),
+        (["done", None, 1.5], True),
+        ("order 0123456789", True),
+        ({"message": {"id": "lc_run--01a20cd4-88f7-746f-8a7c-6b3283603605-0"}}, False),
+        (["2cc89f460079c1d52ecb6a8aa2957d72"], False),
+        ({"messages": [{"content": "x", "response_metadata": {}}]}, False),
+    ],
+)
+def test_an_output_that_differs_each_time_is_not_compared(output: Any, repeatable: bool):
+    run = RunToTest("0a" * 16, None, "2026-11-23T10:00:00Z", "completed", [], [], output=output, answer="done")
+    assert ("run.output ==" in pytest_source(run)) == repeatable
+    assert ("run.answer ==" in pytest_source(run)) != repeatable
+
+
+def test_what_people_answered_is_told_before_the_program_is_started():
+    given = [GivenAnswer("deny", "run refund", details={"amount": 500}, reason="too much"), GivenAnswer("expire", None)]
+    run = RunToTest("0a" * 16, None, "2026-11-23T10:00:00Z", "running", [], [], given=given, waits=True, runs_before=1)
+    lines = pytest_source(run).splitlines()
+    at = lines.index("    playhead_recorder.deny('run refund', details={'amount': 500}, reason='too much', times=1)")
+    assert lines[at + 1 : at + 5] == [
+        "    playhead_recorder.expire(None, times=1)",
+        "    with playhead_recorder.until_it_waits():  # as it did when it was recorded",
+        "        start_agent()",
+        "    run = playhead_recorder.runs[1]",
+    ]
