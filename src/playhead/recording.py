@@ -28,7 +28,7 @@ from playhead.api.ports import Redact
 from playhead.api.promises.port import PromiseStore
 from playhead.api.promises.stopping import looking_first, watching
 from playhead.api.recorded_values import recording_in_every_run
-from playhead.api.run import ActiveRun
+from playhead.api.run import NextRun
 from playhead.api.runtime import OFF, UNCONFIGURED, Runtime
 from playhead.export.cursor import is_delivered
 from playhead.export.ship import Shipper
@@ -88,7 +88,7 @@ class ProcessState:
     mutex = threading.RLock()
     """Held by whoever starts recording, or ends it."""
     redact: Redact | None = None
-    next_run: list[ActiveRun] | None = None
+    next_run: NextRun | None = None
     """The run that the environment says to go on with, until a run has begun."""
     starting_thread: int | None = None
     """The holder of `mutex` while it starts or ends recording: a signal's handler may interrupt it there."""

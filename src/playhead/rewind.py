@@ -3,14 +3,14 @@
 import json
 import os
 import weakref
-from collections.abc import Mapping, MutableMapping
+from collections.abc import Mapping, MutableMapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from playhead.api.guard import log
-from playhead.api.run import ActiveRun
+from playhead.api.run import NextRun
 from playhead.errors import PlayheadError, ReplayError, SettingInvalid
 from playhead.model.objects.interrupts import let_through
 from playhead.recording import deliver_lanes, flush, settings_in_force
@@ -42,6 +42,7 @@ def resume(
     on_divergence: OnDivergence | None = None,
     completed: Completed | None = None,
     renamed: Mapping[str, str] | None = None,
+    new: Sequence[str] | None = None,
     in_doubt: OnDoubt | None = None,
     outcomes: Mapping[int, Any] | Mapping[str, Any] | Mapping[int | str, Any] | None = None,
     live: Live | None = None,
@@ -60,6 +61,8 @@ def resume(
     `completed`, where the run goes on live and asks for a tool that had completed with the same arguments: "raise"
     (InDoubt, the default), "reuse" (its recorded result), or "rerun"; tools declared idempotent are executed again.
     `renamed` are paths of observed functions that have another name or place now: `{"trip/plan": "trip/make_plan"}`.
+    A function that is called with the arguments of another one that is missing seems renamed, and stops the run:
+    `new` are names of functions that the program did not have, and that are executed then.
 
     `in_doubt`, where a tool had begun when the process died: "raise" (InDoubt, the default), "rerun", or a function of
     the call that gives its outcome, or `playhead.RERUN` (the call's `idempotency_key` is the tool's); models and tools
@@ -78,6 +81,7 @@ def resume(
     """
     _check("resume", on_divergence=on_divergence, completed=completed, in_doubt=in_doubt, live=live, tools=tools)
     _check_mappings("resume", renamed=renamed, outcomes=outcomes)
+    _check_names("resume", new)
     collector = _Collector()
 
     def make() -> Any:
@@ -89,6 +93,7 @@ def resume(
             completed,
             in_doubt,
             renamed,
+            new,
             live,
             tools,
             {str(at): outcome for at, outcome in (outcomes or {}).items()},
@@ -111,6 +116,7 @@ def fork(
     on_divergence: OnDivergence = "live",
     completed: Completed = "rerun",
     renamed: Mapping[str, str] | None = None,
+    new: Sequence[str] | None = None,
     in_doubt: OnDoubt = "rerun",
 ) -> Rewound:
     """What if step `at` had gone otherwise?  `with playhead.fork(run_id, at=9, outcome={"error": "timeout"}) as run:`.
@@ -129,6 +135,7 @@ def fork(
     """
     _check("fork", on_divergence=on_divergence, completed=completed, in_doubt=in_doubt, live=live, tools=tools)
     _check_mappings("fork", renamed=renamed)
+    _check_names("fork", new)
     if tools is not None and live == "all":
         raise ReplayError(f"fork(tools={tools!r}) is for live='llm': with live='all' tools are executed")
     if isinstance(at, bool) or not isinstance(at, int | str):  # pyright: ignore[reportUnnecessaryIsInstance]
@@ -141,6 +148,7 @@ def fork(
         flush(0)  # as above
         how: Tools = "live" if live == "all" else tools or "deny"
         policy = Policy(on_divergence, in_doubt, how, completed=completed, renamed=dict(renamed or {}))
+        policy.new = frozenset(new or ())
         policy.branch_wait_seconds = settings.replay_wait_seconds
         return _whole(prepare_fork(run, at, settings.journal_dir, collector, policy=policy, outcome=outcome, live=live))
 
@@ -168,7 +176,7 @@ class RequestedRewind:
     options: Mapping[str, str]
     """PLAYHEAD_RESUME_ON_DIVERGENCE and so on, by the names of `resume`'s options."""
 
-    def prepare(self, *, is_recording: bool) -> list[ActiveRun]:
+    def prepare(self, *, is_recording: bool) -> NextRun:
         """The run that goes on, for the first run that begins in this process.  Raises SystemExit if it cannot."""
         try:
             return self._prepare(is_recording)
@@ -180,7 +188,7 @@ class RequestedRewind:
                 log.error("%s", why)
             raise SystemExit(f"playhead: {why}") from error
 
-    def _prepare(self, is_recording: bool) -> list[ActiveRun]:
+    def _prepare(self, is_recording: bool) -> NextRun:
         for option, given in self.options.items():
             if given not in CHOICES[option]:
                 name = f"PLAYHEAD_RESUME_{option.upper()}"
@@ -225,6 +233,12 @@ def _check_mappings(of: str, **options: Any) -> None:
     for option, given in options.items():
         if given is not None and not isinstance(given, Mapping):
             raise ReplayError(f"{of}({option}={given!r}): expected a dictionary")
+
+
+def _check_names(of: str, new: Any) -> None:
+    is_list = isinstance(new, list | tuple | set | frozenset)
+    if new is not None and not (is_list and all(isinstance(name, str) for name in new)):  # pyright: ignore[reportUnknownVariableType]
+        raise ReplayError(f"{of}(new={new!r}): expected a list of names of functions")
 
 
 def _whole(prepared: Prepared) -> Prepared:

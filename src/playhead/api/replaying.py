@@ -138,6 +138,12 @@ class Replay(Protocol[SpanT_contra]):
         """
         ...
 
+    def answer_in_later_run(self, span: SpanT_contra) -> ReplayAnswer | None:
+        """The answer to a call of another run, which began in the block or the process in which this one was to go on,
+        after it: a program whose outermost function is not observed any more makes the recorded calls there.  None:
+        execute it.  Raises RunStopped."""
+        ...
+
     def has_question(self, span: SpanT_contra) -> bool:
         """Whether the record has a call with this path and question, answered already or not, or whether a person's
         edits may be about it.  Changes nothing."""

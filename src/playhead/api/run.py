@@ -43,6 +43,7 @@ class ActiveRun:
         "_starts",
         "attempt",
         "describe_root",
+        "earlier",
         "ends",
         "flow_prefix",
         "forked_after",
@@ -92,6 +93,8 @@ class ActiveRun:
         """That of its first call."""
         self.replay: Replay[Any] | None = None
         """Who answers its calls, for a run that is resumed or forked."""
+        self.earlier: NextRun | None = None
+        """Of a run that began where another one was to go on from its record: that one."""
         self.start: StartingPoint | None = None
         """Where it goes on, if it has a record or continues another run."""
         self.values: Any = None
@@ -164,6 +167,28 @@ class ActiveRun:
         if counter is None:
             counter = self.occurrences.setdefault(key, count(1))
         return next(counter)
+
+
+class NextRun:
+    """A run that goes on from its record, for the first run that begins in a block, or in this process."""
+
+    __slots__ = ("_waiting", "run")
+
+    def __init__(self, run: ActiveRun) -> None:
+        self.run = run
+        self._waiting = [run]
+
+    @property
+    def is_waiting(self) -> bool:
+        """Whether no run has begun yet."""
+        return bool(self._waiting)
+
+    def take(self) -> ActiveRun | None:
+        """The run, once; None when it has begun."""
+        try:
+            return self._waiting.pop()
+        except IndexError:  # of two threads, one gets it
+            return None
 
 
 def root_attributes(session: Any, user: Any, tags: Any, retention: Any = None) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from importlib import import_module
 from playhead.api.calls.span import ObservedSpan
 from playhead.api.forks import delay_forks
 from playhead.api.ports import Recorder
-from playhead.api.run import ActiveRun
+from playhead.api.run import NextRun
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +33,7 @@ class Runtime:
     """Called with the first call of each run, where runs record more than their calls."""
     on_model_call: Callable[[ObservedSpan], None] | None = None
     """Called with each model call that has ended, before that is journaled."""
-    next_run: list[ActiveRun] | None = None
+    next_run: NextRun | None = None
     """The run that the environment says to go on with; the first run that begins takes it out."""
 
 

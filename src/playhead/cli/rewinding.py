@@ -74,6 +74,10 @@ def resume(
             show_default=False,
         ),
     ] = None,
+    new: Annotated[
+        list[str] | None,
+        typer.Option(help="A function that the program did not have, and not a renamed one.", show_default=False),
+    ] = None,
     outcome: Annotated[
         list[str] | None,
         typer.Option(help="SEQ_OR_ID=JSON: what came of a call. May be given again.", show_default=False),
@@ -86,7 +90,7 @@ def resume(
     """
     options: dict[str, Any] = {"in_doubt": in_doubt, "live": live, "tools": tools}
     _check_choices(options)
-    options |= {"force": force} | _diverged(on_divergence, completed, renamed)
+    options |= {"force": force} | _diverged(on_divergence, completed, renamed, new)
     options["outcomes"] = dict(map(_named_outcome, outcome or ()))
     what = {"resume": _run_id(ctx, run), "options": options}
     raise typer.Exit(_start(program, what).returncode)
@@ -116,6 +120,9 @@ def fork(
     renamed: Annotated[
         list[str] | None, typer.Option(help="OLD=NEW, as of `resume`. May be given again.", show_default=False)
     ] = None,
+    new: Annotated[
+        list[str] | None, typer.Option(help="A new function, as of `resume`. May be given again.", show_default=False)
+    ] = None,
     times: Annotated[int, typer.Option(min=1, help="So many forks, some at the same time, and a summary.")] = 1,
 ) -> None:
     """Run a program again up to a step, and on from there with another outcome, as a new run.
@@ -124,7 +131,7 @@ def fork(
     """
     _check_choices({"live": live, "tools": tools, "in_doubt": in_doubt})
     options: dict[str, Any] = {"at": int(at) if at.isdecimal() and len(at) < 16 else at, "live": live}
-    options |= {"in_doubt": in_doubt} | _diverged(on_divergence, completed, renamed)
+    options |= {"in_doubt": in_doubt} | _diverged(on_divergence, completed, renamed, new)
     options["tools"] = tools if live == "llm" else None
     if outcome is not None:
         options["outcome"] = _outcome(outcome)
@@ -249,15 +256,17 @@ def _named_outcome(given: str) -> tuple[str, Any]:
     return at, _outcome(outcome)
 
 
-def _diverged(on_divergence: str | None, completed: str | None, renamed: list[str] | None) -> dict[str, Any]:
+def _diverged(
+    on_divergence: str | None, completed: str | None, renamed: list[str] | None, new: list[str] | None
+) -> dict[str, Any]:
     _check_choices({"on_divergence": on_divergence, "completed": completed})
     paths: dict[str, str] = {}
     for given in renamed or ():
-        old, _, new = given.partition("=")
-        if not old or not new:
+        old, _, now = given.partition("=")
+        if not old or not now:
             raise SettingInvalid(f"--renamed {given}: expected OLD=NEW, for example trip/plan=trip/make_plan")
-        paths[old] = new
-    return {"on_divergence": on_divergence, "completed": completed, "renamed": paths}
+        paths[old] = now
+    return {"on_divergence": on_divergence, "completed": completed, "renamed": paths, "new": new}
 
 
 def _outcome(given: str) -> Any:

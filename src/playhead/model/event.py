@@ -121,8 +121,10 @@ class RunContinued(Event):
 class RunDiverged(Event):
     """A run that goes on from a record asked something else than the record has, and went live in that branch.
 
-    `how`: `changed` (the call at this place asks something else) or `inserted` (the record has no such call here);
-    `call` is the path of the call, `report` what differs, for a person.
+    `how`: `changed` (the call at this place asks something else), `inserted` (the record has no such call here),
+    `renamed` (it has it under another path), `kind_changed` (it has it as a call of another kind), or
+    `not_called_again` (the program has not made it); `call` is the path of the call, `report` what differs, for a
+    person.
     """
 
     kind: ClassVar[str] = "run_diverged"

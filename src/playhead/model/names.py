@@ -173,7 +173,8 @@ CONTEXT_WARNING: Final = "playhead.context_warning"
 ANNOTATION: Final = "playhead.annotation"
 PLAN: Final = "playhead.plan"
 COMPRESSED: Final = "playhead.compressed"
-DIVERGENCE_HOW: Final = "playhead.divergence.how"  # with DIVERGED: changed | inserted | renamed | not_called_again
+# With DIVERGED: changed | inserted | renamed | kind_changed | not_called_again.
+DIVERGENCE_HOW: Final = "playhead.divergence.how"
 DIVERGENCE_CALL: Final = "playhead.divergence.call"  # path of the call that is not as recorded
 DIVERGENCE_REF: Final = "playhead.divergence_ref"  # JSON: how, report
 VALUE_READ: Final = "playhead.value_read"  # the clock, a seed, a UUID

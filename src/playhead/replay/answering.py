@@ -7,7 +7,7 @@ call under its recorded identity, a report, an error.
 import logging
 from collections import Counter
 from collections.abc import Generator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from typing import Any
 
@@ -21,9 +21,10 @@ from playhead.api.scope import log_event, log_event_of
 from playhead.errors import CannotRestore, InDoubt, ReplayDiverged, ReplayError, RunStopped, ToolDenied
 from playhead.model import names
 from playhead.model.canonical import value_of
+from playhead.model.ref import ContentRef
 from playhead.model.span import LogEvent
 from playhead.replay.editing import Edits, is_edit, recorded_rules, rule_of
-from playhead.replay.matching.divergence import describe_divergence
+from playhead.replay.matching.divergence import Divergence, describe_divergence
 from playhead.replay.matching.enclosing import EnclosingCalls
 from playhead.replay.matching.ending_order import EndingOrder, EndingTurn
 from playhead.replay.matching.identity import (
@@ -33,9 +34,16 @@ from playhead.replay.matching.identity import (
     is_shared_with_parent,
     lookup_key,
 )
-from playhead.replay.matching.matching import BeyondRecord, Certainty, Diverged, Match, MatchedCall, Matcher
+from playhead.replay.matching.matching import BeyondRecord, Certainty, Diverged, Match, MatchedCall, Matcher, Recognised
 from playhead.replay.matching.nesting import FOREVER, Nesting
-from playhead.replay.matching.recorded_calls import Outcome, RecordedCall, call_path_of, request_refs_of
+from playhead.replay.matching.recorded_calls import (
+    REPEATABLE_KINDS,
+    Outcome,
+    RecordedCall,
+    arguments_of,
+    call_path_of,
+    request_refs_of,
+)
 from playhead.replay.policy import (
     DIVERGENCE_OPTIONS,
     RERUN,
@@ -46,6 +54,7 @@ from playhead.replay.policy import (
     completed_sentence,
     in_doubt_sentence,
     is_open,
+    recognised_sentence,
 )
 from playhead.replay.promises import promise_answers, promises_opened
 from playhead.replay.record import Record, RecordWithPendingCall
@@ -55,8 +64,6 @@ from playhead.wire.answers.promises import PromiseAnswer
 
 log = logging.getLogger("playhead")
 
-# Asking a model or an index again changes nothing in the world but the bill.
-_REPEATABLE_KINDS = frozenset({"llm", "embedding", "retriever"})
 _NO_OUTCOME: Any = object()
 # More say no more than that another program is running.
 _MAX_MISSED = 20
@@ -113,6 +120,9 @@ class RecordReplay:
         self._said_resumed = not same_run
         self._rules = recorded_rules(record, calls)
         self._stopped: RunStopped | None = None
+        self._live_flows: set[str] = set()
+        """Flows of calls without an agent around them in which the program has left the record."""
+        self._has_ended = False
         self._mutex = fork_safe_lock()
 
     # --- api.replaying.Replay -----------------------------------------------------------------------------------------
@@ -153,6 +163,41 @@ class RecordReplay:
             self._endings.give_up()
             raise
 
+    def answer_in_later_run(self, span: ObservedSpan) -> ReplayAnswer | None:
+        """A tool that another run calls, which began where this one was to go on: see `api.replaying.Replay`."""
+        if span.kind != "tool":
+            return None
+        if self.policy.tools != "live":
+            return self._without_executing(span, self.policy.tools)
+        if self._stopped is None and not self._has_ended and not self.report.divergences:
+            return None  # this run still goes on by its record: the other one is another
+        while (found := self._recognised(span)) is not None and found.how == "same":
+            if self._stopped is not None:
+                raise type(self._stopped)(str(self._stopped)) from self._stopped
+            policy, call = self._policy_for(found.call), found.call
+            allowed = policy.completed if call.is_settled else policy.in_doubt
+            if span.attributes.get(names.IDEMPOTENT) or allowed == "rerun":
+                self._answerable.take(call)
+                return None
+            with self._stopping():
+                if not call.is_settled:
+                    raise InDoubt(in_doubt_sentence(call, self._arguments(span), None))
+                if allowed != "reuse":
+                    raise InDoubt(completed_sentence(call, self._arguments(span)))
+            if self._answerable.take(call):
+                return self._given_to_later_run(span, call)
+        return None
+
+    def _given_to_later_run(self, span: ObservedSpan, call: RecordedCall) -> ReplayAnswer:
+        try:
+            answer = answer_from_record(self.record, call, None)
+        except CannotRestore as error:
+            with self._stopping():
+                raise InDoubt(in_doubt_sentence(call, self._arguments(span), str(error))) from error
+        with self._mutex:
+            self.report.answered += 1
+        return replace(answer, is_new=True)
+
     def has_question(self, span: ObservedSpan) -> bool:
         """See `api.replaying.Replay`."""
         call_path, request_refs, _ = lookup_key(span)
@@ -165,11 +210,11 @@ class RecordReplay:
         """A call that runs again because others run inside it: it keeps its recorded identity, and is told once."""
         is_root = names.RUN_ROOT in span.attributes
         said = self._only_said.pop(str(span.attributes.get(names.CALL_KEY)), None)
-        call = None if is_inside_live_call(span) else self._enclosing.match(span)
+        call = self._recorded_enclosing(span, is_known=said is not None or is_root)
         if call is not None and span.flow is not None and any(call.request_refs):
             self._answerable.claim(span.flow, call, surely=self._enclosing.is_unlike_others(call))
         self._answerable.note_progress()
-        if said is not None and said.span_id is not None and not is_inside_live_call(span):
+        if said is not None and said.span_id is not None and not self._is_live(span):
             span.span_id = int(said.span_id, 16)
         elif call is not None:
             if not is_open(call):
@@ -186,6 +231,15 @@ class RecordReplay:
         elif not span.silent:
             self._journal_resumed(span)
 
+    def _recorded_enclosing(self, span: ObservedSpan, *, is_known: bool) -> RecordedCall | None:
+        """The record's call that this one is.  Unless it `is_known` by other means, raises RunStopped if the record has
+        it under another kind."""
+        call = None if self._is_live(span) else self._enclosing.match(span)
+        if call is None and not is_known:
+            with self._stopping():
+                self._stop_before_other_kind(span)
+        return call
+
     def _may_stop_before_it(self, span: ObservedSpan, call: RecordedCall | None) -> bool:
         """Whether nothing new has happened yet in a run that has ended: what is found first may stop this attempt, and
         the run is then as it was."""
@@ -197,7 +251,7 @@ class RecordReplay:
         """As many as the record has of this call; one that asks something else than it did says something new."""
         if self._completed_run is not None:
             return True
-        if identity is None and (is_inside_live_call(span) or (span.can_be_answered and not span.announced)):
+        if identity is None and (self._is_live(span) or (span.can_be_answered and not span.announced)):
             return False
         key = (event, identity or str(span.attributes.get(names.CALL_KEY)))
         with self._mutex:
@@ -266,6 +320,7 @@ class RecordReplay:
 
     def run_ended(self, root: ObservedSpan) -> None:
         """The program has come to its end.  What it was expected to call again, and has not, is told."""
+        self._has_ended = True
         if self._completed_run is not None or not self._same_run or not root.recorder.content:
             return
         missed = [call for call in self._answerable.unmatched_expected() if call.is_settled]
@@ -288,7 +343,13 @@ class RecordReplay:
     # --- what a verdict means -----------------------------------------------------------------------------------------
 
     def _may_compare(self, span: ObservedSpan) -> bool:
-        return span.recorder.content and not is_inside_live_call(span)
+        return span.recorder.content and not self._is_live(span)
+
+    def _is_live(self, span: ObservedSpan) -> bool:
+        """Whether the record no longer speaks for this call, since the program has left it."""
+        if span.enclosing is None and self._live_flows:
+            return (span.flow.name if span.flow is not None else "") in self._live_flows
+        return is_inside_live_call(span)
 
     def _answer(self, span: ObservedSpan, restore: ResponseRestorer | None, *, waited: bool) -> ReplayAnswer | None:
         if not span.recorder.content:
@@ -297,7 +358,7 @@ class RecordReplay:
                 "replay without content", "PLAYHEAD_CAPTURE_CONTENT is false, so nothing can be compared: all live"
             )
             return self._live(span)
-        if is_inside_live_call(span):
+        if self._is_live(span):
             return self._live_unless_completed(span, restore)
         match self._verdict(span, waited=waited):
             case MatchedCall(call):
@@ -307,7 +368,7 @@ class RecordReplay:
             case BeyondRecord():
                 unchecked = self._answerable.match_by_path(call_path_of(span.attributes), span.flow)
                 if unchecked is not None:
-                    return self._in_doubt(span, unchecked, restore, "its arguments are not recorded")
+                    return self._unchecked(span, unchecked, restore)
                 self._refuse(f"{span.attributes.get(names.CALL_KEY)} is not in its record")
                 return self._live(span)
 
@@ -342,6 +403,15 @@ class RecordReplay:
         if call.outcome is Outcome.IN_DOUBT:
             return self._in_doubt(span, call, restore, None, again=outcome is RERUN)
         return self._live(span, again=call)
+
+    def _unchecked(
+        self, span: ObservedSpan, call: RecordedCall, restore: ResponseRestorer | None
+    ) -> ReplayAnswer | None:
+        """The record has a call at this place, and nobody can tell whether it asked the same."""
+        outcome = self._outcome_of(span, call)
+        if outcome is not _NO_OUTCOME and outcome is not RERUN:
+            return self._answer_from_outcome(span, outcome, call, restore)
+        return self._in_doubt(span, call, restore, "its arguments are not recorded", again=outcome is RERUN)
 
     def _outcome_of(self, span: ObservedSpan, call: RecordedCall) -> Any:
         """What a person has said comes of it, once; _NO_OUTCOME: nobody has."""
@@ -393,7 +463,7 @@ class RecordReplay:
             raise type(self._stopped)(str(self._stopped)) from self._stopped
         if self._completed_run is not None or self._nesting.completed_around(span):
             return False
-        harmless = call.kind in _REPEATABLE_KINDS or bool(span.attributes.get(names.IDEMPOTENT))
+        harmless = call.kind in REPEATABLE_KINDS or bool(span.attributes.get(names.IDEMPOTENT))
         if not harmless and self._policy_for(call).in_doubt != "rerun":
             return False
         if span.kind == "tool" and self.policy.tools != "live":
@@ -432,7 +502,7 @@ class RecordReplay:
             raise InDoubt(completed_run_sentence(self._completed_run, what, call.span.span_id))
         with self._mutex:
             self.report.in_doubt.append(call.call_path)
-        if call.kind not in _REPEATABLE_KINDS and not span.attributes.get(names.IDEMPOTENT) and not again:
+        if call.kind not in REPEATABLE_KINDS and not span.attributes.get(names.IDEMPOTENT) and not again:
             how = self._policy_for(call).in_doubt
             if callable(how) and (outcome := how(call)) is not RERUN:
                 self._cover(span, call)
@@ -448,11 +518,7 @@ class RecordReplay:
     def _diverged(
         self, span: ObservedSpan, how: str, expected: RecordedCall, restore: ResponseRestorer | None
     ) -> ReplayAnswer | None:
-        report = describe_divergence(how, span.attributes, expected, RecordWithPendingCall(self.record, span.frames))
-        self._refuse(str(report), expected if expected.can_answer else None)
-        self._endings.give_up()
-        with self._mutex:
-            self.report.divergences.append(report)
+        report = self._report_divergence(span, how, expected)
         policy = self._policy_for(expected).on_divergence
         if policy == "raise":
             raise ReplayDiverged(f"{report}\n{DIVERGENCE_OPTIONS}")
@@ -461,35 +527,106 @@ class RecordReplay:
         log.warning("from here on this branch runs live: %s", report)
         if span.enclosing is not None:
             span.enclosing.live = True
+        else:
+            self._live_flows.add(span.flow.name if span.flow is not None else "")
         self._answerable.stop_expecting(
             span.enclosing.path if span.enclosing is not None else None, span.flow, expected
         )
         answer = self._live_unless_completed(span, restore)
+        self._tell_divergence(span, how, report)
+        return answer
+
+    def _report_divergence(self, span: ObservedSpan, how: str, expected: RecordedCall) -> Divergence:
+        report = describe_divergence(how, span.attributes, expected, RecordWithPendingCall(self.record, span.frames))
+        self._refuse(str(report), expected if expected.can_answer else None)
+        self._endings.give_up()
+        with self._mutex:
+            self.report.divergences.append(report)
+        return report
+
+    @staticmethod
+    def _tell_divergence(span: ObservedSpan, how: str, report: Divergence) -> None:
         said = {names.DIVERGENCE_HOW: how, names.DIVERGENCE_CALL: report.call_path}
         log_event(names.DIVERGED, said, {names.DIVERGENCE_REF: {"how": how, "report": str(report)}}, span)
-        return answer
 
     def _live_unless_completed(self, span: ObservedSpan, restore: ResponseRestorer | None) -> ReplayAnswer | None:
         """Where the run has diverged: a tool that had completed with the same arguments is neither executed again nor
         answered from before the change, unless that was asked for."""
-        if span.kind in _REPEATABLE_KINDS or self.policy.tools != "live":
+        if span.kind == "tool" and self.policy.tools != "live":
             return self._live(span)
-        call = self._answerable.take_completed(
-            call_path_of(span.attributes), span.kind, request_refs_of(span.attributes)
+        while (found := self._recognised(span)) is not None:
+            call = found.call
+            if found.how != "same":
+                self._stop_before(span, found)
+            if not self._answerable.take(call):
+                continue
+            if found.how != "same":
+                return self._live(span)
+            outcome = self._outcome_of(span, call)
+            if outcome is not _NO_OUTCOME and outcome is not RERUN:
+                return self._answer_from_outcome(span, outcome, call, restore)
+            if not call.is_settled:
+                return self._in_doubt(span, call, restore, None, again=outcome is RERUN)
+            completed = "rerun" if outcome is RERUN else self._policy_for(call).completed
+            if span.attributes.get(names.IDEMPOTENT) or completed == "rerun":
+                return self._live(span, again=call)
+            if completed == "reuse":
+                return self._recorded_answer(span, call, restore)
+            with self._mutex:
+                self.report.in_doubt.append(call.call_path)
+            raise InDoubt(completed_sentence(call, self._arguments(span)))
+        return self._live(span)
+
+    def _recognised(self, span: ObservedSpan) -> Recognised | None:
+        """What the record has of a call that a program makes which has left the record; None: nothing, or it does no
+        harm to make it again."""
+        attributes = span.attributes
+        found = self._answerable.recognise(
+            call_path_of(attributes), span.kind, request_refs_of(attributes), arguments_of(attributes)
         )
-        if call is None:
-            return self._live(span)
-        outcome = self._outcome_of(span, call)
-        if outcome is not _NO_OUTCOME and outcome is not RERUN:
-            return self._answer_from_outcome(span, outcome, call, restore)
-        completed = "rerun" if outcome is RERUN else self._policy_for(call).completed
-        if span.attributes.get(names.IDEMPOTENT) or completed == "rerun":
-            return self._live(span, again=call)
-        if completed == "reuse":
-            return self._recorded_answer(span, call, restore)
+        if found is None or (found.how == "same" and span.kind in REPEATABLE_KINDS):
+            return None
+        is_new = not self.policy.new.isdisjoint({span.path, span.path.rpartition("/")[2]})
+        return None if is_new and found.how != "same" else found
+
+    def _stop_before(self, span: ObservedSpan, found: Recognised) -> None:
+        """Raises InDoubt before a call that the record has under another kind or name, unless it may be executed."""
+        call, policy = found.call, self._policy_for(found.call)
+        is_asked_for = (policy.completed if call.is_settled else policy.in_doubt) == "rerun"
+        if self.policy.tools == "live" and (is_asked_for or bool(span.attributes.get(names.IDEMPOTENT))):
+            return
         with self._mutex:
             self.report.in_doubt.append(call.call_path)
-        raise InDoubt(completed_sentence(call, self._arguments(span)))
+        raise InDoubt(recognised_sentence(call, found.how, span.kind, span.path, self._arguments(span)))
+
+    def _stop_before_other_kind(self, span: ObservedSpan) -> None:
+        """Before a step or an agent runs that the record does not have: raises RunStopped if the record has it as a
+        call that was answered, so that it would be executed again."""
+        if self._is_live(span):
+            found = self._recognised(span)
+            if found is not None and found.how != "name":
+                self._stop_before(span, Recognised(found.call, "kind"))
+                self._answerable.take(found.call)
+            return
+        call_path = call_path_of(span.attributes)
+        expected = self._answerable.of_other_kind(
+            call_path, arguments_of(span.attributes), span.flow, is_known=self._enclosing.knows(call_path)
+        )
+        if expected is not None:
+            self._kind_changed(span, expected)
+
+    def _kind_changed(self, span: ObservedSpan, expected: RecordedCall) -> None:
+        report = self._report_divergence(span, "kind_changed", expected)
+        policy = self._policy_for(expected).on_divergence
+        if policy == "raise" or self.policy.tools != "live":
+            raise ReplayDiverged(f"{report}\n{DIVERGENCE_OPTIONS}")
+        if callable(policy) and policy(report) is not None:
+            raise ReplayDiverged(f"{report}\nA call of this kind cannot be given an outcome")
+        if not expected.is_repeatable:
+            self._stop_before(span, Recognised(expected, "kind"))
+        log.warning("it is executed again: %s", report)
+        self._answerable.take(expected)
+        self._tell_divergence(span, "kind_changed", report)
 
     def _live(self, span: ObservedSpan, again: RecordedCall | None = None) -> ReplayAnswer | None:
         """`again`: the recorded call that is executed again, whose key it keeps."""
@@ -509,14 +646,12 @@ class RecordReplay:
     def _without_executing(self, span: ObservedSpan, tools: Tools) -> ReplayAnswer:
         match self._beyond.match(call_path_of(span.attributes), request_refs_of(span.attributes)):
             case MatchedCall(call) if call.outcome is not Outcome.IN_DOUBT:
-                try:
-                    answer = answer_from_record(self.record, call, None)
-                    return ReplayAnswer(answer.value, answer.error, answer.items, answer.ending, is_new=True)
-                except CannotRestore:
-                    pass
+                with suppress(CannotRestore):
+                    return replace(answer_from_record(self.record, call, None), is_new=True)
             case _:
                 pass
-        self._leave_record(span)
+        if span.run.replay is not None:
+            self._leave_record(span)
         if callable(tools):
             return ReplayAnswer(value=tools(str(span.attributes[names.TOOL_NAME]), self._arguments(span)), is_new=True)
         denied = ToolDenied(
@@ -568,10 +703,10 @@ class RecordReplay:
             log_event_of(span, names.RESUMED, {names.RUN_ATTEMPT: span.run.attempt, **without}, {})
 
     def _arguments(self, span: ObservedSpan) -> Any:
-        ref = span.attributes.get(names.TOOL_ARGUMENTS_REF) or span.attributes.get(names.INPUT_REF)
+        ref = arguments_of(span.attributes)
         if ref is None:
             return None
-        content = RecordWithPendingCall(self.record, span.frames).content(ref)
+        content = RecordWithPendingCall(self.record, span.frames).content(ContentRef(ref))
         return None if content is None else value_of(content)
 
 

@@ -5,7 +5,7 @@ say holds for the calls that the fork shares with its parent.  Its own calls are
 are answered, and what is in doubt stops it, unless the resume says otherwise.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Self, cast, get_args
 
@@ -33,6 +33,7 @@ class ResumeOptions:
     completed: Completed | None = None
     in_doubt: OnDoubt | None = None
     renamed: Mapping[str, str] | None = None
+    new: Sequence[str] | None = None
     live: Live | None = None
     tools: Tools | None = None
     outcomes: Mapping[str, Any] = field(default_factory=dict[str, Any])
@@ -49,6 +50,7 @@ class ForkOptions:
     completed: Completed
     in_doubt: str
     renamed: Mapping[str, str]
+    new: Sequence[str]
     outcome: str = ""
     """Empty: none was given.  Else "recorded", or why it could not be recorded."""
 
@@ -62,6 +64,7 @@ class ForkOptions:
             policy.completed,
             _word(policy.in_doubt),
             dict(policy.renamed),
+            sorted(policy.new),
         )
 
     def to_attribute(self) -> str:
@@ -111,6 +114,7 @@ def policy_of(given: ResumeOptions, fork: ForkOptions | None) -> Policy:
         _tools(given, fork),
         completed=given.completed or "raise",
         renamed=renamed,
+        new=frozenset((*(fork.new if fork is not None else ()), *(given.new or ()))),
         branch_wait_seconds=given.branch_wait_seconds,
         outcomes=dict(given.outcomes),
     )

@@ -13,7 +13,7 @@ from opentelemetry import context as otel
 
 from playhead.api.calls.begin import NEXT_RUN
 from playhead.api.calls.lifecycle import current_span
-from playhead.api.run import ActiveRun
+from playhead.api.run import ActiveRun, NextRun
 from playhead.api.starting import RecordedCheckpoint
 from playhead.errors import CannotRestore, ClientError, NoRecord, ReplayError, RunAlive
 from playhead.model import names
@@ -62,7 +62,7 @@ class Rewound:
         self._replay: RecordReplay | None = None
         self._lease: RunLeaseHolder | None = None
         self._token: Any = None
-        self._waiting: list[ActiveRun] = []
+        self._next: NextRun | None = None
         self._used = False
 
     def __del__(self) -> None:
@@ -79,26 +79,26 @@ class Rewound:
         except BaseException:
             self._close()
             raise
-        self._waiting = [self._run]
-        self._token = otel.attach(otel.set_value(NEXT_RUN, self._waiting))
+        self._next = NextRun(self._run)
+        self._token = otel.attach(otel.set_value(NEXT_RUN, self._next))
         return self
 
     def __exit__(self, kind: Any, raised: BaseException | None, trace: Any) -> None:
         """From here on, runs begin from nothing again."""
         otel.detach(self._token)
-        if self._waiting and raised is None:
+        if self._next is not None and self._next.is_waiting and raised is None:
             log.warning(
                 "no run has begun in the block of resume() or fork(), so nothing was answered from the record of run "
                 "%s: begin it there, and in another thread with playhead.propagate(function)", self.id
             )  # fmt: skip
         self._close()
 
-    def waiting(self) -> list[ActiveRun]:
+    def waiting(self) -> NextRun:
         """The run, prepared, for the first run that begins in this process.  Raises ReplayError."""
         self._used = True
         self._run, self._replay, self._lease = self._make()
         atexit.register(self._close)
-        return [self._run]
+        return NextRun(self._run)
 
     def _close(self) -> None:
         if self._lease is not None:

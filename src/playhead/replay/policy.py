@@ -36,6 +36,8 @@ class Policy:
     """Of a tool that had completed with the same arguments, where the run has diverged and goes on live."""
     renamed: Mapping[str, str] = field(default_factory=dict[str, str])
     """Paths of enclosing calls, as recorded → as they are now."""
+    new: frozenset[str] = frozenset()
+    """Names of functions that the program did not have when it was recorded: never taken for renamed ones."""
     branch_wait_seconds: float = 1.0
     """How long a call that the record does not have waits for other branches to come for what is left of the record."""
     outcomes: dict[str, Any] = field(default_factory=dict[str, Any])
@@ -89,6 +91,25 @@ def completed_sentence(call: RecordedCall, arguments: Any) -> str:
         "again may do the same twice, and its recorded result may be of another state of things: give it that result "
         "(completed='reuse', or playhead resume --completed reuse), or let it run again "
         "(@observe(idempotent=True) if running it twice does no harm, or completed='rerun')"
+    )
+
+
+def recognised_sentence(call: RecordedCall, how: str, kind: str, path: str, arguments: Any) -> str:
+    """Message for the person who has to decide about a call that a changed program seems to make again, though it is
+    not answered: `path` and `kind` are what it is called now."""
+    what = f"{call.call_path} {'had completed' if call.is_settled else 'had begun'} with these arguments: {arguments!r}"
+    rerun = "completed='rerun'" if call.is_settled else "in_doubt='rerun'"
+    if how == "kind":
+        back = f"kind={call.kind!r}" if call.kind != kind else "replay=True"
+        return (
+            f"{what}. It was recorded as a {call.kind} that is answered, and is a {kind} now that is executed in each "
+            f"attempt: give it {back} back; or, if it may be executed again, {rerun}"
+        )
+    name = path.rpartition("/")[2]
+    return (
+        f"{what}; now {path} is called with them: was {call.name} renamed? If so, resume with "
+        f"renamed={{{call.path!r}: {path!r}}} (--renamed {call.path}={path}); if {name} is another function, with "
+        f"new=[{name!r}] (--new {name}); if it may be executed again, with {rerun}"
     )
 
 

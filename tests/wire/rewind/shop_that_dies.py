@@ -30,7 +30,7 @@ def check(order: str) -> str:
     return effect(f"check {order}")
 
 
-@observe(kind="tool")
+@observe(name=os.environ.get("NAME", "pay"), kind=os.environ.get("KIND", "tool") or None)
 def pay(amount: int) -> str:
     return effect(f"pay {amount}")
 
@@ -54,9 +54,12 @@ STEPS = {
 }
 
 
-@observe
 def agent() -> list[str]:
     return steps()
+
+
+if "AGENT" not in os.environ:
+    agent = observe(agent)
 
 
 def steps() -> list[str]:
@@ -80,6 +83,9 @@ async def without_an_agent() -> None:
 def go() -> None:
     if "WITHOUT_AN_AGENT" in os.environ:
         asyncio.run(without_an_agent())
+        return
+    if "AGENT" in os.environ:
+        steps()
         return
     with playhead.run("shop") as run:
         sys.stdout.write(f"{run.id}\n")

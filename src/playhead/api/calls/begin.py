@@ -4,7 +4,7 @@ start.
 
 import hashlib
 import sys
-from typing import Any, cast
+from typing import Any
 
 from opentelemetry import context as otel
 from opentelemetry import trace
@@ -20,7 +20,7 @@ from playhead.api.functions.own_code import started_program
 from playhead.api.guard import swallowed
 from playhead.api.ids import new_span_id, new_trace_id
 from playhead.api.ports import Recorder, Redact
-from playhead.api.run import ActiveRun
+from playhead.api.run import ActiveRun, NextRun
 from playhead.model import names
 from playhead.model.objects.interrupts import let_through
 from playhead.model.objects.reading import READING
@@ -111,7 +111,8 @@ def _child(to: Recorder, above: ObservedSpan, kind: str, name: str, redact: Reda
 
 def _handed_call(to: Recorder, where: Context) -> ObservedSpan | None:
     """The call of another process that the context names and that this one is a part of; None: a run begins here."""
-    if _waiting_runs(where):
+    rewinding = _rewinding(where)
+    if rewinding is not None and rewinding.is_waiting:
         return None
     return joined_call(trace.get_current_span(where).get_span_context(), to)
 
@@ -127,10 +128,17 @@ def _root(to: Recorder, where: Context, kind: str, name: str, root: dict[str, An
     script."""
     around = trace.get_current_span(where)
     outer = around.get_span_context()
+    rewinding = _rewinding(where)
+
+    def next_run() -> ActiveRun | None:
+        return rewinding.take() if rewinding is not None else None
+
     if kind in names.CALL_KINDS:
-        run, is_first = run_of_call(around, where.get(NEXT_RUN), lambda: _next_run(where))
+        run, is_first = run_of_call(around, where.get(NEXT_RUN), next_run)
     else:
-        run, is_first = _next_run(where) or ActiveRun(), True
+        run, is_first = next_run() or ActiveRun(), True
+    if is_first and run.replay is None:
+        run.earlier = rewinding
     trace_id = outer.trace_id if outer.is_valid else run.trace_id or new_trace_id()
     span = ObservedSpan(to, run, kind, name, trace_id, new_span_id(), outer.span_id if outer.is_valid else None)
     span.attributes = {names.RUN_ROOT: True, names.RUN_NAME: name, **run.root}
@@ -149,16 +157,10 @@ def _root(to: Recorder, where: Context, kind: str, name: str, root: dict[str, An
     return span
 
 
-def _next_run(where: Context) -> ActiveRun | None:
-    """Returns the prepared run for the first run that begins inside `resume()` or `fork()`, or, where the
-    environment asks for it, in this process; None otherwise."""
-    waiting = _waiting_runs(where)
-    return waiting.pop() if waiting else None
-
-
-def _waiting_runs(where: Context) -> list[ActiveRun] | None:
-    waiting = where.get(NEXT_RUN) or runtime.current.next_run
-    return cast("list[ActiveRun]", waiting) if isinstance(waiting, list) else None
+def _rewinding(where: Context) -> NextRun | None:
+    """What is asked for inside `resume()` or `fork()`, or, where the environment asks for it, in this process."""
+    found = where.get(NEXT_RUN) or runtime.current.next_run
+    return found if isinstance(found, NextRun) else None
 
 
 def _sampled(to: Recorder, span: ObservedSpan, where: Context) -> None:

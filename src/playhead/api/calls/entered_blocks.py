@@ -10,7 +10,14 @@ from typing import NamedTuple
 
 from playhead.api.calls.begin import CONTEXTS, CURRENT, UNRECORDED
 from playhead.api.calls.lifecycle import enter, fail, fail_and_detach, finish
+from playhead.api.calls.recorded_answer import recorded_answer
 from playhead.api.calls.span import ObservedSpan
+from playhead.errors import ReplayDiverged
+
+_NOT_ANSWERED = (
+    "{name} is a block, and no outcome can be given in the place of its code. Make a function of it, or let it run "
+    "again (playhead.RERUN)"
+)
 
 
 class _BlockEntry(NamedTuple):
@@ -79,10 +86,14 @@ def _current() -> object:
 
 
 def enter_block(entries: BlockEntries, frame: FrameType | None, span: ObservedSpan | None) -> None:
-    """Makes the block's call current.  Raises only what a signal's handler raises; the block is not entered then."""
+    """Makes the block's call current.  Raises what a signal's handler raises, and, in a run that goes on from its
+    record, RunStopped or ToolDenied before a block that may not be executed; the block is not entered then."""
     try:
         entries.enter(frame, span)
         if span is not None:
+            answer = recorded_answer(span)
+            if answer is not None and answer.edit is None:
+                raise answer.error or ReplayDiverged(_NOT_ANSWERED.format(name=span.name))
             enter(span)
     except BaseException as error:
         leave_block(entries, frame, error)

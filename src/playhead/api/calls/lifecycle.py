@@ -1,4 +1,5 @@
-"""The life of an observed call after `begin`: enter, then exactly one of finish, fail and abort.  None ever raises."""
+"""The life of an observed call after `begin`: enter, then exactly one of finish, fail and abort.  None ever raises, but
+for `enter` in a run that goes on from its record."""
 
 import asyncio
 import sys
@@ -21,7 +22,7 @@ from playhead.api.calls.span import ObservedSpan
 from playhead.api.calls.waiting import NoteWait, waiting_note
 from playhead.api.guard import swallowed, warn_once
 from playhead.api.replaying import Replay
-from playhead.errors import is_run_stopped
+from playhead.errors import RunStopped, is_run_stopped
 from playhead.model import names
 from playhead.model.objects.interrupts import is_from_outside, let_through
 from playhead.model.objects.reading import reading
@@ -38,7 +39,11 @@ def current_span() -> ObservedSpan | None:
 
 
 def enter(span: ObservedSpan) -> None:
-    """Makes the span current, and journals its start if a crash must leave it visible."""
+    """Makes the span current, and journals its start if a crash must leave it visible.
+
+    In a run that goes on from its record, raises RunStopped before a function that was answered there and would be
+    executed now; the span is not current then.
+    """
     try:
         if not span.run.recorded:
             # Other instrumentation sees the span that the program's own sampler has dropped, and drops its own, too.
@@ -51,6 +56,8 @@ def enter(span: ObservedSpan) -> None:
         attach(span)
         if not (span.silent or span.announced) and is_announced(span):
             span.recorder.announce(span.fields(), span.frames)
+    except RunStopped:
+        raise
     except BaseException as error:  # noqa: BLE001 - the guard
         let_through(error)
         swallowed(f"enter {span.name!r}", error)

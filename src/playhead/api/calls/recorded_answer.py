@@ -7,6 +7,7 @@ from playhead.api.calls.flow import has_event_loop, is_only_task
 from playhead.api.calls.span import ObservedSpan
 from playhead.api.replay_wait import BranchWait
 from playhead.api.replaying import Replay, ReplayAnswer, ResponseRestorer
+from playhead.api.run import NextRun
 
 # Other tasks run in between; few are so far away that it matters, and a run that has diverged can wait.
 _POLL_SECONDS = 0.002
@@ -19,7 +20,7 @@ async def recorded_answer_async(span: ObservedSpan) -> ReplayAnswer | None:
     """As `recorded_answer`, in a task: other branches go on meanwhile."""
     replay = span.run.replay
     if replay is None or not span.can_be_answered:
-        return None
+        return None if span.run.earlier is None else _earlier_answer(span, span.run.earlier)
     answer = replay.answer(span, None, waited=await _wait_for_branches(replay, span))
     if answer is not None:
         await wait_for_turn(span, answer)
@@ -69,5 +70,12 @@ def recorded_answer(span: ObservedSpan, restore: ResponseRestorer | None = None)
     """The recorded answer to a call that can have one.  Raises RunStopped."""
     replay = span.run.replay
     if replay is None or not span.can_be_answered:
-        return None
+        return None if span.run.earlier is None else _earlier_answer(span, span.run.earlier)
     return replay.answer(span, restore)
+
+
+def _earlier_answer(span: ObservedSpan, earlier: NextRun) -> ReplayAnswer | None:
+    """Of a run that began where another one was to go on: what that one's record has of this call."""
+    if earlier.run.replay is None or not span.run.recorded:
+        return None
+    return earlier.run.replay.answer_in_later_run(span)

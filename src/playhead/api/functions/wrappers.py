@@ -89,7 +89,7 @@ async def _awaited(
     """`where` is what `pause` gave, for a call that has begun already."""
     try:
         if where is None:
-            enter(span)
+            _enter_or_close(span, coroutine)
         else:
             attach(span, where)
         result = await coroutine
@@ -101,6 +101,16 @@ async def _awaited(
             detach(span)
         raise
     return result
+
+
+def _enter_or_close(span: ObservedSpan, coroutine: Awaitable[Any]) -> None:
+    """A coroutine that is not to begin is closed, or Python would warn of it."""
+    try:
+        enter(span)
+    except BaseException:
+        if isinstance(coroutine, Coroutine):
+            coroutine.close()
+        raise
 
 
 def call_async(begin: Begin, output: str | None, coroutine: Coroutine[Any, Any, Any]) -> Awaitable[Any]:

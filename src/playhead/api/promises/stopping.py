@@ -43,6 +43,10 @@ class StoppedRun:
         """Raises."""
         raise self._stop(span)
 
+    def answer_in_later_run(self, span: ObservedSpan) -> ReplayAnswer | None:
+        """As the record before."""
+        return self._before.answer_in_later_run(span) if self._before is not None else None
+
     def has_question(self, span: ObservedSpan) -> bool:
         """No call is made any more."""
         return False

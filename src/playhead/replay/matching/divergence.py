@@ -9,7 +9,13 @@ from playhead.model import names
 from playhead.model.canonical import canonical_json, parse_json
 from playhead.model.message import message_lines, read_message
 from playhead.model.ref import ContentRef
-from playhead.replay.matching.recorded_calls import RecordedCall, program_system, program_thread, request_refs_of
+from playhead.replay.matching.recorded_calls import (
+    RecordedCall,
+    arguments_of,
+    program_system,
+    program_thread,
+    request_refs_of,
+)
 from playhead.replay.record import Record
 
 _WORDS = {
@@ -22,6 +28,7 @@ _WORDS = {
 _VERBS = {
     "changed": "asks something else than it did",
     "renamed": "is in the record under another path",
+    "kind_changed": "was recorded as a call that is answered, and would be executed again now",
     "not_called_again": "was not called again",
 }
 _MAX_LINES = 40
@@ -64,6 +71,8 @@ def describe_divergence(how: str, attributes: Mapping[str, Any], expected: Recor
     if how == "renamed":
         code_changed = code is not None and code != then
         return Divergence(how, call_path, expected.order, (), code_changed, _renamed(call_path, expected))
+    if how == "kind_changed":
+        return Divergence(how, call_path, expected.order, (), False, (_kind_changed(attributes, expected),))
     if how == "inserted":
         notes = [f"the record goes on with {expected.call_path}"]
         if not expected.can_answer:
@@ -75,6 +84,17 @@ def describe_divergence(how: str, attributes: Mapping[str, Any], expected: Recor
     thread = _thread_change(attributes, expected, record)
     return Divergence(
         how, call_path, expected.order, (*thread, *changes), code is not None and then is not None and code != then
+    )
+
+
+def _kind_changed(attributes: Mapping[str, Any], expected: RecordedCall) -> str:
+    kind = str(attributes.get(names.KIND, "step"))
+    if kind == expected.kind:
+        return f"{expected.call_path} was recorded with replay=True: give it that back"
+    asks = "" if arguments_of(attributes) == expected.arguments else ", with other arguments"
+    return (
+        f"{expected.call_path} was recorded as a {expected.kind}{asks}, and is a {kind} now: give it "
+        f"kind={expected.kind!r} back"
     )
 
 

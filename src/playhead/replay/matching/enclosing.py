@@ -27,6 +27,7 @@ class EnclosingCalls:
         self._root: RecordedCall | None = None
         self._waiting: dict[tuple[object, ...], deque[RecordedCall]] = {}
         self._taken: set[str] = set()
+        self._call_paths: set[str] = set()
         for call in calls:
             if call.can_answer:
                 continue
@@ -34,6 +35,7 @@ class EnclosingCalls:
             if same_run and names.RUN_ROOT in call.span.attributes and call.kind not in names.CALL_KINDS:
                 self._root = call  # the last one: before a fork's own stands its parent's
                 continue
+            self._call_paths.add(call.call_path)
             for at in _keys(call.call_path, call.request_refs, call.flow):
                 self._waiting.setdefault(at, deque()).append(call)
         self._times = {at: len(calls) for at, calls in self._waiting.items()}
@@ -58,6 +60,10 @@ class EnclosingCalls:
         """These are not found any more."""
         with self._mutex:
             self._taken.update(call.span.span_id for call in calls)
+
+    def knows(self, call_path: str) -> bool:
+        """Whether the record has enclosing calls of this kind at this path, found or not."""
+        return not self._call_paths.isdisjoint(self._places_of(call_path))
 
     def is_unlike_others(self, call: RecordedCall) -> bool:
         """Whether no other recorded call at its place has its arguments."""

@@ -34,7 +34,7 @@ from playhead.api.replay_wait import BranchWait
 from playhead.model import names
 from playhead.replay.matching.recorded_calls import RecordedCall, RequestRefs
 
-DivergenceKind = Literal["changed", "inserted", "renamed"]
+DivergenceKind = Literal["changed", "inserted", "renamed", "kind_changed"]
 _FOREVER = 2**62
 _POLL_SECONDS = 0.02
 
@@ -62,7 +62,8 @@ class BeyondRecord:
 @dataclass(frozen=True, slots=True)
 class Diverged:
     """The record goes on otherwise.  `changed`: `expected` stands at this place, with another question; `renamed`: it
-    is the same call under another path; `inserted`: the record has no such call, and `expected` is what it has."""
+    is the same call under another path; `kind_changed`: it is the same function, whose calls were answered and are not
+    any more; `inserted`: the record has no such call, and `expected` is what it has."""
 
     how: DivergenceKind
     expected: RecordedCall
@@ -70,6 +71,15 @@ class Diverged:
 
 
 Match = MatchedCall | BeyondRecord | Diverged
+
+
+@dataclass(frozen=True, slots=True)
+class Recognised:
+    """A recorded call that is very likely the one that a changed program makes now.  `same`: name, kind and question;
+    `kind`: of another kind; `name`: of another name, at the same place."""
+
+    call: RecordedCall
+    how: Literal["same", "kind", "name"]
 
 
 @dataclass(slots=True)
@@ -100,6 +110,8 @@ class Matcher:
         self._left: dict[str, RecordedCall] = {}
         self._given_up: dict[str, RecordedCall] = {}
         self._by_question: dict[tuple[str, RequestRefs], dict[str, deque[RecordedCall]]] = {}
+        self._by_path: dict[str, list[RecordedCall]] = {}
+        self._by_arguments: dict[str | None, list[RecordedCall]] = {}
         self._flows: dict[str, _RecordedFlow] = {}
         self._flow_of_number: dict[str, str] = {}
         self._reached: dict[str, int] = {}
@@ -107,6 +119,8 @@ class Matcher:
         self._surely: set[str] = set()
         for call in calls:
             self._left[call.span.span_id] = call
+            self._by_path.setdefault(call.path, []).append(call)
+            self._by_arguments.setdefault(call.arguments, []).append(call)
             flows = self._by_question.setdefault((call.call_path, call.request_refs), {})
             flows.setdefault(call.flow, deque()).append(call)
             flow = self._flows.get(call.flow)
@@ -224,29 +238,68 @@ class Matcher:
                     self._given_up[call.span.span_id] = self._left.pop(call.span.span_id)
             self._progress_made()
 
-    def take_completed(self, call_path: str, kind: str, request_refs: RequestRefs) -> RecordedCall | None:
-        """Takes a completed call that was not matched, with this name and question: at this path, else
-        at another one.
+    def recognise(
+        self, call_path: str, kind: str, request_refs: RequestRefs, arguments: str | None
+    ) -> Recognised | None:
+        """Finds a call that has not been made again, and that a program that has left the record makes now; at this
+        path, else at another one.  Calls that may be made again without harm are recognised by name and kind only.
         """
-        if not any(request_refs):
-            return None
-        call_paths, name = self.recorded_paths(call_path), call_path.rpartition(":")[0].rpartition("/")[2]
+        call_paths = self.recorded_paths(call_path)
+        paths = {each.rpartition(":")[0] for each in call_paths}
+        own_names, branches = ({path.rpartition("/")[part] for path in paths} for part in (2, 0))
+        others: list[Recognised] = []
+        for call in self._with_arguments(arguments, call_paths):
+            if arguments is None and not (call.path in paths and not any((*request_refs, *call.request_refs))):
+                continue  # of a block, or where arguments are not recorded, its place has to do
+            if call.name in own_names and call.kind == kind and call.request_refs == request_refs:
+                return Recognised(call, "same")
+            if call.is_repeatable:
+                continue
+            if call.name in own_names and call.kind != kind:
+                others.insert(0, Recognised(call, "kind"))
+            elif call.kind == kind and call.branch in branches:
+                others.append(Recognised(call, "name"))
+        return others[0] if others else None
+
+    def _with_arguments(self, arguments: str | None, call_paths: list[str]) -> list[RecordedCall]:
+        """Calls with these arguments that have not been made again, the likeliest first."""
         with self._changed:
-            same = [
+            found = [
                 call
-                for call in (*self._given_up.values(), *self._left.values())
-                if call.kind == kind and call.name == name and call.request_refs == request_refs and call.is_settled
+                for call in self._by_arguments.get(arguments, ())
+                if call.span.span_id in self._left or call.span.span_id in self._given_up
             ]
-            if not same:
+        return sorted(found, key=lambda call: (call.call_path not in call_paths, not call.is_settled, call.order))
+
+    def of_other_kind(
+        self, call_path: str, arguments: str | None, flow: ExecutionFlow | None, *, is_known: bool
+    ) -> RecordedCall | None:
+        """Finds a call that could be answered, and that this function, whose calls cannot, makes now: one with these
+        arguments at this path.  Unless `is_known`, i.e. if the record has no call of this kind there: else the one that
+        comes next in this flow."""
+        paths = {each.rpartition(":")[0] for each in self.recorded_paths(call_path)}
+        with self._changed:
+            here = [call for path in paths for call in self._by_path.get(path, ()) if call.span.span_id in self._left]
+            if not here:
                 return None
-            call = next((call for call in same if call.call_path in call_paths), same[0])
-            self._left.pop(call.span.span_id, None)
-            self._given_up.pop(call.span.span_id, None)
-            waiting = self._by_question[call.call_path, call.request_refs].get(call.flow)
-            if waiting is not None and call in waiting:
-                waiting.remove(call)
+            here.sort(key=lambda call: call.order)
+            same = next((call for call in here if call.arguments == arguments), None)
+            if same is not None or is_known:
+                return same
+            if flow is None:
+                return None
+            reached = self._reached.get(flow.name, 0)
+            return next((call for call in here if call.flow == flow.name and call.order > reached), None)
+
+    def take(self, call: RecordedCall) -> bool:
+        """Takes a call that was recognised; False if another branch has taken it meanwhile."""
+        with self._changed:
+            waiting = self._left.pop(call.span.span_id, None) or self._given_up.pop(call.span.span_id, None)
+            same = self._by_question[call.call_path, call.request_refs].get(call.flow)
+            if same is not None and call in same:
+                same.remove(call)
             self._progress_made()
-            return call
+        return waiting is not None
 
     def recorded_paths(self, call_path: str) -> list[str]:
         """Where the record may have it."""

@@ -21,6 +21,9 @@ _REQUEST_REFS = (
 
 RequestRefs = tuple[str | None, ...]
 
+# Asking a model or an index again changes nothing in the world but the bill.
+REPEATABLE_KINDS = frozenset({"llm", "embedding", "retriever"})
+
 
 class Outcome(Enum):
     """How a recorded call ended, as far as is known."""
@@ -63,9 +66,24 @@ class RecordedCall:
         return self.outcome is not Outcome.IN_DOUBT
 
     @property
+    def path(self) -> str:
+        """The path of observed names, without the kind."""
+        return self.call_path.rpartition(":")[0]
+
+    @property
+    def arguments(self) -> str | None:
+        """The ref of its arguments, whatever its kind; None: they are not recorded."""
+        return arguments_of(self.span.attributes)
+
+    @property
     def branch(self) -> str:
         """The path of the enclosing calls."""
-        return self.call_path.rpartition(":")[0].rpartition("/")[0]
+        return self.path.rpartition("/")[0]
+
+    @property
+    def is_repeatable(self) -> bool:
+        """Whether making the call again does no harm, by its kind."""
+        return self.kind in REPEATABLE_KINDS
 
     @property
     def can_answer(self) -> bool:
@@ -81,6 +99,11 @@ class RecordedCall:
 def request_refs_of(attributes: Mapping[str, Any]) -> RequestRefs:
     """Returns the refs of everything the call was asked. All None: nothing was recorded, so nothing can be compared."""
     return program_thread(attributes), program_system(attributes), *map(attributes.get, _REQUEST_REFS)
+
+
+def arguments_of(attributes: Mapping[str, Any]) -> str | None:
+    """Returns the ref of a function's arguments, which a tool has under another name than other calls."""
+    return attributes.get(names.TOOL_ARGUMENTS_REF) or attributes.get(names.INPUT_REF)
 
 
 def program_thread(attributes: Mapping[str, Any]) -> str | None:
