@@ -11,7 +11,7 @@ from weakref import WeakKeyDictionary
 from playhead.api.calls.lifecycle import current_span, inside
 from playhead.api.calls.span import ObservedSpan
 from playhead.capture.frameworks import Begin, call_async, is_observed, none_on_error, tool
-from playhead.capture.mcp.server_side import trace_context, under_way
+from playhead.capture.mcp.server_side import trace_context
 from playhead.errors import RunStopped
 from playhead.model import names
 
@@ -93,10 +93,10 @@ async def _result(wrapped: Any, server_name: str, message: dict[str, Any]) -> An
     else:
         params: dict[str, Any] = message["params"]
         given: dict[str, Any] = params.get("_meta") or {}
-        with under_way(span):  # so what the tool does is inside its call, though the server has a task of its own
-            answer = await wrapped(
-                server_name, {**message, "params": {**params, "_meta": {**trace_context(span), **given}}}
-            )
+        # What the tool does is inside its call, though the server has a task of its own.
+        answer = await wrapped(
+            server_name, {**message, "params": {**params, "_meta": {**trace_context(span), **given}}}
+        )
     _note_error(answer)
     return answer["result"] if "result" in answer else {"error": answer.get("error")}
 
