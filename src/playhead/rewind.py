@@ -18,6 +18,7 @@ from playhead.replay.fork_options import ResumeOptions
 from playhead.replay.lease import LeaseTerms
 from playhead.replay.lifecycle import Prepared, Rewound, prepare_fork, prepare_resume, read_record
 from playhead.replay.naming import whole_run_id
+from playhead.replay.other_processes import OtherProcesses
 from playhead.replay.policy import Completed, Live, OnDivergence, OnDoubt, Policy, Tools
 from playhead.replay.starting import RecordedStart
 
@@ -29,6 +30,7 @@ CHOICES = {
     "in_doubt": ("raise", "rerun"),
     "live": ("all", "llm"),
     "tools": ("deny",),
+    "other_processes": ("raise", "rerun"),
 }
 """Beside PLAYHEAD_RESUME: PLAYHEAD_RESUME_ON_DIVERGENCE, and so on, with what each can be."""
 _MAY_BE_FUNCTIONS = {"on_divergence", "in_doubt", "tools"}
@@ -47,6 +49,7 @@ def resume(
     outcomes: Mapping[int, Any] | Mapping[str, Any] | Mapping[int | str, Any] | None = None,
     live: Live | None = None,
     tools: Tools | None = None,
+    other_processes: OtherProcesses | None = None,
     force: bool = False,
 ) -> Rewound:
     """Run the same code again: `with playhead.resume(run_id) as run: agent("task")`.
@@ -72,6 +75,9 @@ def resume(
     in the provider's form, or a text.  `force` resumes a run that another process still runs, or goes on with; that
     one is told by its `lease_lost`.  Entering the block raises NoRecord or RunAlive.
 
+    Calls that other processes made are not answered from the record, unless they were handed on inside a call that is.
+    `other_processes`, where some would be made again: "raise" (ReplayError, the default), or "rerun".
+
     A fork goes on as the fork that it is: its outcome and its options are in its record.  Its options hold for calls
     that it shares with its parent; its own calls are those of a run that is resumed, and the defaults above hold.  What
     is given here holds for both.  `live` and `tools` are as in `fork`.
@@ -80,6 +86,7 @@ def resume(
     it raises ReplayDiverged, whatever is asked for: `fork` makes a new run of it.
     """
     _check("resume", on_divergence=on_divergence, completed=completed, in_doubt=in_doubt, live=live, tools=tools)
+    _check("resume", other_processes=other_processes)
     _check_mappings("resume", renamed=renamed, outcomes=outcomes)
     _check_names("resume", new)
     collector = _Collector()
@@ -101,7 +108,8 @@ def resume(
         )
         deliver = partial(flush, settings.exit_timeout_seconds)
         terms = LeaseTerms(settings.journal_dir, _lease_client, settings.lease_seconds, force, deliver)
-        return _whole(prepare_resume(run, collector, given=given, terms=terms))
+        others = other_processes or "raise"
+        return _whole(prepare_resume(run, collector, given=given, terms=terms, other_processes=others))
 
     return Rewound(make, collector.close)
 
@@ -118,6 +126,7 @@ def fork(
     renamed: Mapping[str, str] | None = None,
     new: Sequence[str] | None = None,
     in_doubt: OnDoubt = "rerun",
+    other_processes: OtherProcesses = "raise",
 ) -> Rewound:
     """What if step `at` had gone otherwise?  `with playhead.fork(run_id, at=9, outcome={"error": "timeout"}) as run:`.
 
@@ -128,12 +137,14 @@ def fork(
 
     A fork asks what if, so what goes live in it is executed, also a tool that had completed in the parent with the same
     arguments: `completed`, `renamed`, `on_divergence` and `in_doubt` are as in `resume`, with other defaults.
+    `other_processes` is, too: of calls that other processes made before that step.
 
     With `live="llm"` tools are not executed: they answer from the record when their arguments match, else by `tools`:
     "deny" (raises ToolDenied, the default), or a function of name and arguments.  Entering the block raises NoRecord,
     and ReplayError for an outcome that cannot be.
     """
     _check("fork", on_divergence=on_divergence, completed=completed, in_doubt=in_doubt, live=live, tools=tools)
+    _check("fork", other_processes=other_processes)
     _check_mappings("fork", renamed=renamed)
     _check_names("fork", new)
     if tools is not None and live == "all":
@@ -150,7 +161,8 @@ def fork(
         policy = Policy(on_divergence, in_doubt, how, completed=completed, renamed=dict(renamed or {}))
         policy.new = frozenset(new or ())
         policy.branch_wait_seconds = settings.replay_wait_seconds
-        return _whole(prepare_fork(run, at, settings.journal_dir, collector, policy=policy, outcome=outcome, live=live))
+        how_asked: dict[str, Any] = {"outcome": outcome, "live": live, "other_processes": other_processes}
+        return _whole(prepare_fork(run, at, settings.journal_dir, collector, policy=policy, **how_asked))
 
     return Rewound(make, collector.close)
 

@@ -209,7 +209,8 @@ def idempotency_key() -> str | None:
     """Inside a tool: a key that is the same for this call in all attempts of its run, for tools to pass on. None
     outside.
 
-    32 hex digits.  A fork is another run, and its calls have other keys.
+    32 hex digits.  A fork is another run, and its calls have other keys.  In a process that was handed a part of the
+    run, the key is of this execution only.
     """
     span = current_span()
     if span is None:

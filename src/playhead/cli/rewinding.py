@@ -67,6 +67,10 @@ def resume(
     tools: Annotated[
         str | None, typer.Option(help="With llm, tools that the record cannot answer: deny (the default).")
     ] = None,
+    other_processes: Annotated[
+        str | None,
+        typer.Option(help="Calls of other processes that would be made again: raise (the default), or rerun."),
+    ] = None,
     renamed: Annotated[
         list[str] | None,
         typer.Option(
@@ -88,7 +92,7 @@ def resume(
 
     playhead resume [OPTIONS] RUN -- python agent.py
     """
-    options: dict[str, Any] = {"in_doubt": in_doubt, "live": live, "tools": tools}
+    options: dict[str, Any] = {"in_doubt": in_doubt, "live": live, "tools": tools, "other_processes": other_processes}
     _check_choices(options)
     options |= {"force": force} | _diverged(on_divergence, completed, renamed, new)
     options["outcomes"] = dict(map(_named_outcome, outcome or ()))
@@ -117,6 +121,9 @@ def fork(
     completed: Annotated[
         str, typer.Option(help="What had completed and goes live all the same: rerun, reuse, or raise.")
     ] = "rerun",
+    other_processes: Annotated[
+        str, typer.Option(help="Calls of other processes before the step that would be made again: raise, or rerun.")
+    ] = "raise",
     renamed: Annotated[
         list[str] | None, typer.Option(help="OLD=NEW, as of `resume`. May be given again.", show_default=False)
     ] = None,
@@ -129,9 +136,10 @@ def fork(
 
     playhead fork [OPTIONS] RUN --at 9 -- python agent.py
     """
-    _check_choices({"live": live, "tools": tools, "in_doubt": in_doubt})
+    _check_choices({"live": live, "tools": tools, "in_doubt": in_doubt, "other_processes": other_processes})
     options: dict[str, Any] = {"at": int(at) if at.isdecimal() and len(at) < 16 else at, "live": live}
-    options |= {"in_doubt": in_doubt} | _diverged(on_divergence, completed, renamed, new)
+    options |= {"in_doubt": in_doubt, "other_processes": other_processes}
+    options |= _diverged(on_divergence, completed, renamed, new)
     options["tools"] = tools if live == "llm" else None
     if outcome is not None:
         options["outcome"] = _outcome(outcome)

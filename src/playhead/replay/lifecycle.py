@@ -30,9 +30,11 @@ from playhead.replay.fork_options import (
     recorded_outcome,
 )
 from playhead.replay.lease import LeaseTerms, RunLeaseHolder, local_lease, run_alive_error
+from playhead.replay.matching.handed_on import handed_on_before
 from playhead.replay.matching.missing_orders import missing_orders
 from playhead.replay.matching.nesting import as_of_fork, enclosing
 from playhead.replay.matching.recorded_calls import Outcome, RecordedCall, recorded_calls, request_refs_of
+from playhead.replay.other_processes import CallsElsewhere, OtherProcesses
 from playhead.replay.policy import RERUN, Live, Policy, ReplayReport, completed_run_sentence
 from playhead.replay.record import ForkRecord, MergedRecord, Record, read_local
 from playhead.replay.recorded_values import load_recorded_values
@@ -168,7 +170,14 @@ def _check_outside_of_runs() -> None:
         )
 
 
-def prepare_resume(run_id: str, client: Callable[[], Any], *, given: ResumeOptions, terms: LeaseTerms) -> Prepared:
+def prepare_resume(
+    run_id: str,
+    client: Callable[[], Any],
+    *,
+    given: ResumeOptions,
+    terms: LeaseTerms,
+    other_processes: OtherProcesses = "raise",
+) -> Prepared:
     """The run, going on as its next attempt, with the right to do so.  Raises ReplayError."""
     lease, holder = local_lease(terms, run_id)
     try:
@@ -176,8 +185,10 @@ def prepare_resume(run_id: str, client: Callable[[], Any], *, given: ResumeOptio
         fork = _fork_that_goes_on(run_id, record, calls) if needs_lease else None
         if fork is not None:
             calls = fork.calls
+        elsewhere = CallsElsewhere.of(run_id, record.elsewhere, calls)
+        elsewhere.check(other_processes, has_completed=not needs_lease)
         policy = policy_of(given, fork.options if fork is not None else None)
-        policy.outcomes = {_span_of(run_id, at, client, calls): said for at, said in given.outcomes.items()}
+        policy.outcomes = {_span_of(at, client, elsewhere): said for at, said in given.outcomes.items()}
         for call in calls:
             check_outcome(policy.outcomes.get(call.span.span_id), call)
         if fork is not None:
@@ -327,14 +338,20 @@ def prepare_fork(
     policy: Policy,
     outcome: Any,
     live: Live = "all",
+    other_processes: OtherProcesses = "raise",
 ) -> Prepared:
     """A new run that shares the record up to the call that event `at` belongs to.  Raises ReplayError."""
     record = read_record(run_id, journal_dir, client)
     calls = recorded_calls(record.spans)
-    span_id = _span_of(run_id, at, client, calls)
+    elsewhere = CallsElsewhere.of(run_id, record.elsewhere, calls)
+    span_id = _span_of(at, client, elsewhere)
     cut = next((call for call in calls if call.span.span_id == span_id), None)
     if cut is None:
-        raise NoRecord(f"the event {at} of run {run_id} belongs to no call that is recorded with its place")
+        raise elsewhere.not_here(span_id) or NoRecord(
+            f"the event {at} of run {run_id} belongs to no call that is recorded with its place"
+        )
+    shared = handed_on_before(record.elsewhere, record.spans, cut.order)
+    CallsElsewhere.of(run_id, shared, calls).check(other_processes)
     before = [call for call in calls if _is_before(call, cut.order)]
     policy.outcomes |= dict.fromkeys(enclosing(cut, calls), RERUN)  # to come to the cut at all
     if outcome is not None:
@@ -440,9 +457,10 @@ def _is_before(call: RecordedCall, order: int) -> bool:
     return call.order < order and call.outcome is not Outcome.IN_DOUBT
 
 
-def _span_of(run_id: str, at: int | str, client: Callable[[], Any], calls: list[RecordedCall]) -> str:
+def _span_of(at: int | str, client: Callable[[], Any], recorded: CallsElsewhere) -> str:
     """The span of an event: its id begins with it; a seq is the collector's to know; a function's name is its first
     call, `name#2` its second.  Raises ReplayError."""
+    run_id, calls = recorded.run_id, recorded.own.values()
     nothing = f"run {run_id} has no call at {at}; see `playhead events {run_id}` for what it has"
     if isinstance(at, str) and (not at.isdecimal() or len(at) == _SPAN_ID_DIGITS):
         by_id = [call.span.span_id for call in calls if call.span.span_id == at.partition(".")[0]]
@@ -451,7 +469,7 @@ def _span_of(run_id: str, at: int | str, client: Callable[[], Any], calls: list[
         if which or at.endswith("#"):
             by_name = by_name[int(which) - 1 :] if which.isdecimal() and int(which) > 0 else []
         if not (by_id or by_name):
-            raise NoRecord(nothing)
+            raise recorded.not_here(at) or NoRecord(nothing)
         return (by_id or by_name)[0]
     if int(at) < 1:
         raise NoRecord(nothing)

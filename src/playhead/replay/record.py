@@ -30,6 +30,7 @@ from playhead.model.canonical import Content, content_as
 from playhead.model.ref import ContentRef
 from playhead.model.span import LogEvent, Span
 from playhead.model.thread import extend
+from playhead.replay.matching.handed_on import handed_on_before
 
 _OF_A_RUN = frozenset({SPAN, LOG})
 # Where a span's id stands in its frame: an id found there needs no reading of the whole.
@@ -279,7 +280,7 @@ class ForkRecord:
         self.spans: list[Span] = [*shared, *own.spans]
         said = [log for log in parent.logs if 0 < int(log.attributes.get(names.CALL_ORDER, 0)) < first]
         self.logs = [*said, *own.logs]
-        self.elsewhere = [*parent.elsewhere, *own.elsewhere]
+        self.elsewhere = [*handed_on_before(parent.elsewhere, parent.spans, first), *own.elsewhere]
         self.alive, self.remote = own.alive, own.remote
         self.lanes = [*own.lanes, *parent.lanes]
         self.parent: Record | None = parent

@@ -1,0 +1,38 @@
+"""Calls that other processes made: by which call of the run's own process they were handed on, and when. Pure."""
+
+from collections.abc import Iterable, Mapping
+
+from playhead.model import names
+from playhead.model.span import Span
+
+
+def latest_by_id(spans: Iterable[Span]) -> dict[str, Span]:
+    """Each span once: its end, or its announcement if it has none."""
+    found: dict[str, Span] = {}
+    for span in spans:
+        known = found.get(span.span_id)
+        if known is None or known.end_ns is None:
+            found[span.span_id] = span
+    return found
+
+
+def outermost(span: Span, elsewhere: Mapping[str, Span]) -> Span:
+    """The outermost call around it that other processes made: the one that was handed on."""
+    seen: set[str] = set()
+    while span.parent_id is not None and span.parent_id in elsewhere and span.span_id not in seen:
+        seen.add(span.span_id)
+        span = elsewhere[span.parent_id]
+    return span
+
+
+def handed_on_before(elsewhere: Iterable[Span], own: Iterable[Span], number: int) -> list[Span]:
+    """Those of the calls of other processes that were handed on before the run's own process came to this number; also
+    those of which nobody knows when."""
+    by_id = latest_by_id(elsewhere)
+    orders = {span.span_id: int(span.attributes.get(names.CALL_ORDER, 0)) for span in own}
+    return [span for span in by_id.values() if _handed_on_at(outermost(span, by_id), orders) < number]
+
+
+def _handed_on_at(entry: Span, orders: Mapping[str, int]) -> int:
+    process, _, number = str(entry.attributes.get(names.PROCESS_AFTER, "")).partition("#")
+    return int(number) if number.isdecimal() and not process else orders.get(entry.parent_id or "", 0)
