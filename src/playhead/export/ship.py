@@ -1,6 +1,7 @@
 """journal → [ship] ══▶ collector.  The shipper: a daemon thread that delivers what this process appends to its lane.
 
-Appending code calls `wake`. The thread waits a little, so that records are sent together, and delivers everything.
+Appending code calls `wake`. The thread waits a little, so that records are sent together, and delivers everything; then
+it rests for a moment, so that a program that never pauses is not disturbed all the time.
 When the collector is down it retries with growing delays; the records stay in the journal, and the program goes on.
 """
 
@@ -26,6 +27,10 @@ from playhead.settings.sdk import Settings
 # 1 MiB: a larger request would not compress better and takes more of the collector's memory.
 _ENOUGH_BYTES = 2**20
 _LOOK_SECONDS = 0.25
+# 0.1 s: while this thread has work and the program runs on another core, most appends wake it although the program has
+# the interpreter's lock again before it runs, which costs the program as much as the call. Fewer, longer bursts keep
+# that rare; a tenth of a second is nothing to who watches a run live.
+_REST_SECONDS = 0.1
 # Processes rarely die; `playhead ship` delivers what they left at once.
 _DEAD_LANES_SECONDS = 600.0
 # Looking at 200 lanes takes this thread a tenth of a second; a program that is about to end has less time.
@@ -98,6 +103,7 @@ class Shipper:
         self._dead: DeadLanes | None = None
         self._next_look = self._clock.now() + self._settings.linger_seconds
         self._believed_until = self._clock.now() + _BELIEF_SECONDS
+        self._rest_until = float("-inf")  # unless a caller waits
         self._thread: threading.Thread | None = None
         self._stopping = False
         self._awake = False
@@ -192,6 +198,7 @@ class Shipper:
             try:
                 self._await_work()
                 self._ship_own()
+                self._rest_until = self._clock.now() + _REST_SECONDS
                 self._ship_dead()
             except OSError as error:
                 self._problems.report(
@@ -246,11 +253,12 @@ class Shipper:
         if not self._bell.is_set():
             return
         self._note_end()
-        end = self._clock.now() + self._settings.linger_seconds
+        end = max(self._rest_until, self._clock.now() + self._settings.linger_seconds)
         while self._asked == self._done and not self._stopping and (left := end - self._clock.now()) > 0:
-            if self._waiting_bytes() >= _ENOUGH_BYTES:
+            rest = self._rest_until - self._clock.now()
+            if rest <= 0 and self._waiting_bytes() >= _ENOUGH_BYTES:
                 return
-            self._clock.wait(self._urgent, min(left, _LOOK_SECONDS))
+            self._clock.wait(self._urgent, rest if rest > 0 else min(left, _LOOK_SECONDS))
             self._note_end()
 
     def _waiting_bytes(self) -> int:

@@ -191,6 +191,30 @@ def test_nobody_lingers_when_much_waits_already(
     assert sum(clock.waits) < 50.0
 
 
+@pytest.mark.parametrize(("linger", "size"), [(0.0, 1), (60.0, 2 * 2**20)])
+def test_a_program_that_never_pauses_is_not_shipped_for_all_the_time(
+    linger: float,
+    size: int,
+    shipper_for: Callable[..., Shipper],
+    lane: LaneWriter,
+    collector: FakeCollector,
+    clock: Any,
+):
+    shipper = shipper_for(collector.url, linger_seconds=linger)
+    lane.append(span(1))
+    assert shipper.flush(10)
+    for number in range(2, 7):
+        collector.arrived.clear()
+        lane.append(span(number, text="x" * size))
+        shipper.wake()
+        assert collector.arrived.wait(10)
+    assert sum(clock.waits) == pytest.approx(5 * 0.1)
+    lane.append(span(7))
+    assert shipper.flush(10)
+    assert sum(clock.waits) == pytest.approx(5 * 0.1)  # a flush does not wait for the end of a rest
+    assert collector.span_names() == [f"step {number}" for number in range(1, 8)]
+
+
 def test_stop_delivers_what_is_left_and_ends_the_thread(shipper: Shipper, lane: LaneWriter, collector: FakeCollector):
     lane.append(span(1))
     assert shipper.stop(10)
