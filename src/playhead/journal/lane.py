@@ -139,7 +139,7 @@ class LaneWriter:
             except SegmentCut as cut:
                 segment = self._go_on_after(cut, segment)
                 self._size = segment.append(frames)
-            if segment.was_looked_at and monotonic() >= self._next_note:
+            if monotonic() >= self._next_note:
                 self.note_end()
             if self._fsync:
                 segment.sync()

@@ -3,20 +3,15 @@
 The kernel puts each `write` after all others (O_APPEND), so an append from a signal handler or a finalizer that
 interrupts another append needs neither lock nor queue: it is in the file when it returns.
 
-Before each append it is checked that the descriptor still stands for the file (see `file_marks`), so that nothing is
-ever written into a file of the program.  That the file was deleted or cut is noticed within `_LOOK_SECONDS`; what was
-appended to a deleted file meanwhile is read from it and kept, unless the process is killed before it is noticed.
+Before each append, a look at the descriptor (`fstat`) tells whether it still stands for the file, so that nothing is
+ever written into a file of the program; and whether the file was deleted or cut, so that what is missing is known.
 """
 
 import errno
 import os
 from pathlib import Path
-from time import monotonic
 
-from playhead.journal.file_marks import forget_mark, has_mark, mark
 from playhead.journal.files import OwnFile, open_private
-
-_LOOK_SECONDS = 0.05
 
 
 class SegmentGone(OSError):
@@ -42,10 +37,6 @@ class Segment:
         self.path = path
         self._file = OwnFile(open_private(path, os.O_RDWR | os.O_APPEND | os.O_EXCL))
         self._size = 0
-        self.was_looked_at = False
-        """Whether the last append looked at the file (`look`), which most need not."""
-        self._look_seconds = _LOOK_SECONDS if mark(self._file) else 0.0
-        self._next_look = 0.0
 
     def append(self, data: bytes) -> int:
         """Writes all of the data and returns the new size of the file in bytes.
@@ -53,16 +44,9 @@ class Segment:
         Raises OSError, and then the file is unchanged. SegmentGone: another try would fail, too. SegmentCut: once, and
         another try appends.
         """
-        file = self._file
-        try:
-            is_ours = monotonic() < self._next_look and has_mark(file)
-        except OSError:
-            is_ours = False
-        self.was_looked_at = not is_ours
-        if not is_ours:
-            self.look()
+        self.look()
         before = self._size
-        written = os.write(file.fd, data)
+        written = os.write(self._file.fd, data)
         if written != len(data):
             return self._write_rest(data, written, before)
         self._size += written
@@ -71,18 +55,18 @@ class Segment:
     def look(self) -> None:
         """Raises SegmentGone if the file was deleted, or the descriptor does not stand for it any more; and SegmentCut
         if it was cut since the last look."""
+        file = self._file
         try:
-            state = os.fstat(self._file.fd)
+            state = os.fstat(file.fd)
         except OSError:
             raise SegmentGone("its descriptor was closed") from None
-        if not self._file.is_same(state):
+        if state.st_ino != file.inode or state.st_dev != file.device:
             raise SegmentGone("its descriptor was closed, and stands for another file")
         if state.st_nlink == 0:
             raise SegmentGone("it was deleted")
         before, self._size = self._size, state.st_size
         if state.st_size < before:
             raise SegmentCut(before - state.st_size)
-        self._next_look = monotonic() + self._look_seconds
 
     def sync(self) -> None:
         """Waits until everything appended is on the disk (fsync). Raises OSError."""
@@ -118,7 +102,6 @@ class Segment:
 
     def close(self) -> None:
         """Closes the file.  A second call does nothing."""
-        forget_mark(self._file)
         self._file.close()
 
     def _write_rest(self, data: bytes, written: int, before: int) -> int:

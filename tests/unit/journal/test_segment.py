@@ -19,15 +19,10 @@ posix = pytest.mark.skipif(os.name != "posix", reason="forks, signals and descri
 
 
 class FakeOs:
-    """`os`, with another `write`; counts calls of `fstat`."""
+    """`os`, with another `write`."""
 
     def __init__(self, write: Any):
         self.write = write
-        self.looks = 0
-
-    def fstat(self, fd: int) -> os.stat_result:
-        self.looks += 1
-        return os.fstat(fd)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(os, name)
@@ -57,13 +52,10 @@ def test_the_size_is_right_after_a_cut(tmp_path: Path):
     segment.close()
 
 
-def test_a_file_that_somebody_has_cut_is_noticed_once_and_appended_to(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    now = [0.0]
-    monkeypatch.setattr(module, "monotonic", lambda: now[0])
+def test_a_file_that_somebody_has_cut_is_noticed_once_and_appended_to(tmp_path: Path):
     segment = Segment(tmp_path / "1")
     segment.append(b"x" * 1_000)
     os.truncate(tmp_path / "1", 100)
-    now[0] += 1
     with pytest.raises(SegmentCut) as cut:
         segment.append(b"after")
     assert cut.value.lost_bytes == 900
@@ -170,41 +162,21 @@ def test_another_segment_that_got_the_descriptor_is_left_alone(tmp_path: Path):
     with pytest.raises(SegmentGone, match="stands for another file"):
         segment.append(b"late")
     segment.close()
-    assert other.append(b"s") == 6, "it is still marked as the one that has the descriptor"
+    assert other.append(b"s") == 6
     other.close()
     assert (tmp_path / "2").read_bytes() == b"others"
 
 
 @posix
-def test_a_file_that_was_deleted_is_noticed_in_time_and_can_still_be_read(tmp_path: Path):
+def test_a_file_that_was_deleted_is_noticed_at_once_and_can_still_be_read(tmp_path: Path):
     segment = Segment(tmp_path / "1")
     segment.append(b"kept")
     (tmp_path / "1").unlink()
-    segment._next_look = 0.0  # as after `_LOOK_SECONDS`
     with pytest.raises(SegmentGone, match="deleted"):
         segment.append(b"late")
     assert not segment.is_there()
     assert segment.read_from(1) == b"ept"
     segment.close()
-
-
-@pytest.mark.parametrize("marks", [True, False])
-def test_every_append_looks_at_the_file_only_where_open_files_have_no_marks(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, marks: bool
-):
-    if not marks:
-        monkeypatch.setattr(module, "mark", lambda _: False)
-    elif sys.platform != "linux":
-        pytest.skip("open files have marks on Linux only")
-    monkeypatch.setattr(module, "_LOOK_SECONDS", 60.0)
-    watched = FakeOs(os.write)
-    segment = Segment(tmp_path / "1")
-    monkeypatch.setattr(module, "os", watched)
-    for _ in range(10):
-        segment.append(b"x")
-    assert watched.looks == (1 if marks else 10)
-    segment.close()
-    assert (tmp_path / "1").read_bytes() == b"x" * 10
 
 
 @posix
