@@ -5,8 +5,7 @@ from typing import Any
 from playhead.model.event import RunContinued, RunFailed, RunStarted
 from playhead.model.state import FAILED
 from playhead.model.times import rfc3339
-from playhead.project.run_row import RunProcess as Process
-from playhead.project.run_row import RunRow
+from playhead.project.run_row import HandedProcess, RunRow
 from playhead.wire.answers import CallError, Fork, Page, RunDetail, RunProcess, RunSummary
 from playhead.wire.answers.across.scores import RecordedScore
 from playhead_collector.read.paging import read_row_cursor, row_cursor
@@ -158,7 +157,7 @@ async def _linked(record: RunRecord) -> list[str]:
     return list(dict.fromkeys([*record.row.linked, *(row.run for row in naming)]))
 
 
-def _process(process: Process) -> RunProcess:
+def _process(process: HandedProcess) -> RunProcess:
     return {
         "process": process.process,
         "started": rfc3339(process.started_ns),

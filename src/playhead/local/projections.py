@@ -16,7 +16,7 @@ from playhead.model.event import RunEvent, event_from_json, event_to_json
 from playhead.model.ref import ContentRef
 from playhead.model.state import RunState, state_from_json, state_to_json
 from playhead.model.usage import ModelUsage
-from playhead.project.run_row import RunProcess, RunRow
+from playhead.project.run_row import HandedProcess, RunRow
 from playhead_collector.store.records.ports import RunProjection
 
 T = TypeVar("T", RunEvent, RunState)
@@ -147,7 +147,7 @@ def _row(values: dict[str, Any]) -> RunRow:
     values |= {name: tuple(values[name]) for name in _TUPLES}
     if values["usage"] is not None:
         values["usage"] = tuple(ModelUsage(**each) for each in values["usage"])
-    values["processes"] = tuple(RunProcess(**each) for each in values["processes"])
+    values["processes"] = tuple(HandedProcess(**each) for each in values["processes"])
     return RunRow(**values)
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from playhead.model.span import LogEvent, Span
 from playhead.project.attributes import number_of, process_of
-from playhead.project.run_row import RunProcess
+from playhead.project.run_row import HandedProcess
 from playhead.project.span_tree import SpanNode
 
 # A row of a list stays small.
@@ -20,10 +20,10 @@ class _Found:
     spans: list[Span] = field(default_factory=list[Span])
     times: list[int] = field(default_factory=list[int])
 
-    def process(self, name: str) -> RunProcess:
+    def process(self, name: str) -> HandedProcess:
         ends = [span.end_ns for span in self.spans]
         latest = max([*(end for end in ends if end is not None), *self.times])
-        return RunProcess(
+        return HandedProcess(
             process=name,
             started_ns=min(self.times),
             ended_ns=None if None in ends else latest,
@@ -32,7 +32,7 @@ class _Found:
         )
 
 
-def processes_in(nodes: Iterable[SpanNode], logs: Iterable[LogEvent]) -> list[RunProcess]:
+def processes_in(nodes: Iterable[SpanNode], logs: Iterable[LogEvent]) -> list[HandedProcess]:
     """The processes beside the run's own, in the order in which they began by their clocks."""
     found: dict[str, _Found] = {}
     for node in nodes:
@@ -50,7 +50,7 @@ def processes_in(nodes: Iterable[SpanNode], logs: Iterable[LogEvent]) -> list[Ru
     return sorted(parts, key=lambda part: (part.started_ns, part.process))
 
 
-def shown_processes(processes: Sequence[RunProcess]) -> tuple[RunProcess, ...]:
+def shown_processes(processes: Sequence[HandedProcess]) -> tuple[HandedProcess, ...]:
     """As many as a row keeps: before others those that have gaps, and those with open calls."""
     first = sorted(processes, key=lambda one: (not one.spans_missing, one.ended_ns is not None))
     return tuple(first[:_MAX_SHOWN])

@@ -6,7 +6,7 @@ from playhead.model.usage import ModelUsage
 
 
 @dataclass(frozen=True, slots=True)
-class RunProcess:
+class HandedProcess:
     """A process that was handed a part of a run. Times are ns since 1970, by its own clock.
 
     `spans_missing`: gaps in its count. `ended_ns`: when the last of its calls ended; None while one is open.
@@ -63,7 +63,7 @@ class RunRow:
     """The traces that its spans are of, sorted, at most 100."""
     linked: tuple[str, ...] = ()
     """Runs that its spans name and that are no part of it, sorted, at most 100."""
-    processes: tuple[RunProcess, ...] = ()
+    processes: tuple[HandedProcess, ...] = ()
     """Processes beside its own, at most 100: before others those that have gaps, and those with open calls."""
     process_count: int = 0
     """The number of processes beside its own."""

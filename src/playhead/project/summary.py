@@ -8,7 +8,7 @@ from playhead.model.usage import ModelUsage, add_usage
 from playhead.project.forking import SharedHistory
 from playhead.project.processes import shown_processes
 from playhead.project.relations import Relations
-from playhead.project.run_row import RunProcess, RunRow
+from playhead.project.run_row import HandedProcess, RunRow
 
 # Of the runs that continue one, so many are named: a row of a list stays small.
 _MAX_CONTINUED_BY = 100
@@ -129,7 +129,7 @@ def row_of(
     sealed: bool,
     relations: Relations,
     shared: SharedHistory | None = None,
-    processes: Sequence[RunProcess] = (),
+    processes: Sequence[HandedProcess] = (),
 ) -> RunRow:
     """The run's row. Times are its own; token usage includes the events that it shares with its parent.
 

@@ -4,7 +4,7 @@ import pytest
 
 from playhead.model.usage import ModelUsage
 from playhead.project.inputs import Projection
-from playhead.project.run_row import RunProcess, RunRow
+from playhead.project.run_row import HandedProcess, RunRow
 from playhead_collector.store.ports import Batch, RunFilter
 from playhead_collector.store.postgres.store import PostgresStore
 from tests.integration.store.making import START_NS, P, events, row, run_number, span
@@ -38,8 +38,8 @@ RUNS = [
         traces=("a" * 32, "b" * 32),
         linked=(run_number(4), run_number(1)),
         processes=(
-            RunProcess("1" * 16, START_NS, None, 3, 1),
-            RunProcess("2" * 16, START_NS + 1, START_NS + 2**40, 5, 0),
+            HandedProcess("1" * 16, START_NS, None, 3, 1),
+            HandedProcess("2" * 16, START_NS + 1, START_NS + 2**40, 5, 0),
         ),
         process_count=102,
         processes_open=1,

@@ -8,7 +8,7 @@ from playhead.model import names
 from playhead.model.span import LogEvent, Span
 from playhead.project.inputs import ProjectSettings
 from playhead.project.projector import project
-from playhead.project.run_row import RunProcess
+from playhead.project.run_row import HandedProcess
 from tests.unit.project.recording import MS, Recording
 
 P, Q = "1" * 16, "2" * 16
@@ -62,7 +62,7 @@ def test_gaps_are_those_of_each_process_and_of_the_run():
 def test_a_row_says_of_each_process_when_it_was_at_work():
     r, spans = run_with(P)
     own = [span for span in spans if names.PROCESS_ID in span.attributes]
-    assert projected(r, spans).row.processes == (RunProcess(P, own[0].start_ns, own[-1].end_ns, 2, 0),)
+    assert projected(r, spans).row.processes == (HandedProcess(P, own[0].start_ns, own[-1].end_ns, 2, 0),)
     r, spans = run_with(P, is_open=True)
     assert projected(r, spans).row.processes[0].ended_ns is None
 

@@ -10,7 +10,7 @@ import orjson
 from asyncpg import Record
 
 from playhead.model.usage import ModelUsage
-from playhead.project.run_row import RunProcess, RunRow
+from playhead.project.run_row import HandedProcess, RunRow
 from playhead_collector.store.ports import RunFilter
 from playhead_collector.store.ports.cohorts import RunFacts
 from playhead_collector.store.ports.scores import ScoreCondition
@@ -195,7 +195,7 @@ def _row(found: Record) -> RunRow:
         values[many] = tuple(each[len(start) :] for each in found["labels"] if each.startswith(start))
     values |= {name: found[name] for name in _THE_STORES}
     continued_by = None if found["continued_by"] is None else tuple(found["continued_by"])
-    processes = tuple(RunProcess(**each) for each in orjson.loads(found["processes"] or b"[]"))
+    processes = tuple(HandedProcess(**each) for each in orjson.loads(found["processes"] or b"[]"))
     own_form: dict[str, Any] = {"usage": _usage(found["usage"]), "continued_by": continued_by, "processes": processes}
     return RunRow(run=found["run_id"].hex, **own_form, **values)
 
