@@ -2,6 +2,9 @@
 
 import contextlib
 import os
+import signal
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -16,6 +19,7 @@ from playhead.model.span import Span
 from playhead.replay.matching.handed_on import handed_on_before
 from playhead.replay.matching.recorded_calls import recorded_calls
 from playhead.replay.other_processes import CallsElsewhere
+from playhead.replay.record import read_local
 from tests.support.journal_reader import Recording
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
@@ -239,6 +243,53 @@ def test_a_fork_is_resumed_with_what_it_shares_and_no_more(effects: Callable[[],
         look()
         pay(1)
     assert effects() == []
+
+
+def test_a_child_that_lives_is_no_second_owner(tmp_path: Path, recording: Recording):
+    """It was handed a part of the run of a program that was killed, and its lane has records of that run."""
+    body = """
+import os, playhead
+from playhead import observe
+
+@observe(kind="tool")
+def pay():
+    return "paid"
+
+@observe(kind="tool")
+def hand_on(writing):
+    if os.fork() == 0:
+        pay()
+        os.write(writing, b"!")
+        os.read(0, 1)          # lives until the test lets it go
+        os._exit(0)
+    os.read(reading, 1)
+
+reading, writing = os.pipe()
+with playhead.run("p") as run:
+    print(run.id, flush=True)
+    hand_on(writing)
+    os.kill(os.getpid(), 9)
+"""
+    own, its = os.pipe()
+    environ = os.environ | {"PLAYHEAD_JOURNAL_DIR": str(recording.folder), "PYTHONPATH": os.pathsep.join(sys.path)}
+    with subprocess.Popen(
+        [sys.executable, "-c", body], stdin=own, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
+        env=environ | {"PLAYHEAD_ENDPOINT": "http://127.0.0.1:9"},
+    ) as program:  # fmt: skip
+        os.close(own)
+        try:
+            assert program.stdout is not None
+            run_id = program.stdout.readline().strip()
+            assert program.wait(60) == -signal.SIGKILL
+            record = read_local(recording.folder, run_id)
+            assert record is not None
+            assert (record.alive, len(record.lanes), len(record.elsewhere)) == (False, 2, 1)
+            with playhead.resume(run_id) as resumed:
+                assert resumed.id == run_id
+                with playhead.run("p"):
+                    pass
+        finally:
+            os.close(its)
 
 
 def test_a_tool_that_died_while_it_handed_work_on_is_in_doubt_itself(

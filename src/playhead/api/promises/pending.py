@@ -16,7 +16,15 @@ from playhead.api.calls.lifecycle import current_span
 from playhead.api.calls.span import ObservedSpan
 from playhead.api.forks import fork_safe_lock
 from playhead.api.promises.port import PromiseStore, promise_store
-from playhead.api.promises.waiting import Question, Waiting, answer_of, shown_details, shown_prompt, until_answered
+from playhead.api.promises.waiting import (
+    Question,
+    Waiting,
+    answer_of,
+    place_of,
+    shown_details,
+    shown_prompt,
+    until_answered,
+)
 from playhead.api.scope import log_event_of
 from playhead.errors import Unanswered
 from playhead.model import names
@@ -126,7 +134,7 @@ def open_wait(span: ObservedSpan, wait: PendingWait) -> None:
 
 def _new_promise(span: ObservedSpan, wait: PendingWait, number: int) -> tuple[Promise, str]:
     """The promise of a wait, and its key. A resumed run has the promise that its record names; a fork has its own."""
-    at = f"{span.path}:{wait.kind} {wait.digest}"
+    at = f"{place_of(span)}:{wait.kind} {wait.digest}"
     key = f"{at}#{span.run.occurrence(f'promise {at}')}"
     replay = span.run.replay
     recorded = replay.recorded_promise(key) if replay is not None else None
@@ -171,7 +179,7 @@ def settle_wait(span: ObservedSpan, wait: PendingWait, outcome: str, value: Any 
     if opened is not None and opened.run == span.run.id:
         promise_id, key = opened.promise["id"], opened.key
     else:
-        at = f"{span.path}:{wait.kind} {wait.digest}"
+        at = f"{place_of(span)}:{wait.kind} {wait.digest}"
         key = f"{at}!{span.run.occurrence(f'settle {at}')}"
         promise_id = opened.promise["id"] if opened is not None else wait.promise_id(_scope(wait, span))
     replay = span.run.replay

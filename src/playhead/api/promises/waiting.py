@@ -152,7 +152,7 @@ def _promise_of(question: Question, span: ObservedSpan | None) -> tuple[Promise,
         if question.key is not None:
             key, scope = question.key, None
         else:
-            at = f"{span.path if span is not None else ''}:{question.kind} {digest}"
+            at = f"{place_of(span) if span is not None else ''}:{question.kind} {digest}"
             number = run.occurrence(f"promise {at}") if run is not None else uuid4().hex
             key, scope = f"{at}#{number}", run.id if run is not None else None
         found = p.promise_id(question.kind, scope, key, digest)
@@ -173,6 +173,13 @@ def _promise_of(question: Question, span: ObservedSpan | None) -> tuple[Promise,
         "answer": None,
     }
     return promise, key if question.kind != p.EVENT else f"{question.name} {key}"
+
+
+def place_of(span: ObservedSpan) -> str:
+    """Where in its run something is asked: the path of the call. In a process that was handed a part of the run, also
+    in which: what two of them ask alike is asked twice."""
+    process = span.run.process
+    return span.path if process is None else f"{process} {span.path}"
 
 
 def shown_prompt(text: str, span: ObservedSpan | None) -> str:

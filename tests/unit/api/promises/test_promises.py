@@ -11,9 +11,12 @@ from unittest.mock import Mock
 
 import pydantic
 import pytest
+from opentelemetry import context
+from opentelemetry.propagate import extract
 
 import playhead
 from playhead import Denied, Interrupted, Suspended, Unanswered, observe
+from playhead.api.calls.joining import forget_parts
 from playhead.api.promises.stopping import look_for_interrupts
 from playhead.api.promises.waiting import answer_of
 from playhead.errors import Conflict, NotFound, ReplayDiverged, SettingInvalid
@@ -503,6 +506,22 @@ def test_two_runs_wait_for_the_same_approval(files: PromiseFiles):
         thread.join()
     assert found == ["eve", "eve"]
     assert len(files.all()) == 1
+
+
+def test_what_two_processes_of_a_run_ask_alike_is_asked_twice(files: PromiseFiles):
+    entry = f"{'f' * 32}-0-{1:016x}--1-{int(time.time())}"
+    carrier = {"traceparent": f"00-{1:032x}-{2:016x}-01", "tracestate": f"playhead={entry}"}
+    for _ in range(2):
+        forget_parts()  # as another process, which has no part of the run yet
+        token = context.attach(extract(carrier))
+        try:
+            with pytest.raises(Suspended), observe("worker"):
+                playhead.approval("pay 5", suspend=True)
+        finally:
+            context.detach(token)
+    one, other = files.all()
+    assert one["id"] != other["id"]
+    assert {one["run"], other["run"]} == {"f" * 32}
 
 
 def test_two_runs_wait_for_the_same_event(files: PromiseFiles):
