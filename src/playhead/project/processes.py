@@ -12,6 +12,8 @@ from playhead.project.span_tree import SpanNode
 
 # A row of a list stays small.
 _MAX_SHOWN = 100
+# Ours have 16 characters; a stranger's may have any number.
+_MAX_NAME = 64
 
 
 @dataclass(slots=True)
@@ -24,7 +26,7 @@ class _Found:
         ends = [span.end_ns for span in self.spans]
         latest = max([*(end for end in ends if end is not None), *self.times])
         return HandedProcess(
-            process=name,
+            process=name[:_MAX_NAME],
             started_ns=min(self.times),
             ended_ns=None if None in ends else latest,
             spans=len(self.spans),

@@ -123,9 +123,13 @@ async def test_a_run_that_is_projected_again_is_found_by_what_it_is_now(store: P
 
 
 async def test_texts_and_numbers_that_postgres_cannot_take_are_made_so_that_it_can(store: PostgresStore):
-    await write(store, made(1, name="a\x00b\ud800", tags=("\x00",), attempt=2**70, started_ns=2**70, fork_at=-(2**70)))
+    odd = HandedProcess("\x00\ud800", -(2**70), 2**70, 2**70, 2**70)
+    many = {"attempt": 2**70, "started_ns": 2**70, "fork_at": -(2**70), "processes": (odd,), "traces": ("\x00",)}
+    await write(store, made(1, name="a\x00b\ud800", tags=("\x00",), **many))
     found = await store.run(P, run_number(1))
     assert found is not None
+    assert found.traces == ("\ufffd",)
+    assert found.processes == (HandedProcess("\ufffd?", 1 - 2**63, 2**63 - 1, 2**31 - 1, 2**31 - 1),)
     assert (found.name, found.tags) == ("a\ufffdb?", ("\ufffd",))
     assert (found.attempt, found.started_ns) == (2**31 - 1, 2**63 - 1)
 

@@ -104,6 +104,11 @@ def test_a_process_that_goes_on_after_the_run_s_end_does_not_end_it_otherwise():
     assert (result.row.status, result.row.ended_ns) == ("completed", r.spans[0].end_ns)
 
 
+def test_a_process_has_a_short_name_whatever_a_stranger_calls_it():
+    r, spans = run_with("x" * 4_000)
+    assert [each.process for each in projected(r, spans).row.processes] == ["x" * 64]
+
+
 def test_log_events_of_one_call_have_ids_of_their_own_in_each_process():
     r, spans = run_with(P, Q)
     inside = spans[0].span_id

@@ -79,7 +79,8 @@ def _json_of(summary: Summary) -> dict[str, Any]:
     values |= {"run_id": row.run, "shared_run": None if row.shared is None else id_of(row.fork_of or "")}
     values |= {"labels": _labels(row), "search": _search(row), "usage": _usage_json(row)}
     values |= {"continued_by": None if row.continued_by is None else list(map(clean, row.continued_by))}
-    values |= {"processes": [asdict(process) for process in row.processes] or None}
+    processes = [{name: _storable(name, value) for name, value in asdict(process).items()} for process in row.processes]
+    values |= {"processes": processes or None}
     values |= {"projection": summary.projection, "settled": summary.settled}
     return {name: value for name, value in values.items() if value is not None}
 
