@@ -46,6 +46,8 @@ _SMALL = 16 * 1024
 # Lengths up to half a gigabyte begin with a control character. JSON has none, so little else looks like a header.
 _LIKE_A_HEADER = re.compile(rb"[\x00-\x1f].{7}[RCTASLE]", re.DOTALL)
 _SMALL_ENOUGH_TO_TRY = 64 * 1024
+# A process may be killed while the kernel copies a large frame to the file; a small one is copied in an instant.
+_WRITTEN_AT_ONCE = 64 * 1024
 
 
 def frame(kind: bytes, payload: bytes) -> bytes:
@@ -99,6 +101,14 @@ def is_cut_frame(data: bytes) -> bool:
     if len(data) < HEADER_BYTES:
         return True
     return HEADER_BYTES + int.from_bytes(data[:4], "big") > len(data) or not data.strip(b"\0")
+
+
+def may_be_lost_end(rest: bytes) -> bool:
+    """Whether what stands behind the last readable frame of a dead process's file may be there because the file has
+    lost its end: a part of a frame, unless that is large, or damage.
+    """
+    size = HEADER_BYTES + int.from_bytes(rest[:4], "big")
+    return bool(rest) and not (len(rest) >= HEADER_BYTES and size > max(len(rest), _WRITTEN_AT_ONCE))
 
 
 def _may_follow(data: bytes, at: int) -> bool:

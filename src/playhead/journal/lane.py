@@ -31,7 +31,7 @@ from weakref import WeakSet
 
 from playhead.errors import JournalUnusable
 from playhead.journal.files import OwnFile, make_private_folder
-from playhead.journal.frame import END, RESOURCE, end_frame, frames_in, read_end
+from playhead.journal.frame import END, RESOURCE, end_frame, frames_in, may_be_lost_end, read_end
 from playhead.journal.locking import is_held, lock_file, share_lock
 from playhead.journal.position import Position, note_position, position_in
 from playhead.journal.segment import Segment, SegmentCut, SegmentGone
@@ -313,6 +313,11 @@ class LostEnd:
     at: Position
     """Where the file ends."""
     lost_bytes: int
+    """How much is missing, at least."""
+    is_delivered: bool = False
+    """Whether the collector has acknowledged what is missing."""
+    is_certain: bool = True
+    """False: the process may also have been killed while it wrote the last record, which it did not go on from then."""
 
     @property
     def written(self) -> Position:
@@ -413,19 +418,27 @@ class LaneReader:
         return max(Position(numbers[-1], self.segment_bytes(numbers[-1])), self._noted_in(numbers[-1]))
 
     def lost_ends(self) -> list["LostEnd"]:
-        """The segments that are shorter than what was written to them.  For a lane whose owner has ended.
-
-        Raises OSError."""
+        """The segments that are shorter than what was written to them, as far as is known.  Raises OSError."""
         numbers = self.segments()
         written = {number: size for following in numbers[1:] for number, size in self._said_of_ends(following)}
         if numbers:
             written[numbers[-1]] = self._noted_in(numbers[-1]).offset
         sizes = {number: self.segment_bytes(number) for number in numbers}
-        return [
-            LostEnd(self.segment_path(number), Position(number, sizes[number]), written[number] - sizes[number])
-            for number in numbers
-            if written.get(number, 0) > sizes[number]
-        ]
+        short = [number for number in numbers if written.get(number, 0) > sizes[number]]
+        return [self._lost_end(number, sizes[number], written[number]) for number in short]
+
+    def torn_end(self, rest: bytes) -> "LostEnd | None":
+        """The last segment, if what stands behind its last readable frame may be because it has lost its end.  For a
+        lane whose owner has ended.  Raises OSError."""
+        if not may_be_lost_end(rest):
+            return None
+        last = max(self.segments())
+        size = self.segment_bytes(last)
+        return LostEnd(self.segment_path(last), Position(last, size), 1, is_certain=False)
+
+    def _lost_end(self, number: int, size: int, written: int) -> "LostEnd":
+        is_delivered = self.acked() >= Position(number, written)
+        return LostEnd(self.segment_path(number), Position(number, size), written - size, is_delivered)
 
     def _noted_in(self, number: int) -> Position:
         """The latest position in the segment that was noted as written, or as acknowledged."""

@@ -30,13 +30,14 @@ from playhead.replay.fork_options import (
     recorded_outcome,
 )
 from playhead.replay.lease import LeaseTerms, RunLeaseHolder, local_lease, run_alive_error
+from playhead.replay.lost_ends import check_lost_ends, with_delivered_ends
 from playhead.replay.matching.handed_on import handed_on_before
 from playhead.replay.matching.missing_orders import missing_orders
 from playhead.replay.matching.nesting import as_of_fork, enclosing
 from playhead.replay.matching.recorded_calls import Outcome, RecordedCall, recorded_calls, request_refs_of
 from playhead.replay.other_processes import CallsElsewhere, OtherProcesses
 from playhead.replay.policy import RERUN, Live, Policy, ReplayReport, completed_run_sentence
-from playhead.replay.record import ForkRecord, MergedRecord, Record, read_local
+from playhead.replay.record import ForkRecord, MergedRecord, Record, last_attempt, read_local
 from playhead.replay.recorded_values import load_recorded_values
 from playhead.replay.remote import RemoteRecord
 from playhead.replay.restoring import check_outcome
@@ -188,6 +189,8 @@ def prepare_resume(
         elsewhere = CallsElsewhere.of(run_id, record.elsewhere, calls)
         elsewhere.check(other_processes, has_completed=not needs_lease)
         policy = policy_of(given, fork.options if fork is not None else None)
+        if needs_lease:
+            check_lost_ends(run_id, record, policy)
         policy.outcomes = {_span_of(at, client, elsewhere): said for at, said in given.outcomes.items()}
         for call in calls:
             check_outcome(policy.outcomes.get(call.span.span_id), call)
@@ -202,7 +205,7 @@ def prepare_resume(
     if not needs_lease and policy.outcomes:  # what came of its calls is known, and other runs may have been told
         at = next(call.name for call in calls if call.span.span_id in policy.outcomes)
         raise ReplayError(completed_run_sentence(run_id, "it takes no other outcomes", at))
-    run = ActiveRun(run_id=run_id, attempt=1 + _attempt(record))
+    run = ActiveRun(run_id=run_id, attempt=1 + last_attempt(record.spans))
     run.flow_prefix = f"{run.attempt}."
     run.root = _fork_of(run_id, record)
     _go_on_counting(run, record, calls)
@@ -301,6 +304,8 @@ def _leased(
         record = read_record(run_id, terms.journal_dir, client)
     elif lease.is_remote and (elsewhere := _newer_remote_record(run_id, record, client)) is not None:
         record = MergedRecord(record, elsewhere)
+    if record.lost_ends:
+        record = with_delivered_ends(run_id, record, client)
     calls = recorded_calls(record.spans)
     return record, calls, not _has_completed(_roots(run_id, calls))
 
@@ -320,13 +325,9 @@ def _newer_remote_record(run_id: str, record: Record, client: Callable[[], Any])
     """Returns the collector's record of the run if it has a later attempt than the local journal; else None."""
     try:
         latest = int(client().run(run_id)["attempt"])
-        return RemoteRecord(client(), run_id) if latest > _attempt(record) else None
+        return RemoteRecord(client(), run_id) if latest > last_attempt(record.spans) else None
     except ClientError:  # it does not know the run, or it is gone just now: the journal has what this machine did
         return None
-
-
-def _attempt(record: Record) -> int:
-    return max((int(span.attributes.get(names.RUN_ATTEMPT, 0)) for span in record.spans), default=0)
 
 
 def prepare_fork(

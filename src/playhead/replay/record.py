@@ -4,7 +4,7 @@
 collector.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
@@ -24,7 +24,7 @@ from playhead.journal.frame import (
     read_thread,
     readable_frames,
 )
-from playhead.journal.lane import LaneReader, is_own, is_owned, lanes
+from playhead.journal.lane import LaneReader, LostEnd, is_own, is_owned, lanes
 from playhead.model import names
 from playhead.model.canonical import Content, content_as
 from playhead.model.ref import ContentRef
@@ -73,6 +73,11 @@ class Record(Protocol):
         ...
 
     @property
+    def lost_ends(self) -> Sequence[LostEnd]:
+        """Ends of files of the journal that are lost, and may have had more of the run's last attempt."""
+        ...
+
+    @property
     def parent(self) -> "Record | None":
         """Of a fork: the record of the run that it was forked from."""
         ...
@@ -97,6 +102,7 @@ class LocalRecord:
     """Whether another process that still lives has this run in its lane, and not only a part that it was handed."""
     remote: bool = False
     lanes: list[Path] = field(default_factory=list[Path])
+    lost_ends: list[LostEnd] = field(default_factory=list[LostEnd])
     parent: Record | None = None
     fetch_content: Callable[[ContentRef], Content] | None = None
     """Where contents may be whose space the journal has given back; raises ClientError."""
@@ -110,6 +116,8 @@ class LocalRecord:
     """Announcements of spans that have not ended yet, by the span's id; an ended one says all that its own does."""
     _block: tuple[Path, int, bytes] = (Path(), 0, b"")
     """What was read last: what a program asks for again stands as it was asked for, mostly side by side."""
+    _rest: bytes = b""
+    """What stands behind the last readable frame of the segment that was read last."""
 
     def content(self, ref: ContentRef) -> Content | None:
         """Read from its place in the file."""
@@ -160,6 +168,7 @@ class LocalRecord:
     def read_segment(self, path: Path, data: bytes, run: bytes) -> set[str]:
         """Everything of one segment. Returns which processes of the run have written to it; its own is empty text."""
         seen: set[str] = set()
+        end = 0
         for kind, payload, end in readable_frames(data):
             if kind == CONTENT:
                 self._content_positions[payload[:32]] = (path, end - len(payload), len(payload))
@@ -173,6 +182,7 @@ class LocalRecord:
                     if kind == SPAN:
                         self._open.pop(payload[_SPAN_ID], None)
                     seen.add(self._take(read))
+        self._rest = data[end:]
         return seen
 
     def _take(self, read: Span | LogEvent) -> str:
@@ -190,6 +200,18 @@ class LocalRecord:
         own = [span for span in spans if str(span.attributes.get(names.RUN_ID)).encode() == run]
         self._open.clear()
         return set(map(self._take, own))
+
+    def lost_ends_of(self, lane: Path, run: bytes) -> list[LostEnd]:
+        """What the lane, whose segments were read last, has lost since the run began in it."""
+        reader = LaneReader(lane)
+        ends = reader.lost_ends()
+        if not (ends and ends[-1].at.segment == max(reader.segments())) and self._rest and not is_owned(lane):
+            torn = reader.torn_end(self._rest)
+            ends += [torn] if torn is not None else []
+        if not ends:
+            return []
+        first = min((path for path, data in _segments(lane) if run in data), default=ends[0].path)
+        return [end for end in ends if end.path >= first]
 
 
 def read_local(
@@ -213,14 +235,21 @@ def _read_local(
 ) -> LocalRecord | None:
     record = LocalRecord(fetch_content=fetch_content)
     run = run_id.encode()
+    lost_ends: list[tuple[int, LostEnd]] = []
     for lane in lanes(journal_dir):
         seen: set[str] = set()
+        before, elsewhere = len(record.spans), len(record.elsewhere)
         for path, data in _segments(lane):
             seen |= record.read_segment(path, data, run)
         seen |= record.take_open(run)
         if seen:
             record.lanes.append(lane)
             record.alive |= "" in seen and _is_alive(lane)
+            attempt = last_attempt([*record.spans[before:], *record.elsewhere[elsewhere:]])
+            lost_ends += [(attempt, end) for end in record.lost_ends_of(lane, run)]
+    # What an earlier attempt lost was executed again by the last one, and stands in its record.
+    last = last_attempt(record.spans)
+    record.lost_ends = [end for attempt, end in lost_ends if attempt == last]
     begins = any(
         span.attributes.get(names.CALL_ORDER) == 1 or names.FORK_OF in span.attributes for span in record.spans
     )
@@ -234,6 +263,7 @@ class RecordWithPendingCall:
         """`frames` are the call's own, before they are written."""
         self.spans, self.logs, self.alive, self.remote = record.spans, record.logs, record.alive, record.remote
         self.elsewhere, self.lanes, self.parent = record.elsewhere, record.lanes, record.parent
+        self.lost_ends = record.lost_ends
         self._record = record
         self._recent = LocalRecord()
         self._contents: dict[ContentRef, Content] = {}
@@ -255,6 +285,11 @@ class RecordWithPendingCall:
             return own
         before = self._record.messages(base)
         return None if before is None else before + own
+
+
+def last_attempt(spans: Iterable[Span]) -> int:
+    """The number of the last attempt among these records: 0 is the first."""
+    return max((int(span.attributes.get(names.RUN_ATTEMPT, 0)) for span in spans), default=0)
 
 
 def _segments(lane: Path) -> Iterator[tuple[Path, bytes]]:
@@ -283,6 +318,7 @@ class ForkRecord:
         self.elsewhere = [*handed_on_before(parent.elsewhere, parent.spans, first), *own.elsewhere]
         self.alive, self.remote = own.alive, own.remote
         self.lanes = [*own.lanes, *parent.lanes]
+        self.lost_ends = own.lost_ends
         self.parent: Record | None = parent
         self._records = (own, parent)
 
@@ -296,7 +332,8 @@ class ForkRecord:
 
 
 class MergedRecord:
-    """The record of a run that was continued on another machine: this machine's journal merged with the collector's."""
+    """This machine's journal of a run, merged with what the collector has of it: the run was continued on another
+    machine, or the journal has lost a part that was delivered."""
 
     def __init__(self, local: Record, remote: Record):
         """Calls that are in both are one: see `recorded_calls`."""
@@ -306,6 +343,7 @@ class MergedRecord:
         self.elsewhere = [*local.elsewhere, *remote.elsewhere]
         self.alive, self.remote = local.alive, False
         self.lanes, self.parent = local.lanes, local.parent
+        self.lost_ends: Sequence[LostEnd] = [end for end in local.lost_ends if not end.is_delivered]
         self._records = (local, remote)
 
     def content(self, ref: ContentRef) -> Content | None:

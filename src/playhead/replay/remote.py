@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Any
 
 from playhead.errors import ClientError, NotFound
+from playhead.journal.lane import LostEnd
 from playhead.model import names
 from playhead.model.canonical import Content
 from playhead.model.message import message_contents
@@ -25,6 +26,7 @@ class RemoteRecord:
         self.alive, self.remote = False, True
         self.lanes: tuple[Path, ...] = ()
         self.parent: Record | None = None
+        self.lost_ends: tuple[LostEnd, ...] = ()
         self._contents: dict[ContentRef, Content | None] = {}
 
     def content(self, ref: ContentRef) -> Content | None:
