@@ -53,7 +53,7 @@ UI_WISHED := $(if $(wildcard $(UI)),,ui-wished)
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup demo serve ui ui-types ui-pictures test test-main test-frameworks test-oldest test-crewai test-phoenix test-stores check bench bench-peers probe-peers senders clean
+.PHONY: help setup demo serve ui ui-types ui-pictures test test-main test-frameworks test-oldest test-crewai test-phoenix test-stores check bench bench-peers probe-peers senders soak clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -127,6 +127,10 @@ lint:
 
 bench: $(DEV) ## measure the bars; prints a table and writes bench.json
 	$(BIN)/python -m tests.benchmarks
+
+soak: $(DEV) ## check the product for hours under hostile conditions (SOAK_ARGS="--only journal --scale 0.1"); writes soak.json
+	@$(call install,--group soak)
+	$(BIN)/python -m tests.soak $(SOAK_ARGS)
 
 bench-peers: .venv-peers/.installed ## install what bench compares with, in an environment of its own
 
