@@ -11,8 +11,7 @@ from playhead.api.calls.entered_blocks import BlockEntries, enter_block, leave_b
 from playhead.api.calls.lifecycle import set_payload
 from playhead.api.calls.requested_tools import drop_requested_call, take_requested_call
 from playhead.api.calls.span import ObservedSpan
-from playhead.api.functions.methods import observe_methods
-from playhead.api.functions.proxy import observed
+from playhead.api.forks import delay_forks
 from playhead.api.guard import swallowed, warn_once
 from playhead.api.ports import Redact
 from playhead.api.promises.tools import ToolRule, approved_first, needs_rule, rule_or_always
@@ -128,10 +127,13 @@ class Observation:
         """Returns the function observed, or the class with its public methods observed."""
         try:
             given: Any = function
+            with delay_forks():
+                # These import wrapt, which imports asyncio, ssl and more: only what is decorated needs them.
+                from playhead.api.functions import methods, proxy  # noqa: PLC0415 - see above
             if isinstance(given, type):
-                observe_methods(cast("type[Any]", given), self)
+                methods.observe_methods(cast("type[Any]", given), self)
                 return function
-            return observed(function, self)
+            return proxy.observed(function, self)
         except BaseException as error:  # noqa: BLE001 - the guard
             let_through(error)
             swallowed("observe a function", error)

@@ -6,11 +6,13 @@ A run that is not replayed has none, and pays one comparison per call for it.
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from playhead.model import names
 from playhead.model.ref import ContentRef
-from playhead.wire.answers.promises import PromiseAnswer
+
+if TYPE_CHECKING:
+    from playhead.wire.answers.promises import PromiseAnswer
 
 SpanT_contra = TypeVar("SpanT_contra", contravariant=True)
 """`ObservedSpan`: a parameter here, since the span of a call knows its run, and the run its `Replay`."""
@@ -181,7 +183,7 @@ class Replay(Protocol[SpanT_contra]):
         """The id of the promise that this run has opened under the key; None: none, or it is another run's."""
         ...
 
-    def promise_answer(self, key: str) -> PromiseAnswer | None:
+    def promise_answer(self, key: str) -> "PromiseAnswer | None":
         """The recorded answer to the promise with this key; None: the record has none."""
         ...
 

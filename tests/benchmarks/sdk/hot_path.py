@@ -2,14 +2,16 @@
 
 CPU time of that thread alone; loops are warm; and everything is held against a bare span of OpenTelemetry's SDK, made
 in the same run.  What is recorded is delivered between the rounds, as it is in a program that waits for a model most of
-the time; a row of its own tells what a call costs while the shipper works at full speed beside it, which at ten
-thousand calls a second it always does: then the two threads pass the interpreter's lock to and fro.
+the time.  Rows of their own have what a call costs while everything is being shipped beside it, with all cores and on
+one: rounds are so long that the shipping thread keeps up, and a row says how much it had delivered at their end.
 """
 
 import gc
+import os
 import statistics
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, cast
@@ -38,16 +40,40 @@ _ROUNDS = 7
 # Less than a shipment, which would be sent at once: the shipper waits this long, or for the flush after a round.
 _BETWEEN_ROUNDS = 60.0
 _CALLS = 200
+# Of @observe; the frames of a round are less than what the shipper sends at once, so it is idle meanwhile.
+_IDLE_CALLS = 1_000
+# A second and less; half of that for a model's calls, which take five times as long.
+_SHIPPED_CALLS, _SHIPPED_MODEL_CALLS = 30_000, 3_000
 # Fewer than the batch processor's queue takes: spans that it drops cost less.
 _BARE_SPANS = 1_500
 
 
 def measure() -> Iterator[Row]:
     with Sink() as sink, recording(sink.url, linger_seconds=_BETWEEN_ROUNDS):
-        yield _c1()
+        yield _c1_idle("@observe on a trivial function, nothing is shipped meanwhile")
         yield from _c2_c3()
     with Sink() as sink, recording(sink.url, linger_seconds=0.0):
+        yield _c1_shipped("the same while all of it is being shipped")
         yield from _c2_beside_the_shipper()
+    with Sink() as sink, on_one_core() as is_pinned, recording(sink.url, linger_seconds=0.0):
+        if is_pinned:
+            yield _c1_shipped("the same on one core")
+        else:
+            yield not_measured("C1", "the same on one core", "this system pins no process")
+
+
+@contextmanager
+def on_one_core() -> Generator[bool]:
+    """This process and threads that it starts run on one core. False: the system has no such thing."""
+    if not hasattr(os, "sched_setaffinity"):
+        yield False
+        return
+    before = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, {min(before)})
+    try:
+        yield True
+    finally:
+        os.sched_setaffinity(0, before)
 
 
 def measure_anthropic() -> Iterator[Row]:
@@ -109,17 +135,42 @@ def _microseconds(work: Callable[[], Any], times: int) -> float:
     return (time.thread_time() - began) / times * 1e6
 
 
-def _c1() -> Row:
-    @observe
-    def trivial(x: int) -> int:
-        return x
+@observe
+def _trivial(x: int) -> int:
+    return x
 
-    @observe
-    def inside() -> float:
-        return _microseconds(lambda: trivial(1), 3_000)
 
-    found = _beside(inside)
-    return at_most("C1", "@observe on a trivial function", found.ratio, 1.5, unit="x", against=str(found))
+@observe
+def _many_calls(calls: int) -> tuple[float, int]:
+    """Microseconds of one call, and how many spans were delivered meanwhile."""
+    before = playhead.counters().get("spans", 0)
+    value = _microseconds(lambda: _trivial(1), calls)
+    return value, playhead.counters().get("spans", 0) - before
+
+
+def _c1_idle(what: str) -> Row:
+    def once() -> float:
+        value, delivered = _many_calls(_IDLE_CALLS)
+        assert not delivered, "the shipper was not idle"
+        playhead.flush(60)
+        return value
+
+    found = _beside(once)
+    return at_most("C1", what, found.ratio, 1.5, unit="x", against=str(found))
+
+
+def _c1_shipped(what: str) -> Row:
+    shares: list[float] = []
+
+    def once() -> float:
+        value, delivered = _many_calls(_SHIPPED_CALLS)
+        shares.append(delivered / _SHIPPED_CALLS)
+        playhead.flush(60)
+        return value
+
+    found = _beside(once)
+    against = f"{found}; {statistics.median(shares):.0%} of the spans are delivered by the end of a round"
+    return at_most("C1", what, found.ratio, 1.5, unit="x", against=against)
 
 
 # --- C2, C3 ----------------------------------------------------------------------------------------------------------
@@ -155,7 +206,7 @@ def _c2_beside_the_shipper() -> Iterator[Row]:
         history = _history(runs)
         with canned_client() as (client, answers):
             create = client.chat.completions.create
-            found = _beside(lambda: _call(create, answers, _answer, history, 2, 3 * _CALLS, model="gpt-4o"))
+            found = _beside(lambda: _call(create, answers, _answer, history, 2, _SHIPPED_MODEL_CALLS, model="gpt-4o"))
         yield told("C2", "the same while all of it is being shipped", found.ratio, unit="x", against=str(found))
 
 

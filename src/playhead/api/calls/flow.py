@@ -4,15 +4,13 @@ A flow is found by a context variable, which tasks, `asyncio.to_thread` and `pro
 another task or thread than the flow's, a new flow has begun.
 """
 
-import asyncio
 import sys
 import threading
 import weakref
 from contextvars import ContextVar, Token
 from typing import Any, Protocol
 
-# Asked in each call; the public function raises where no loop runs, which costs more than all the rest.
-_running_loop = asyncio._get_running_loop
+from playhead.api.calls.asyncio_here import is_only_task_of, running_loop, running_task
 
 
 class FlowNumbering(Protocol):
@@ -91,24 +89,23 @@ def leave_flow(token: Token[ExecutionFlow | None]) -> None:
 
 def in_event_loop() -> bool:
     """Whether blocking here would block an event loop with other tasks."""
-    return _running_loop() is not None or _trio_task() is not None
+    return running_loop() is not None or _trio_task() is not None
 
 
 def has_event_loop() -> bool:
     """Whether an asyncio loop runs here."""
-    return _running_loop() is not None
+    return running_loop() is not None
 
 
 def is_only_task() -> bool:
     """Whether this is the only unfinished task of its event loop."""
-    loop = _running_loop()
-    return loop is not None and len(asyncio.all_tasks(loop)) <= 1
+    loop = running_loop()
+    return loop is not None and is_only_task_of(loop)
 
 
 def _owner() -> Any:
-    loop = _running_loop()
-    if loop is not None:
-        task = asyncio.current_task(loop)
+    if running_loop() is not None:
+        task = running_task()
         return threading.get_ident() if task is None else task
     return (_trio_task() if "trio" in sys.modules else None) or threading.get_ident()
 

@@ -12,7 +12,6 @@ A server's main thread, or a bot's only task, serves many people one after anoth
 Nor must what other processes have asked for, however much of it shares a trace: one may hold a thousand requests.
 """
 
-import asyncio
 import os
 import sys
 import threading
@@ -27,6 +26,7 @@ from weakref import WeakKeyDictionary
 from opentelemetry.trace import Span, SpanContext
 
 from playhead.api import runtime
+from playhead.api.calls.asyncio_here import is_task, running_task
 from playhead.api.functions.own_code import is_own_code
 from playhead.api.run import ActiveRun
 
@@ -94,7 +94,7 @@ def run_of_call(around: Span, rewinding: Any, next_run: Callable[[], ActiveRun |
     now, groups = time.monotonic(), _groups
     with groups.mutex:
         group = groups.find(key)
-        is_late = isinstance(key, asyncio.Task) and group is not None and _is_expired(group, now)
+        is_late = is_task(key) and group is not None and _is_expired(group, now)
         if group is not None and group.rewinding is rewinding and not is_late:
             group.latest_s = now
             return group.run, False
@@ -149,10 +149,7 @@ def _key(around: Span, outer: SpanContext) -> Any:
         note_span(outer, getattr(around, "parent", None))  # it may have begun before its provider was known
         asked_for = _groups.asked_for.get(outer.span_id)
         return outer.trace_id if asked_for is None else (outer.trace_id, asked_for)
-    try:
-        task = asyncio.current_task()
-    except RuntimeError:  # no loop is running
-        task = None
+    task = running_task()
     if task is not None:
         return task if runtime.current.task_run_seconds > 0 else None
     return _SCRIPT if _is_script(sys._getframe(1)) else None  # pyright: ignore[reportPrivateUsage]

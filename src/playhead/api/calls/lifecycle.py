@@ -1,7 +1,6 @@
 """The life of an observed call after `begin`: enter, then exactly one of finish, fail and abort.  None ever raises, but
 for `enter` in a run that goes on from its record."""
 
-import asyncio
 import sys
 import time
 from collections.abc import Generator, Mapping
@@ -16,6 +15,7 @@ from opentelemetry.trace import NonRecordingSpan, SpanContext, StatusCode, Trace
 
 from playhead.api import runtime
 from playhead.api.calls import mirror_span
+from playhead.api.calls.asyncio_here import is_cancelled_error
 from playhead.api.calls.begin import CONTEXTS, CURRENT, CURRENT_SPAN, UNRECORDED
 from playhead.api.calls.described_errors import DescribedError, name_of, stack_trace_of, text_of
 from playhead.api.calls.span import ObservedSpan
@@ -389,4 +389,4 @@ def is_cancellation(raised: BaseException) -> bool:
         return all(map(is_cancellation, cast("BaseExceptionGroup[BaseException]", raised).exceptions))
     trio: Any = sys.modules.get("trio")
     cancelled: Any = getattr(trio, "Cancelled", None)  # another thread may be importing it
-    return isinstance(raised, asyncio.CancelledError) or (cancelled is not None and isinstance(raised, cancelled))
+    return is_cancelled_error(raised) or (cancelled is not None and isinstance(raised, cancelled))

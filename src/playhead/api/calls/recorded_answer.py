@@ -1,13 +1,16 @@
 """The recorded answer to a call of a replayed run, after waiting for parallel branches where that is needed."""
 
-import asyncio
 from contextlib import suppress
+from typing import TYPE_CHECKING
 
 from playhead.api.calls.flow import has_event_loop, is_only_task
 from playhead.api.calls.span import ObservedSpan
 from playhead.api.replay_wait import BranchWait
 from playhead.api.replaying import Replay, ReplayAnswer, ResponseRestorer
 from playhead.api.run import NextRun
+
+if TYPE_CHECKING:
+    import asyncio
 
 # Other tasks run in between; few are so far away that it matters, and a run that has diverged can wait.
 _POLL_SECONDS = 0.002
@@ -33,6 +36,8 @@ async def wait_for_turn(span: ObservedSpan, answer: ReplayAnswer) -> None:
     turn, replay = answer.turn, span.run.replay
     if turn is None or turn.is_due() or replay is None or not has_event_loop():
         return
+    import asyncio  # noqa: PLC0415 - see `asyncio_here`
+
     loop, due = asyncio.get_running_loop(), asyncio.Event()
     turn.when_due(lambda: _tell(loop, due))
     branch_wait = BranchWait(replay.branch_wait_seconds * _SHARE_FOR_A_TURN, replay.progress)
@@ -45,7 +50,7 @@ async def wait_for_turn(span: ObservedSpan, answer: ReplayAnswer) -> None:
                     await due.wait()
 
 
-def _tell(loop: asyncio.AbstractEventLoop, due: asyncio.Event) -> None:
+def _tell(loop: "asyncio.AbstractEventLoop", due: "asyncio.Event") -> None:
     with suppress(RuntimeError):  # the loop was closed: nobody waits there
         loop.call_soon_threadsafe(due.set)
 
@@ -55,6 +60,8 @@ async def _wait_for_branches(replay: Replay[ObservedSpan], span: ObservedSpan) -
     here."""
     if not (has_event_loop() and replay.is_undecided(span)):
         return False
+    import asyncio  # noqa: PLC0415 - see `asyncio_here`
+
     progress = replay.progress
     branch_wait = BranchWait(replay.branch_wait_seconds, progress)
     while not is_only_task() and branch_wait.goes_on(replay.progress):

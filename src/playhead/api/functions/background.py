@@ -5,7 +5,6 @@ They are executed after the response, when the endpoint that added them has retu
 
 from typing import Any, cast
 
-import wrapt
 from opentelemetry import context as otel
 
 from playhead.api.calls.begin import CURRENT
@@ -24,11 +23,15 @@ class _Hook:
 def carry_run_into_background_tasks() -> None:
     """Wraps the class of background tasks: now if it is imported, else when it is. A second call does nothing."""
     if not _Hook.registered:
+        import wrapt  # noqa: PLC0415 - a program that decorates nothing needs it only when recording starts
+
         _Hook.registered = True
         wrapt.register_post_import_hook(_patch, "starlette.background")
 
 
 def _patch(module: Any) -> None:
+    import wrapt  # noqa: PLC0415 - as above
+
     try:
         kind: Any = module.BackgroundTask
         kind.__init__ = wrapt.FunctionWrapper(kind.__init__, _init)

@@ -4,7 +4,6 @@ A generator's span lasts from its first step to its end, and is current only whi
 the consumer's context is current, so that other calls there get the right parent however the generator is left.
 """
 
-import asyncio
 import sys
 import types
 from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Generator
@@ -13,6 +12,7 @@ from typing import Any
 
 from opentelemetry.context import Context
 
+from playhead.api.calls.asyncio_here import is_cancelled_error
 from playhead.api.calls.lifecycle import abort, attach, detach, enter, fail, fail_and_detach, finish, pause
 from playhead.api.calls.recorded_answer import recorded_answer, recorded_answer_async
 from playhead.api.calls.span import ObservedSpan
@@ -215,13 +215,13 @@ async def iterate_async(
                 step = steps.asend((yield watch.pop()))
             except BaseException as error:  # noqa: BLE001 - thrown in by the consumer, for the generator to see
                 # A loop that shuts down closes or cancels generators that were left: the consumer has gone.
-                leaving = isinstance(error, GeneratorExit | asyncio.CancelledError)
+                leaving = isinstance(error, GeneratorExit) or is_cancelled_error(error)
                 step = steps.athrow(error)
             watch.resume(where)
     except StopAsyncIteration:
         watch.end(aborted=leaving)
     except BaseException as error:
-        if leaving and isinstance(error, asyncio.CancelledError):
+        if leaving and is_cancelled_error(error):
             watch.end(aborted=True)
         watch.fail(error)
         raise

@@ -4,7 +4,6 @@ The steps of a wait are a generator, which the two drivers run: a function is ca
 number is a pause in seconds.  Timeouts are measured by a monotonic clock, so the machine's time may be set meanwhile.
 """
 
-import asyncio
 import time
 from collections.abc import Callable, Generator
 from dataclasses import dataclass
@@ -74,6 +73,8 @@ def drive(steps: Waiting[T]) -> T:
 
 async def drive_async(steps: Waiting[T]) -> T:
     """Runs the steps in a task: other tasks go on meanwhile."""
+    import asyncio  # noqa: PLC0415 - see `asyncio_here`
+
     try:
         step = next(steps)
         while True:

@@ -1,0 +1,43 @@
+"""asyncio's loops and tasks, in a program that may not have imported asyncio: then there are none.
+
+asyncio takes long to import (it imports `ssl`), and most programs with observed functions have no use for it.
+"""
+
+import sys
+from typing import Any
+
+
+def _of_asyncio(name: str) -> Any:
+    """A name of asyncio; None where asyncio is not imported, or another thread is about to import it."""
+    return getattr(sys.modules.get("asyncio"), name, None)
+
+
+def running_loop() -> Any:
+    """The loop that runs in this thread, or None."""
+    # The public function raises where no loop runs, which costs more than all the rest of a call.
+    get = _of_asyncio("_get_running_loop")
+    return None if get is None else get()
+
+
+def running_task() -> Any:
+    """The task that runs in this thread, or None."""
+    loop = running_loop()
+    current_task = _of_asyncio("current_task")
+    return None if loop is None or current_task is None else current_task(loop)
+
+
+def is_only_task_of(loop: Any) -> bool:
+    """Whether the loop has at most one task that is not done."""
+    return len(_of_asyncio("all_tasks")(loop)) <= 1
+
+
+def is_task(value: object) -> bool:
+    """Whether this is a task of asyncio's own kind."""
+    kind = _of_asyncio("Task")
+    return kind is not None and isinstance(value, kind)
+
+
+def is_cancelled_error(raised: BaseException) -> bool:
+    """Whether asyncio raised this in a task that was cancelled."""
+    kind = _of_asyncio("CancelledError")
+    return kind is not None and isinstance(raised, kind)
