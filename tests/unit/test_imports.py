@@ -1,4 +1,4 @@
-"""What `from playhead import observe` imports: what only some programs need, or only the shipping thread, is not there."""
+"""What `from playhead import observe` imports: not what only some programs need, or only the shipping thread."""
 
 import json
 import os
