@@ -192,3 +192,33 @@ def test_a_checkpoint_is_listed_and_given_back_from_the_collector(
     with playhead.resume(run_ids[0]) as resumed:
         assert program(fails=False) == ("worked", ("worked", 2))
     assert (executed, resumed.report.divergences) == ([], [])
+
+
+def test_what_a_cut_file_of_the_journal_has_lost_comes_from_the_collector(database_url: str, tmp_path: Path):
+    def unlucky() -> None:
+        raise ConnectionError
+
+    def program(*, fails: bool) -> list[Any]:
+        with playhead.run("p") as run:
+            run_ids.append(run.id)
+            done = [work(number) for number in range(10)]
+            if fails:
+                unlucky()
+            return done
+
+    run_ids: list[Any] = []
+    with CollectorProcess(database_url=database_url) as collector:
+        playhead.configure(endpoint=collector.url, journal_dir=tmp_path)
+        try:
+            with pytest.raises(ConnectionError):
+                program(fails=True)
+            assert playhead.shutdown(20)
+            [segment] = tmp_path.glob("*/*.segment")
+            os.truncate(segment, segment.stat().st_size // 2)
+            executed.clear()
+            playhead.configure(endpoint=collector.url, journal_dir=tmp_path)
+            with playhead.resume(run_ids[0]) as resumed:
+                assert program(fails=False) == [("worked", number) for number in range(10)]
+            assert (executed, resumed.report.divergences) == ([], [])
+        finally:
+            playhead.shutdown()
