@@ -51,7 +51,7 @@ def export_to(
     with ProcessState.mutex:
         if collector is not None:
             ProcessState.with_collector = collector
-        add_export(ShipTarget(target.name, _delivery(target)))
+        add_export(ShipTarget(target.name, _delivery(target), note=target.note))
     log.debug("spans go to %s", target.url)
 
 

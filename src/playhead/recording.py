@@ -30,7 +30,7 @@ from playhead.api.promises.stopping import looking_first, watching
 from playhead.api.recorded_values import recording_in_every_run
 from playhead.api.run import NextRun
 from playhead.api.runtime import OFF, UNCONFIGURED, Runtime
-from playhead.export.cursor import is_delivered
+from playhead.export.cursor import is_released
 from playhead.export.ship import Shipper
 from playhead.export.shippers import MakeShipper, Shippers
 from playhead.export.target import ShipTarget
@@ -148,7 +148,8 @@ def settings_in_force() -> Settings:
 
 def flush(timeout: float = 10.0) -> bool:
     """Waits until the collector has what was recorded so far; False if it has not within `timeout` seconds, or if
-    records were lost since the last call (see `playhead.counters()`).
+    records were lost since the last call (see `playhead.counters()`).  Destinations of `export_to` then also have what
+    dead processes have left for them.
 
     What is not delivered stays in the journal, and is delivered later.  What the collector has refused is not
     delivered either, until `playhead ship --dead-letters` has sent it again.
@@ -179,7 +180,7 @@ def deliver_lanes(lanes: Sequence[Path]) -> None:
             recording.lanes += lanes
             if recording.has_shipper and recording.shipper is not None:
                 recording.shipper.deliver_too(lanes)
-            elif not all(is_delivered(lane) for lane in lanes):
+            elif not all(map(is_released, lanes)):
                 # A run that has completed records nothing when it is asked for its results, so nothing else starts it.
                 recording.journal.on_append()
     except BaseException as error:  # noqa: BLE001 - the guard

@@ -27,11 +27,16 @@ class DeadLanes:
     ):
         """Lists the lanes once. Leaves out `own` and, if `only` is given, all lanes not in it. Raises OSError.
 
-        `reader` opens a lane for a destination; lanes that are not for it are left out."""
+        `reader` opens a lane for a destination; lanes that are not for it are left out. Of those in `only`, the
+        collector also gets lanes that are for nobody."""
         found = lanes(journal_dir) if only is None else only
         self._reader = reader
         self._waiting = deque(
-            path for path in found if path != own and reader(path).is_begun() and not is_delivered(path, reader)
+            path
+            for path in found
+            if path != own
+            and (reader(path).is_begun() or (only is not None and is_for_nobody_else(path, reader)))
+            and not is_delivered(path, reader)
         )
         self._cursor: LaneCursor | None = None
         self._adopted: AdoptedLane | None = None
@@ -79,11 +84,21 @@ class DeadLanes:
         return None
 
 
-def undelivered(journal_dir: Path) -> list[Path]:
-    """Lanes of dead processes that have undelivered records and that no process is delivering."""
+def is_for_nobody_else(path: Path, reader: Callable[[Path], LaneReader]) -> bool:
+    """Whether the reader is the collector's, and the lane is for no destination at all."""
+    return reader(path).is_collectors and LaneReader(path).is_for_nobody()
+
+
+def lanes_for(journal_dir: Path, reader: Callable[[Path], LaneReader]) -> list[Path]:
+    """Lanes that are for the reader's destination, or for nobody, where that is the collector.  Raises OSError."""
+    return [path for path in lanes(journal_dir) if reader(path).is_begun() or is_for_nobody_else(path, reader)]
+
+
+def undelivered(journal_dir: Path, reader: Callable[[Path], LaneReader] = LaneReader) -> list[Path]:
+    """Lanes of dead processes that have records which the destination lacks, and that no process is delivering."""
     left: list[Path] = []
-    for path in lanes(journal_dir):
-        if not is_delivered(path) and (adopted := adopt(path)) is not None:
+    for path in lanes_for(journal_dir, reader):
+        if not is_delivered(path, reader) and (adopted := adopt(path)) is not None:
             adopted.close()
             left.append(path)
     return left

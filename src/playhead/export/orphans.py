@@ -1,23 +1,40 @@
 """`playhead ship`: delivers what dead processes left in the journal, and dead letters on request."""
 
+import os
 import threading
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 
-from playhead.errors import JournalUnusable
+from playhead.errors import JournalUnusable, SettingInvalid
 from playhead.export.backoff import Clock, ProblemReporter, SystemClock, Unavailable, backoff_delays
 from playhead.export.counters import ShipCounters
-from playhead.export.dead_lanes import DeadLanes, undelivered
+from playhead.export.dead_lanes import DeadLanes, lanes_for, undelivered
 from playhead.export.dead_letters import DeadLetters, count_letters, dead_letters, most_bytes, read_letters
 from playhead.export.delivery import Delivery
+from playhead.export.destination_notes import DestinationNote, noted_destination
+from playhead.export.destinations.delivery import DestinationDelivery
+from playhead.export.destinations.target import export_target
 from playhead.export.shipment import Shipment
+from playhead.export.target import DeliversShipments, ShipTarget
+from playhead.journal.lane import LaneReader, lanes
 from playhead.settings.sdk import Settings, load
 
 # More tries than `sending` makes for an answer that may be temporary, so that one refused record does not stop
 # the others.
 _MAX_TRIES = 8
 _MAX_WAIT_SECONDS = 30.0
+
+
+@dataclass(frozen=True, slots=True)
+class ShippedElsewhere:
+    """What a destination of `playhead.export_to` got. `left`: lanes not delivered, because of `problem`."""
+
+    lanes: int
+    spans: int
+    left: int
+    problem: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +53,8 @@ class ShipReport:
     dead_letters: int = 0
     damaged_bytes: int = 0
     problem: str = ""
+    elsewhere: Mapping[str, ShippedElsewhere] = field(default_factory=dict[str, ShippedElsewhere])
+    """By the names of the destinations for which there was something."""
 
 
 def ship_orphans(
@@ -43,18 +62,23 @@ def ship_orphans(
     settings: Settings | None = None,
     *,
     letters: bool = False,
+    headers: Mapping[str, str] | None = None,
+    environ: Mapping[str, str] = os.environ,
     clock: Clock | None = None,
     on_problem: Callable[[str], None] | None = None,
 ) -> ShipReport:
-    """Delivers the lanes of dead processes. A collector that cannot be reached is reported as `problem`, not raised.
+    """Delivers the lanes of dead processes, to the collector and to the destinations that they name. One that cannot be
+    reached is reported as `problem`, not raised.
 
-    With `letters`, dead letters are sent again, too; those refused again are kept. Raises JournalUnusable when the
-    journal cannot be read.
+    `headers`: for destinations of which only the program knew them. `environ` has the keys of the others. With
+    `letters`, dead letters are sent again, too; those refused again are kept. Raises JournalUnusable when the journal
+    cannot be read.
     """
     settings = settings or load()
     folder = journal_dir or settings.journal_dir
     try:
-        return _ship(folder, settings, letters, clock, on_problem)
+        elsewhere = _ship_elsewhere(folder, headers or {}, environ, clock or SystemClock(), on_problem)
+        return replace(_ship(folder, settings, letters, clock, on_problem), elsewhere=elsewhere)
     except OSError as error:
         raise JournalUnusable(
             f"the journal in {folder} cannot be read ({error.strerror}): nothing is lost; try again when it can be"
@@ -65,7 +89,7 @@ def _ship(
     folder: Path, settings: Settings, letters: bool, clock: Clock | None, on_problem: Callable[[str], None] | None
 ) -> ShipReport:
     counters = ShipCounters()
-    dead = DeadLanes(folder, counters)
+    dead = DeadLanes(folder, counters, only=lanes_for(folder, ShipTarget().reader))
     again = dead_letters(folder) if letters else []  # listed before this run adds its own
     aside = DeadLetters(folder, most_bytes(settings))
     delivery = Delivery(settings, counters, ProblemReporter(on_problem), aside)
@@ -82,6 +106,78 @@ def _ship(
     left = len(undelivered(folder))
     sent = (dead.shipped, counters.spans, counters.contents, counters.wire_bytes)
     return ShipReport(*sent, left, count_letters(folder), counters.damaged_bytes, problem)
+
+
+def _ship_elsewhere(
+    folder: Path,
+    headers: Mapping[str, str],
+    environ: Mapping[str, str],
+    clock: Clock,
+    on_problem: Callable[[str], None] | None,
+) -> Mapping[str, ShippedElsewhere]:
+    found: dict[str, ShippedElsewhere] = {}
+    for name in sorted({name for lane in lanes(folder) for name in LaneReader(lane).destinations()}):
+        reader = partial(_reader_of, name)
+        by_note: dict[DestinationNote | None, list[Path]] = {}
+        for lane in undelivered(folder, reader):
+            by_note.setdefault(noted_destination(lane, name), []).append(lane)
+        shipped, spans, problem = 0, 0, ""
+        for note, some in by_note.items():  # each process may have given its own options
+            counters = ShipCounters()
+            dead = DeadLanes(folder, counters, only=some, reader=reader)
+            try:
+                delivery = _delivery_to(name, note, headers, environ, counters, ProblemReporter(on_problem))
+                _ship_all(dead, delivery, clock, counters)
+            except (SettingInvalid, Unavailable) as error:
+                problem = str(error)
+            shipped, spans = shipped + dead.shipped, spans + counters.spans
+        if by_note:
+            found[name] = ShippedElsewhere(shipped, spans, len(undelivered(folder, reader)), problem)
+    return found
+
+
+def _ship_all(dead: DeadLanes, delivery: DeliversShipments, clock: Clock, counters: ShipCounters) -> None:
+    """Raises Unavailable."""
+    deliver = _with_retries(delivery.deliver, clock, counters)
+    try:
+        while dead.step(deliver):
+            pass
+    finally:
+        dead.release()
+        delivery.close()
+
+
+def _delivery_to(
+    name: str,
+    note: DestinationNote | None,
+    headers: Mapping[str, str],
+    environ: Mapping[str, str],
+    counters: ShipCounters,
+    problems: ProblemReporter,
+) -> DeliversShipments:
+    """What delivers to a destination.  Raises SettingInvalid where only the program can."""
+    if note is None:
+        raise SettingInvalid(f"nothing is noted of {name}: a program that exports to it delivers this, too")
+    if note.is_redacted:
+        raise SettingInvalid(
+            f"a function of the program edits what is sent to {name}: the program delivers it when it runs again"
+        )
+    given = {key.lower(): value for key, value in headers.items() if key.lower() in note.headers}
+    has_key = note.kind == "phoenix" and bool(environ.get("PHOENIX_API_KEY"))
+    missing = [each for each in note.headers if each not in given and not (has_key and each == "authorization")]
+    if missing:
+        raise SettingInvalid(f"{name} needs headers that only the program knows: --header '{missing[0]}=...'")
+    target = export_target(
+        note.kind, environ, endpoint=note.endpoint, api_key=None, public_key=None, secret_key=None,
+        project=note.project, headers=given, content=note.content, preview_characters=note.preview_characters,
+        redact=None, public_url=note.public_url,
+    )  # fmt: skip
+    return DestinationDelivery(target, counters, problems)
+
+
+def _reader_of(name: str, lane: Path) -> LaneReader:
+    """The lane for a destination, which counts for the collector, too, where the lane's process had none."""
+    return LaneReader(lane, name, instead=not LaneReader(lane).is_begun())
 
 
 def _send_again(path: Path, deliver: Callable[[Shipment], None]) -> None:

@@ -15,8 +15,9 @@ from playhead.api.forks import delay_forks
 from playhead.export.backoff import Clock, ProblemReporter, SystemClock, Unavailable, backoff_delays
 from playhead.export.counters import ShipCounters
 from playhead.export.cursor import LaneCursor, end_of, is_delivered
-from playhead.export.dead_lanes import DeadLanes
+from playhead.export.dead_lanes import DeadLanes, undelivered
 from playhead.export.dead_letters import DeadLetters, most_bytes
+from playhead.export.destination_notes import note_destination
 from playhead.export.expiry.dead_lanes import Expiry
 from playhead.export.expiry.own_lane import OwnExpiry
 from playhead.export.shipment import Shipment
@@ -105,7 +106,7 @@ class Shipper:
         self._believed_until = self._clock.now() + _BELIEF_SECONDS
         self._rest_until = float("-inf")  # unless a caller waits
         self._thread: threading.Thread | None = None
-        self._stopping = False
+        self._stopping = self._is_ending = False
         self._awake = False
         self._bell = threading.Event()  # there may be something to ship
         self._urgent = threading.Event()  # a caller waits, or the shipper has to end: no delays
@@ -113,6 +114,16 @@ class Shipper:
         self._turn = threading.Condition()
         self._asked = self._done = self._failed = 0
         self._hopeless_seconds = 0.0
+        self._begin_lane(lane_path)
+
+    def _begin_lane(self, lane_path: Path) -> None:
+        """Notes at once that the lane is for this destination: the process may be killed before the thread is at it."""
+        try:
+            self._reader(lane_path).begin()
+            if self._target.note is not None:
+                note_destination(lane_path, self._target.acks, self._target.note)
+        except OSError as error:
+            self._problems.report("begin", f"cannot note in {lane_path} who it is for ({error}): it is tried again")
 
     # --- called by the program's threads ------------------------------------------------------------------------------
 
@@ -138,6 +149,7 @@ class Shipper:
 
     def follow(self, lane_path: Path) -> None:
         """Continues with this lane. The rest of the previous lane is delivered as well."""
+        self._begin_lane(lane_path)
         self._next_lane = lane_path
         self.wake()
 
@@ -148,7 +160,8 @@ class Shipper:
         self._bell.set()
 
     def flush(self, timeout_s: float) -> bool:
-        """Waits, at most `timeout_s` seconds, until everything appended before was delivered.
+        """Waits, at most `timeout_s` seconds, until everything appended before was delivered; to a destination besides
+        the collector also what dead processes have left for it.
 
         Returns True if all of it was acknowledged and nothing became a dead letter. Returns early when waiting is of no
         use."""
@@ -175,6 +188,7 @@ class Shipper:
         if self._process != os.getpid():
             return True
         deadline = time.monotonic() + timeout_s
+        self._is_ending = True
         delivered = self.flush(timeout_s)
         self._stopping = True
         self._bell.set()
@@ -321,6 +335,9 @@ class Shipper:
         """Delivers lanes that this process has given up, and those of `deliver_too`."""
         with self._turn:
             too = list(self._too)
+        if self._target.acks and self._asked != self._done and not self._is_ending:  # a caller of `flush` waits
+            own = {self._lane.path, self._next_lane, *self._ended, *too}
+            too += [lane for lane in undelivered(self._lane.path.parent, self._reader) if lane not in own]
         if not (self._ended or too):
             return True
         dead = DeadLanes(self._lane.path.parent, self.counters, None, [*self._ended, *too], self._reader)

@@ -8,6 +8,7 @@ from typing import Protocol
 from playhead.export.backoff import ProblemReporter
 from playhead.export.counters import ShipCounters
 from playhead.export.dead_letters import DeadLetters
+from playhead.export.destination_notes import DestinationNote
 from playhead.export.shipment import Shipment
 from playhead.journal.lane import LaneReader
 from playhead.settings.sdk import Settings
@@ -36,11 +37,13 @@ MakeDelivery = Callable[[Settings, ShipCounters, ProblemReporter, DeadLetters, C
 @dataclass(frozen=True, slots=True)
 class ShipTarget:
     """A destination.  `acks`: whose acknowledgements these are in a lane; empty: the collector's.  `delivery`: called
-    in the shipping thread; None: the collector's.  `instead`: there is no collector, and this one counts for it."""
+    in the shipping thread; None: the collector's.  `instead`: there is no collector, and this one counts for it.
+    `note`: what another process needs to know of it, but for its keys."""
 
     acks: str = ""
     delivery: MakeDelivery | None = None
     instead: bool = False
+    note: DestinationNote | None = None
 
     @property
     def frees(self) -> bool:

@@ -7,6 +7,8 @@ A journal is a folder of lanes. A lane is a folder with
 | `00000001.segment`, ... | frames, in the order in which they were appended |
 | `acked` | the position up to which the collector has acknowledged |
 | `acked-NAME` | the same for another destination (`playhead.export_to`) |
+| `to-NAME.json` | what another process needs to know of that destination, but for its keys |
+| `no-collector` | is there when the lane's process had no collector |
 | `written` | a position up to which was written, at most 50 ms old: tells whether the last segment has lost its end |
 | `lock` | locked by the lane's owner while it lives; afterwards shared by processes that read or deliver the lane |
 | `delivering` | locked by the one process that delivers or deletes a dead owner's lane |
@@ -30,7 +32,7 @@ from time import monotonic
 from weakref import WeakSet
 
 from playhead.errors import JournalUnusable
-from playhead.journal.files import OwnFile, make_private_folder
+from playhead.journal.files import OwnFile, make_private_folder, open_private
 from playhead.journal.frame import END, RESOURCE, end_frame, frames_in, may_be_lost_end, read_end
 from playhead.journal.locking import is_held, lock_file, share_lock
 from playhead.journal.position import Position, note_position, position_in
@@ -43,7 +45,7 @@ _MAX_OVERSIZE = 4
 _SUFFIX = ".segment"
 # The name in journals of older versions.
 _OLD_SUFFIX = ".log"
-_ACKED, _WRITTEN = "acked", "written"
+_ACKED, _WRITTEN, _NO_COLLECTOR = "acked", "written", "no-collector"
 # So much of what a killed process wrote may be lost from the end of its file without a trace: noting it at each append
 # would be a second write. The appending thread notes it, for the others may wait for a collector.
 _NOTE_SECONDS = 0.05
@@ -342,12 +344,34 @@ class LaneReader:
         """Notes that the lane is for this destination; nothing of it is freed before the destination has it.
 
         Raises OSError."""
+        if self._also:
+            self.note_no_collector()
         if not self.is_begun() and self.path.exists():
             self.ack(self.acked())
 
     def is_begun(self) -> bool:
         """Whether the lane is for this destination: a process that served it wrote the lane."""
-        return self._acked.name == _ACKED or self._acked.exists()
+        if self.is_collectors:
+            return not (self.path / _NO_COLLECTOR).exists()
+        return self._acked.exists()
+
+    @property
+    def is_collectors(self) -> bool:
+        """Whether the acknowledgements are the collector's."""
+        return self._acked.name == _ACKED
+
+    def is_for_nobody(self) -> bool:
+        """Whether the lane's process had neither a collector nor another destination."""
+        return (self.path / _NO_COLLECTOR).exists() and not self.destinations()
+
+    def note_no_collector(self) -> None:
+        """Notes that the lane is not for a collector.  Raises OSError."""
+        if not (self.path / _NO_COLLECTOR).exists() and self.path.exists():
+            os.close(open_private(self.path / _NO_COLLECTOR, os.O_WRONLY))
+
+    def destinations(self) -> list[str]:
+        """The names of destinations besides the collector that the lane is for.  Raises OSError."""
+        return sorted(path.name.removeprefix(f"{_ACKED}-") for path in self.path.glob(f"{_ACKED}-*"))
 
     def acked(self) -> Position:
         """The position up to which the destination has acknowledged. Raises OSError."""

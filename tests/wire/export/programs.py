@@ -1,6 +1,8 @@
 """Programs that record and export, run as processes of their own: `python -m tests.wire.export.programs NAME`."""
 
+import json
 import os
+import signal
 import sys
 import time
 from collections.abc import Callable
@@ -39,6 +41,17 @@ def exports() -> None:
     say(answer, playhead.flush(float(os.environ.get("FLUSH", "20"))))
     if "UNTIL" in os.environ:  # it lives on until this file is there
         wait_for(Path(os.environ["UNTIL"]).exists)
+
+
+def killed() -> None:
+    """Records for a destination, and is killed before anything is delivered."""
+    options: dict[str, Any] = json.loads(os.environ.get("OPTIONS", "{}"))
+    if "REDACT" in os.environ:
+        options["redact"] = str
+    playhead.export_to(os.environ["TO"], endpoint=os.environ["URL"], **options)  # type: ignore[arg-type]
+    with playhead.run("support"):
+        agent("A1001")
+    os.kill(os.getpid(), signal.SIGKILL)
 
 
 def wait_for(condition: Callable[[], bool]) -> None:
@@ -159,7 +172,7 @@ def chained() -> None:
 
 PROGRAMS: dict[str, Callable[[], None]] = {
     program.__name__: program
-    for program in (exports, checkpoints, described_twice, late, many, beside_langfuse, chained)
+    for program in (exports, killed, checkpoints, described_twice, late, many, beside_langfuse, chained)
 }
 
 if __name__ == "__main__":

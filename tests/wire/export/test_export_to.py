@@ -1,8 +1,10 @@
 """`playhead.export_to`: real processes, and servers that take what Langfuse and Phoenix take."""
 
 import base64
+import fcntl
 import json
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -11,11 +13,15 @@ from threading import Thread
 from typing import Any
 
 import pytest
+from typer.testing import CliRunner
 
 import playhead
+from playhead.cli import app
 from playhead.errors import SettingInvalid
 from playhead.export.destinations.target import export_target
+from playhead.export.orphans import ship_orphans
 from playhead.model import names
+from playhead.settings.sdk import load
 from tests.integration.export.fake_collector import FakeCollector
 from tests.integration.forward.backend import Backend, attributes
 from tests.support.backends.http import json_answer
@@ -44,6 +50,7 @@ class Runs:
 
     def __init__(self, journal: Path) -> None:
         self.journal = journal
+        self.ends_with = 0
 
     def __call__(self, program: str, **environ: str) -> list[str]:
         own = {
@@ -55,7 +62,7 @@ class Runs:
             [sys.executable, "-m", "tests.wire.export.programs", program],
             cwd=ROOT, env=kept | own | environ, capture_output=True, text=True, timeout=120, check=False,
         )  # fmt: skip
-        assert result.returncode == 0, result.stderr
+        assert result.returncode == self.ends_with, result.stderr
         self.said = result.stderr
         return result.stdout.split()
 
@@ -106,6 +113,74 @@ def test_a_destination_that_is_down_holds_up_no_other_and_gets_all_of_it_later(r
         assert run("exports", TO="phoenix langfuse", UNTIL=str(has_first), **urls) == ["delayed", "True"]
         waiting.join()
         assert {row["id"] for row in phoenix.spans()} == set(langfuse.observations)
+
+
+def killed(run: Runs, to: str, url: str, **environ: str) -> None:
+    """A program that died before anything of what it recorded was delivered."""
+    run.ends_with = -signal.SIGKILL
+    run("killed", TO=to, URL=url, PLAYHEAD_LINGER_SECONDS="600", **environ)
+    run.ends_with = 0
+
+
+def test_a_flush_delivers_what_a_killed_program_left_for_the_same_destination(run: Runs, phoenix: Phoenix):
+    killed(run, "phoenix", phoenix.url)
+    assert phoenix.spans() == []
+    assert run("exports", TO="phoenix", URL_PHOENIX=phoenix.url) == ["delayed", "True"]
+    assert len(phoenix.spans()) == 6
+
+
+def test_a_flush_does_not_wait_for_what_another_process_is_delivering(run: Runs, phoenix: Phoenix):
+    killed(run, "phoenix", phoenix.url)
+    [lane] = [path.parent for path in run.journal.glob("*/lock")]
+    with (lane / "delivering").open("w") as held:
+        fcntl.flock(held, fcntl.LOCK_EX)  # another process is at it, and does not get on
+        assert run("exports", TO="phoenix", URL_PHOENIX=phoenix.url, FLUSH="1") == ["delayed", "True"]
+    assert len(phoenix.spans()) == 3
+
+
+@pytest.mark.parametrize("to", ["phoenix", "langfuse", "otlp"])
+def test_ship_delivers_what_a_killed_program_left_for_a_destination(
+    run: Runs, langfuse: Langfuse, phoenix: Phoenix, to: str
+):
+    url = langfuse.url if to == "langfuse" else phoenix.url
+    killed(run, to, url)
+    environ = {"LANGFUSE_PUBLIC_KEY": PUBLIC, "LANGFUSE_SECRET_KEY": SECRET}
+    report = ship_orphans(run.journal, load({}, endpoint=NOBODY), environ=environ)
+    [sent] = report.elsewhere.values()
+    assert (sent.lanes, sent.spans, sent.left, sent.problem) == (1, 3, 0, "")
+    assert (report.left, report.problem) == (0, "")  # nobody is told of a collector that is not there
+    assert len(langfuse.observations if to == "langfuse" else phoenix.spans()) == 3
+    assert ship_orphans(run.journal, load({}, endpoint=NOBODY), environ=environ).elsewhere == {}
+
+
+def test_ship_says_what_it_needs_for_a_destination_and_keeps_the_rest(run: Runs, langfuse: Langfuse):
+    killed(run, "langfuse", langfuse.url)
+    shipped = CliRunner().invoke(
+        app, ["ship", "--journal-dir", str(run.journal)], env={"LANGFUSE_PUBLIC_KEY": "", "LANGFUSE_SECRET_KEY": ""}
+    )
+    assert shipped.exit_code == 3
+    assert "LANGFUSE_PUBLIC_KEY" in shipped.stdout
+    assert langfuse.observations == {}
+
+
+def test_ship_takes_headers_that_only_the_program_knew(run: Runs, phoenix: Phoenix):
+    killed(run, "otlp", phoenix.url, OPTIONS='{"headers": {"X-Key": "secret"}, "content": "ref"}')
+    assert not any(b"secret" in path.read_bytes() for path in run.journal.rglob("*") if path.is_file())
+    [sent] = ship_orphans(run.journal, load({}, endpoint=NOBODY), environ={}).elsewhere.values()
+    assert (sent.spans, sent.left) == (0, 1)
+    assert "--header 'x-key=" in sent.problem
+    shipped = CliRunner().invoke(app, ["ship", "--journal-dir", str(run.journal), "--header", "X-Key=secret", "--json"])
+    assert shipped.exit_code == 0
+    assert [sent["spans"] for sent in json.loads(shipped.stdout)["elsewhere"].values()] == [3]
+    assert "delayed" not in json.dumps(phoenix.spans())
+
+
+def test_ship_sends_nothing_that_a_function_of_the_program_would_have_edited(run: Runs, phoenix: Phoenix):
+    killed(run, "phoenix", phoenix.url, REDACT="1")
+    [sent] = ship_orphans(run.journal, load({}, endpoint=NOBODY), environ={}).elsewhere.values()
+    assert (sent.spans, sent.left) == (0, 1)
+    assert "the program delivers it when it runs again" in sent.problem
+    assert phoenix.spans() == []
 
 
 def test_an_otlp_backend_gets_log_events_too(run: Runs):

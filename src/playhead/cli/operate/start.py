@@ -3,6 +3,7 @@
 import importlib
 import inspect
 from collections.abc import Callable
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -85,25 +86,45 @@ def ship(
     dead_letters: Annotated[
         bool, typer.Option("--dead-letters", help="Send again, too, what the collector refused before.")
     ] = False,
+    header: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME=VALUE",
+            help="A header that only the program knew, of a destination of playhead.export_to.",
+            show_default=False,
+        ),
+    ] = None,
     json: Json = False,
 ) -> None:
-    """Send what dead processes left in their journals.  Exits with 3 while anything is left or refused, and with 4 when
-    a part of the journal was damaged and cannot be read."""
+    """Send what dead processes left in their journals, to the collector and to destinations of playhead.export_to.
+
+    Keys of destinations are read from their own variables (LANGFUSE_*, PHOENIX_API_KEY).  Exits with 3 while anything
+    is left or refused, and with 4 when a part of the journal was damaged and cannot be read."""
     from playhead.export.orphans import ship_orphans  # noqa: PLC0415 - `--help` does without an HTTP library
 
     # Where a variable names it, nothing may have been recorded yet; who types it means one that is there.
     if journal_dir is not None and _is_typed(ctx, "journal_dir") and not journal_dir.exists():
         raise SettingInvalid(f"there is no folder {journal_dir}: name the one that PLAYHEAD_JOURNAL_DIR was set to")
-    report = ship_orphans(journal_dir, letters=dead_letters)
-    facts = {name: getattr(report, name) for name in report.__slots__}
+    report = ship_orphans(journal_dir, letters=dead_letters, headers=dict(map(_header, header or ())))
+    facts = asdict(report)
     if json:
         output.as_json(facts)
     else:
+        elsewhere: dict[str, dict[str, Any]] = facts.pop("elsewhere")
         output.facts(facts)
-    if report.left or report.dead_letters:
+        for name, sent in elsewhere.items():
+            output.facts({"to": name, **sent})
+    if report.left or report.dead_letters or any(sent.left for sent in report.elsewhere.values()):
         raise typer.Exit(3)
     if report.damaged_bytes:
         raise typer.Exit(4)
+
+
+def _header(text: str) -> tuple[str, str]:
+    name, equals, value = text.partition("=")
+    if not equals:
+        raise SettingInvalid("--header: give NAME=VALUE")
+    return name.strip(), value
 
 
 def _is_typed(ctx: typer.Context, option: str) -> bool:

@@ -7,6 +7,7 @@ from typing import Any, Final
 from urllib.parse import urlsplit
 
 from playhead.errors import SettingInvalid
+from playhead.export.destination_notes import DestinationNote
 from playhead.outbound.langfuse_uploads import MEDIA_PATH
 from playhead.outbound.options import CONTENT_MODES, VOCABULARIES, ContentMode, OutboundOptions, Vocabulary
 
@@ -29,6 +30,8 @@ class ExportTarget:
     """Where Langfuse takes images and files."""
     logs_url: str | None = None
     """Where an OTLP backend takes log events; the others read spans only."""
+    note: DestinationNote | None = None
+    """What another process needs to know to deliver there, too."""
 
 
 def export_target(
@@ -52,6 +55,10 @@ def export_target(
     _check_types({**texts, "project": project, "public_url": public_url}, headers, redact)
     base = _base(kind, endpoint or _default_endpoint(kind, environ))
     project = project or (environ.get("PHOENIX_PROJECT_NAME") if kind == "phoenix" else None)
+    only_here = _only_here(base, headers, api_key)
+    note = DestinationNote(
+        kind, _without_user(base), project, content, preview_characters, public_url, only_here, redact is not None
+    )
     given = {str(name).lower(): str(value) for name, value in (headers or {}).items()}
     is_langfuse = kind == "langfuse"
     if is_langfuse:
@@ -70,7 +77,20 @@ def export_target(
         public_url and public_url.rstrip("/"),
         base + MEDIA_PATH if is_langfuse else None,
         base + "/v1/logs" if kind == "otlp" else None,
+        note,
     )
+
+
+def _only_here(base: str, headers: Mapping[str, str] | None, api_key: str | None) -> tuple[str, ...]:
+    """Names of headers whose values only the program knows: its own, and a key that it has given."""
+    has_key = api_key is not None or urlsplit(base).username is not None
+    return tuple(sorted({*(str(name).lower() for name in headers or {}), *(["authorization"] if has_key else [])}))
+
+
+def _without_user(base: str) -> str:
+    """The address without a name and a password in it."""
+    parts = urlsplit(base)
+    return parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl()
 
 
 def _check(kind: str, content: str, preview_characters: int) -> None:
