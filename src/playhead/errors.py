@@ -12,6 +12,7 @@ PlayheadError                  everything we raise on purpose; the message ends 
 │  ├─ NoRecord                 nothing is known of the run
 │  ├─ RunAlive                 another process is running it
 │  ├─ ToolDenied               a what-if run may not execute this tool
+│  ├─ UnrecordedTools          tools were executed outside the record, and would be executed again
 │  └─ RunStopped               the run stands still here until a person decides; nothing of it was ended
 │     ├─ Interrupted           a person asked the run to stop
 │     ├─ ReplayDiverged        the program asks something else than the record says
@@ -72,6 +73,10 @@ class RunAlive(ReplayError):
 
 class ToolDenied(ReplayError):
     """A what-if run may not execute this tool."""
+
+
+class UnrecordedTools(ReplayError):
+    """Tools that a model asked for were executed outside the record, and going on would execute them again."""
 
 
 class RunStopped(ReplayError):

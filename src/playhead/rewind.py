@@ -19,7 +19,7 @@ from playhead.replay.lease import LeaseTerms
 from playhead.replay.lifecycle import Prepared, Rewound, prepare_fork, prepare_resume, read_record
 from playhead.replay.naming import whole_run_id
 from playhead.replay.other_processes import OtherProcesses
-from playhead.replay.policy import Completed, Live, OnDivergence, OnDoubt, Policy, Tools
+from playhead.replay.policy import Completed, Live, OnDivergence, OnDoubt, Policy, Tools, Unrecorded
 from playhead.replay.starting import RecordedStart
 
 # A collector that takes longer is as good as down, and resuming must not hang on it: the next heartbeat tries again.
@@ -31,6 +31,7 @@ CHOICES = {
     "live": ("all", "llm"),
     "tools": ("deny",),
     "other_processes": ("raise", "rerun"),
+    "unrecorded": ("raise", "rerun"),
 }
 """Beside PLAYHEAD_RESUME: PLAYHEAD_RESUME_ON_DIVERGENCE, and so on, with what each can be."""
 _MAY_BE_FUNCTIONS = {"on_divergence", "in_doubt", "tools"}
@@ -50,6 +51,7 @@ def resume(
     live: Live | None = None,
     tools: Tools | None = None,
     other_processes: OtherProcesses | None = None,
+    unrecorded: Unrecorded | None = None,
     force: bool = False,
 ) -> Rewound:
     """Run the same code again: `with playhead.resume(run_id) as run: agent("task")`.
@@ -78,6 +80,10 @@ def resume(
     Calls that other processes made are not answered from the record, unless they were handed on inside a call that is.
     `other_processes`, where some would be made again: "raise" (ReplayError, the default), or "rerun".
 
+    `unrecorded`, where models asked for tools that were executed outside the record, so that the program executes them
+    again: "raise" (the default: UnrecordedTools, before the block begins, with the list of them), or "rerun" (a warning
+    with that list).
+
     A fork goes on as the fork that it is: its outcome and its options are in its record.  Its options hold for calls
     that it shares with its parent; its own calls are those of a run that is resumed, and the defaults above hold.  What
     is given here holds for both.  `live` and `tools` are as in `fork`.
@@ -86,7 +92,7 @@ def resume(
     it raises ReplayDiverged, whatever is asked for: `fork` makes a new run of it.
     """
     _check("resume", on_divergence=on_divergence, completed=completed, in_doubt=in_doubt, live=live, tools=tools)
-    _check("resume", other_processes=other_processes)
+    _check("resume", other_processes=other_processes, unrecorded=unrecorded)
     _check_mappings("resume", renamed=renamed, outcomes=outcomes)
     _check_names("resume", new)
     collector = _Collector()
@@ -103,6 +109,7 @@ def resume(
             new,
             live,
             tools,
+            unrecorded,
             {str(at): outcome for at, outcome in (outcomes or {}).items()},
             settings.replay_wait_seconds,
         )
@@ -127,6 +134,7 @@ def fork(
     new: Sequence[str] | None = None,
     in_doubt: OnDoubt = "rerun",
     other_processes: OtherProcesses = "raise",
+    unrecorded: Unrecorded = "raise",
 ) -> Rewound:
     """What if step `at` had gone otherwise?  `with playhead.fork(run_id, at=9, outcome={"error": "timeout"}) as run:`.
 
@@ -140,11 +148,11 @@ def fork(
     `other_processes` is, too: of calls that other processes made before that step.
 
     With `live="llm"` tools are not executed: they answer from the record when their arguments match, else by `tools`:
-    "deny" (raises ToolDenied, the default), or a function of name and arguments.  Entering the block raises NoRecord,
-    and ReplayError for an outcome that cannot be.
+    "deny" (raises ToolDenied, the default), or a function of name and arguments.  `unrecorded` is as in `resume`.
+    Entering the block raises NoRecord, and ReplayError for an outcome that cannot be.
     """
     _check("fork", on_divergence=on_divergence, completed=completed, in_doubt=in_doubt, live=live, tools=tools)
-    _check("fork", other_processes=other_processes)
+    _check("fork", other_processes=other_processes, unrecorded=unrecorded)
     _check_mappings("fork", renamed=renamed)
     _check_names("fork", new)
     if tools is not None and live == "all":
@@ -161,7 +169,8 @@ def fork(
         policy = Policy(on_divergence, in_doubt, how, completed=completed, renamed=dict(renamed or {}))
         policy.new = frozenset(new or ())
         policy.branch_wait_seconds = settings.replay_wait_seconds
-        how_asked: dict[str, Any] = {"outcome": outcome, "live": live, "other_processes": other_processes}
+        how_asked: dict[str, Any] = {"outcome": outcome, "live": live, "unrecorded": unrecorded}
+        how_asked["other_processes"] = other_processes
         return _whole(prepare_fork(run, at, settings.journal_dir, collector, policy=policy, **how_asked))
 
     return Rewound(make, collector.close)
@@ -220,9 +229,8 @@ class RequestedRewind:
 def requested_rewind(environ: MutableMapping[str, str] = os.environ) -> RequestedRewind | None:
     """What PLAYHEAD_RESUME, or `playhead resume` and `playhead fork`, ask of this process; None: nothing.
 
-    PLAYHEAD_RESUME_ON_DIVERGENCE, _COMPLETED, _IN_DOUBT, _LIVE and _TOOLS are the options of the same name, for
-    PLAYHEAD_RESUME.  All are taken out of the environment: programs that this one starts are not asked the
-    same.
+    PLAYHEAD_RESUME_ON_DIVERGENCE and the others that `CHOICES` names are the options of the same name, for
+    PLAYHEAD_RESUME.  All are taken out of the environment: programs that this one starts are not asked the same.
     """
     asked, run_id = environ.pop(ASKED, None), environ.pop("PLAYHEAD_RESUME", None)
     options = {option: given for option in CHOICES if (given := environ.pop(f"PLAYHEAD_RESUME_{option.upper()}", None))}

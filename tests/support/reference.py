@@ -22,10 +22,10 @@ when it is not current (`pytest tests/test_docs.py --write-golden` writes it ane
 _RESUME = """`PLAYHEAD_RESUME=RUN` makes the first run of a program go on from the record of that run, as
 `playhead resume` does (which tells the program so in `PLAYHEAD_REWIND`). `PLAYHEAD_RESUME_ON_DIVERGENCE`
 (raise, live), `PLAYHEAD_RESUME_COMPLETED` (raise, reuse, rerun), `PLAYHEAD_RESUME_IN_DOUBT` (raise, rerun),
-`PLAYHEAD_RESUME_LIVE` (all, llm), `PLAYHEAD_RESUME_TOOLS` (deny) and `PLAYHEAD_RESUME_OTHER_PROCESSES` (raise, rerun)
-are its options. `playhead run` tells a program in `PLAYHEAD_RUN_PID` that it has started it, and
-`playhead doctor -- COMMAND` in `PLAYHEAD_RUN_REPORT` that it has to report at its end. `PLAYHEAD_TRAJECTORIES` names
-the folder of recorded runs that this project's own tests and benchmarks use.
+`PLAYHEAD_RESUME_LIVE` (all, llm), `PLAYHEAD_RESUME_TOOLS` (deny), `PLAYHEAD_RESUME_OTHER_PROCESSES` (raise, rerun) and
+`PLAYHEAD_RESUME_UNRECORDED` (raise, rerun) are its options. `playhead run` tells a program in `PLAYHEAD_RUN_PID` that
+it has started it, and `playhead doctor -- COMMAND` in `PLAYHEAD_RUN_REPORT` that it has to report at its end.
+`PLAYHEAD_TRAJECTORIES` names the folder of recorded runs that this project's own tests and benchmarks use.
 """
 _INVALID = """A program goes on recording when one of these variables cannot be read: a warning says so, and it has its
 default, or `false` where that records less (`PLAYHEAD_CAPTURE_CONTENT`, `PLAYHEAD_CAPTURE_REASONING`,

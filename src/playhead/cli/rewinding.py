@@ -86,6 +86,13 @@ def resume(
         list[str] | None,
         typer.Option(help="SEQ_OR_ID=JSON: what came of a call. May be given again.", show_default=False),
     ] = None,
+    unrecorded: Annotated[
+        str | None,
+        typer.Option(
+            help="Tools that models asked for and that were executed outside the record: raise (the default: say "
+            "which, and stop), or rerun."
+        ),
+    ] = None,
     force: Annotated[bool, typer.Option("--force", help="Even if another process has it: that one is told.")] = False,
 ) -> None:
     """Run a program again where its run ended: recorded calls are answered, the rest goes live.
@@ -93,6 +100,7 @@ def resume(
     playhead resume [OPTIONS] RUN -- python agent.py
     """
     options: dict[str, Any] = {"in_doubt": in_doubt, "live": live, "tools": tools, "other_processes": other_processes}
+    options |= {"unrecorded": unrecorded}
     _check_choices(options)
     options |= {"force": force} | _diverged(on_divergence, completed, renamed, new)
     options["outcomes"] = dict(map(_named_outcome, outcome or ()))
@@ -130,16 +138,19 @@ def fork(
     new: Annotated[
         list[str] | None, typer.Option(help="A new function, as of `resume`. May be given again.", show_default=False)
     ] = None,
+    unrecorded: Annotated[
+        str, typer.Option(help="Tools that were executed outside the record, as of `resume`: raise, or rerun.")
+    ] = "raise",
     times: Annotated[int, typer.Option(min=1, help="So many forks, some at the same time, and a summary.")] = 1,
 ) -> None:
     """Run a program again up to a step, and on from there with another outcome, as a new run.
 
     playhead fork [OPTIONS] RUN --at 9 -- python agent.py
     """
-    _check_choices({"live": live, "tools": tools, "in_doubt": in_doubt, "other_processes": other_processes})
+    chosen = {"in_doubt": in_doubt, "other_processes": other_processes, "unrecorded": unrecorded}
+    _check_choices({"live": live, "tools": tools, **chosen})
     options: dict[str, Any] = {"at": int(at) if at.isdecimal() and len(at) < 16 else at, "live": live}
-    options |= {"in_doubt": in_doubt, "other_processes": other_processes}
-    options |= _diverged(on_divergence, completed, renamed, new)
+    options |= chosen | _diverged(on_divergence, completed, renamed, new)
     options["tools"] = tools if live == "llm" else None
     if outcome is not None:
         options["outcome"] = _outcome(outcome)
@@ -170,7 +181,8 @@ def _run_many(program: list[str], what: dict[str, Any], parent: str, times: int)
         output.echo(f"{count:5} x  exit {one.code}  {one.line[:_MAX_SHOWN]}")
     # One that has not ended would go on live, which nobody has asked for.
     whole = _has_ended(parent)
-    usual = _run(program, {"resume": parent, "options": {}}) if whole else seen[0][0]
+    as_it_was = {"resume": parent, "options": {"unrecorded": what["options"]["unrecorded"]}}
+    usual = _run(program, as_it_was) if whole else seen[0][0]
     other = sum(one != usual for one in ended)
     low, high = wilson(other, times)
     usually = "the parent's" if whole else "the most frequent one (the parent has not ended)"

@@ -17,7 +17,7 @@ from playhead.model import names
 from playhead.model.canonical import parse_json
 from playhead.model.ref import ContentRef
 from playhead.refs.faithful import decode
-from playhead.replay.policy import Completed, Live, OnDivergence, OnDoubt, Policy, Tools
+from playhead.replay.policy import Completed, Live, OnDivergence, OnDoubt, Policy, Tools, Unrecorded
 from playhead.replay.record import Record
 
 _FUNCTION, _OUTCOME = "function", "outcome"
@@ -36,6 +36,7 @@ class ResumeOptions:
     new: Sequence[str] | None = None
     live: Live | None = None
     tools: Tools | None = None
+    unrecorded: Unrecorded | None = None
     outcomes: Mapping[str, Any] = field(default_factory=dict[str, Any])
     branch_wait_seconds: float = 1.0
 

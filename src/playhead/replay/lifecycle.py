@@ -36,12 +36,13 @@ from playhead.replay.matching.missing_orders import missing_orders
 from playhead.replay.matching.nesting import as_of_fork, enclosing
 from playhead.replay.matching.recorded_calls import Outcome, RecordedCall, recorded_calls, request_refs_of
 from playhead.replay.other_processes import CallsElsewhere, OtherProcesses
-from playhead.replay.policy import RERUN, Live, Policy, ReplayReport, completed_run_sentence
+from playhead.replay.policy import RERUN, Live, Policy, ReplayReport, Unrecorded, completed_run_sentence
 from playhead.replay.record import ForkRecord, MergedRecord, Record, last_attempt, read_local
 from playhead.replay.recorded_values import load_recorded_values
 from playhead.replay.remote import RemoteRecord
 from playhead.replay.restoring import check_outcome
 from playhead.replay.starting import RecordedStart
+from playhead.replay.unrecorded import stop_before_unrecorded
 
 log = logging.getLogger("playhead")
 
@@ -196,6 +197,7 @@ def prepare_resume(
             check_outcome(policy.outcomes.get(call.span.span_id), call)
         if fork is not None:
             fork.give_outcome(policy)
+        stop_before_unrecorded(record, calls, given.unrecorded or "raise")
     except BaseException:
         if lease is not None:
             lease.release()
@@ -340,6 +342,7 @@ def prepare_fork(
     outcome: Any,
     live: Live = "all",
     other_processes: OtherProcesses = "raise",
+    unrecorded: Unrecorded = "raise",
 ) -> Prepared:
     """A new run that shares the record up to the call that event `at` belongs to.  Raises ReplayError."""
     record = read_record(run_id, journal_dir, client)
@@ -354,7 +357,9 @@ def prepare_fork(
     shared = handed_on_before(record.elsewhere, record.spans, cut.order)
     CallsElsewhere.of(run_id, shared, calls).check(other_processes)
     before = [call for call in calls if _is_before(call, cut.order)]
-    policy.outcomes |= dict.fromkeys(enclosing(cut, calls), RERUN)  # to come to the cut at all
+    again = enclosing(cut, calls)
+    policy.outcomes |= dict.fromkeys(again, RERUN)  # to come to the cut at all
+    stop_before_unrecorded(record, calls, unrecorded, upto=cut.order, again=again)
     if outcome is not None:
         if is_edit(outcome, cut):
             rule_of(outcome, record, cut)  # one that cannot be is an error before anything runs

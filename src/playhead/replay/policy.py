@@ -23,6 +23,7 @@ OnDoubt = Literal["rerun", "raise"] | Callable[[RecordedCall], Any]
 Completed = Literal["raise", "reuse", "rerun"]
 Tools = Literal["live", "deny"] | Callable[[str, Any], Any]
 Live = Literal["all", "llm"]
+Unrecorded = Literal["raise", "rerun"]
 
 
 @dataclass(slots=True)

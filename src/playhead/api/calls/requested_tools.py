@@ -34,7 +34,7 @@ def take_requested_call(run: ActiveRun, name: str, arguments: Mapping[str, Any])
     found = next((one for one in asked if one[0] == given), None)
     if found is None:
         values = parse_json(given)
-        found = next((one for one in asked if _is_contained_in(parse_json(one[0]), values)), None)
+        found = next((one for one in asked if is_contained_in(parse_json(one[0]), values)), None)
     return found[1] if found is not None and _removed(waiting, found) else None
 
 
@@ -54,15 +54,15 @@ def _removed(waiting: list[tuple[bytes, str]], one: tuple[bytes, str]) -> bool:
     return True
 
 
-def _is_contained_in(asked: Any, given: Any) -> bool:
+def is_contained_in(asked: Any, given: Any) -> bool:
     """Whether everything that the model requested is among the arguments with the same value."""
     if isinstance(asked, dict) and isinstance(given, dict):
         values = cast("dict[str, Any]", given)
         return all(
-            key in values and _is_contained_in(value, values[key])
+            key in values and is_contained_in(value, values[key])
             for key, value in cast("dict[str, Any]", asked).items()
         )
     if isinstance(asked, list) and isinstance(given, list):
         ones, others = cast("list[Any]", asked), cast("list[Any]", given)
-        return len(ones) == len(others) and all(map(_is_contained_in, ones, others))
+        return len(ones) == len(others) and all(map(is_contained_in, ones, others))
     return asked == given and isinstance(asked, bool) == isinstance(given, bool)
