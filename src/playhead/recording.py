@@ -40,6 +40,7 @@ from playhead.journal.listeners import LISTENERS
 from playhead.journal.memory import MemoryJournal
 from playhead.journal.recorder import JournalRecorder
 from playhead.model.objects.interrupts import let_through
+from playhead.model.objects.limits import ValueLimits
 from playhead.model.objects.masking import Mask
 from playhead.model.span import Attributes
 from playhead.refs.intake import PayloadIntake
@@ -244,7 +245,12 @@ def start(settings: Settings) -> None:
     declare_modules(settings.restorable)
     # One payload must not fill a small journal.
     most = min(settings.max_content_bytes, settings.journal_max_bytes // 8)
-    intake = PayloadIntake(max_content_bytes=most, redact=ProcessState.redact, mask=Mask(settings.mask_keys))
+    limits = ValueLimits(
+        size=settings.max_value_size, seconds=settings.max_value_seconds, array_bytes=settings.max_array_bytes
+    )
+    intake = PayloadIntake(
+        max_content_bytes=most, redact=ProcessState.redact, mask=Mask(settings.mask_keys), limits=limits
+    )
     journal = in_memory or Journal(
         settings.journal_dir,
         # While the interpreter ends, nobody comes back to write what is in memory.

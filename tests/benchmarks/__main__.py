@@ -18,6 +18,7 @@ FAMILIES = {
     "sdk.short_lived:measure": ("J5",),
     "sdk.whole_cpu:measure": ("C4",),
     "sdk.start_time:measure": ("C5",),
+    "sdk.observed_values:measure": ("V1",),
     "stored:measure_recorded": ("S1", "F1", "F2"),
     "stored:measure_made_up": ("S2", "S4"),
     "sdk.sent:measure": ("S3",),

@@ -6,6 +6,7 @@ from typing import Any, Protocol
 from opentelemetry.sdk.trace import TracerProvider
 
 from playhead.model.message import Message
+from playhead.model.objects.limits import Cut
 from playhead.model.ref import ContentRef
 
 Redact = Callable[[Any], Any]
@@ -14,11 +15,13 @@ Redact = Callable[[Any], Any]
 class Frames(list[bytes]):
     """Journal frames that a call has collected. Opaque here; made and consumed by the recorder.
 
-    `new` are the refs of the contents and threads in it, by digest; who makes one gives it an empty one.
+    `new` are the refs of the contents and threads in it, by digest; who makes one gives it an empty one.  `cut` says
+    why something of the payload that was recorded last is left out; None: nothing is.
     """
 
-    __slots__ = ("new",)
+    __slots__ = ("cut", "new")
     new: dict[bytes, ContentRef]
+    cut: Cut | None
 
 
 class RunThreads:
@@ -51,8 +54,12 @@ class Recorder(Protocol):
     provider: TracerProvider
     """Sampler, resource and limits as OpenTelemetry's environment variables say, for programs without a provider."""
 
-    def payload(self, value: Any, frames: Frames, redact: Redact | None = None) -> ContentRef | None:
-        """The ref of a value; None: not recorded. A content that is not in the journal yet joins `frames`."""
+    def payload(
+        self, value: Any, frames: Frames, redact: Redact | None = None, *, unbounded: bool = False
+    ) -> ContentRef | None:
+        """The ref of a value; None: not recorded. A content that is not in the journal yet joins `frames`.
+
+        Of a large value, a part is left out, which `frames.cut` says. `unbounded`: never."""
         ...
 
     def repeated(self, value: Any, frames: Frames, redact: Redact | None = None) -> ContentRef | None:
@@ -126,16 +133,25 @@ class Recorder(Protocol):
         ...
 
     def faithful(
-        self, value: Any, frames: Frames, *, whole: bool, redact: Redact | None = None
+        self,
+        value: Any,
+        frames: Frames,
+        *,
+        whole: bool,
+        redact: Redact | None = None,
+        unbounded: bool = False,
     ) -> tuple[ContentRef | None, str | None]:
         """What must be kept beside a result's own content so that it can be given back as it was (`whole`: all of it).
 
-        (None, None): nothing.  (None, why): it cannot be given back.
+        (None, None): nothing.  (None, why): it cannot be given back.  `unbounded`: however much it is.
         """
         ...
 
-    def is_as_given(self, value: Any, ref: ContentRef | None, redact: Redact | None = None) -> bool:
-        """Whether the content of `ref` equals the value, i.e. no redaction hook changed it."""
+    def is_as_given(
+        self, value: Any, ref: ContentRef | None, redact: Redact | None = None, *, unbounded: bool = False
+    ) -> bool:
+        """Whether the content of `ref` is what is recorded of the value, i.e. no redaction hook changed it.
+        `unbounded`: as in `payload`."""
         ...
 
     def error(

@@ -227,7 +227,7 @@ def _is_known(span: ObservedSpan) -> bool:
 def _record_request(span: ObservedSpan, request: ModelRequest, conversation: RunThreads) -> None:
     to, frames = span.recorder, span.frames
     if request.embedding_input is not None:
-        set_payload(span, names.INPUT_REF, request.embedding_input)
+        set_payload(span, names.INPUT_REF, request.embedding_input, unbounded=True)
     else:
         thread, exact = to.exact_thread(
             request.messages, request.to_message, request.from_message, conversation, frames,
@@ -254,7 +254,7 @@ def _record_response(span: ObservedSpan, response: ModelResponse) -> None:
 
 
 def _record_embeddings(span: ObservedSpan, response: ModelResponse) -> None:
-    _set_ref(span, names.RESPONSE_REF, span.recorder.payload(response.raw, span.frames, span.redact))
+    _set_ref(span, names.RESPONSE_REF, _raw_ref(span, response))
     if names.RESPONSE_REF in span.attributes:
         span.attributes[names.OUTPUT_REF] = span.attributes[names.RESPONSE_REF]
 
@@ -269,11 +269,18 @@ def _record_answer(span: ObservedSpan, response: ModelResponse) -> None:
         else:
             messages = without_reasoning(messages)
     _set_ref(span, names.OUTPUT_MESSAGES_REF, to.message_thread(messages, frames))
-    _set_ref(span, names.RESPONSE_REF, to.payload(response.raw, frames, span.redact))
-    if redacts and not to.is_as_given(response.raw, span.attributes.get(names.RESPONSE_REF), span.redact):
+    _set_ref(span, names.RESPONSE_REF, _raw_ref(span, response))
+    recorded = span.attributes.get(names.RESPONSE_REF)
+    if redacts and not to.is_as_given(response.raw, recorded, span.redact, unbounded=True):
         span.attributes[names.UNRESTORABLE] = "its answer is redacted in the record"
     if response.ordered:
-        _set_ref(span, names.RESTORE_REF, to.faithful(response.ordered, frames, whole=False, redact=span.redact)[0])
+        ordered, _ = to.faithful(response.ordered, frames, whole=False, redact=span.redact, unbounded=True)
+        _set_ref(span, names.RESTORE_REF, ordered)
+
+
+def _raw_ref(span: ObservedSpan, response: ModelResponse) -> ContentRef | None:
+    # All of it: what came over the network is given back as it was.
+    return span.recorder.payload(response.raw, span.frames, span.redact, unbounded=True)
 
 
 def _request_tools(span: ObservedSpan, response: ModelResponse) -> None:

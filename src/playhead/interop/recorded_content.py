@@ -27,7 +27,7 @@ class RecordedContent(LiftedContent):
 
     def content(self, value: Any) -> ContentRef:
         self.is_empty = False
-        return self._to.payload(value, self._frames) or _UNRECORDED
+        return self._to.payload(value, self._frames, unbounded=True) or _UNRECORDED
 
     def message(self, message: Message) -> ContentRef:
         kept = [message] if self._to.reasoning else without_reasoning([message])

@@ -16,6 +16,8 @@ from playhead.model import names
 from playhead.model.canonical import content_of, value_of
 from playhead.model.message import Message
 from playhead.model.objects.interrupts import let_through
+from playhead.model.objects.limits import NO_LIMITS
+from playhead.model.objects.plain_tree import KeepBytes
 from playhead.model.objects.safe_json import safe_json
 from playhead.model.ref import ContentRef
 from playhead.refs.faithful import encode, encode_error, restore_data
@@ -54,11 +56,13 @@ class JournalRecorder:
         self.always = always
         self._last_shape: tuple[Mapping[str, Any] | None, ContentRef] = None, ContentRef("")
 
-    def payload(self, value: Any, frames: Any, redact: Redact | None = None) -> ContentRef | None:
+    def payload(
+        self, value: Any, frames: Any, redact: Redact | None = None, *, unbounded: bool = False
+    ) -> ContentRef | None:
         if not self.content:
             return None
         try:
-            return self.intake.payload(value, frames, redact)
+            return self.intake.payload(value, frames, redact, unbounded=unbounded)
         except BaseException as error:  # noqa: BLE001 - the guard
             let_through(error)
             swallowed("record a payload", error)
@@ -178,20 +182,24 @@ class JournalRecorder:
         if not self.content:
             return None
         try:
-            return value_of(content_of(self.intake.redacted(self.intake.plain_copy(value), redact)))
+            # All of it: a person reads it, and what was asked is known by it in the next attempt.
+            return value_of(content_of(self.intake.redacted(self.intake.plain_copy(value, unbounded=True), redact)))
         except BaseException as error:  # noqa: BLE001 - the guard
             let_through(error)
             swallowed("show a value", error)
             return None
 
-    def is_as_given(self, value: Any, ref: ContentRef | None, redact: Redact | None = None) -> bool:
-        return (redact is None and not self.redacts) or content_of(value).ref == ref
+    def is_as_given(
+        self, value: Any, ref: ContentRef | None, redact: Redact | None = None, *, unbounded: bool = False
+    ) -> bool:
+        return (redact is None and not self.redacts) or self.intake.is_as_given(value, ref, unbounded=unbounded)
 
     def faithful(
-        self, value: Any, frames: Any, *, whole: bool, redact: Redact | None = None
+        self, value: Any, frames: Any, *, whole: bool, redact: Redact | None = None, unbounded: bool = False
     ) -> tuple[ContentRef | None, str | None]:
+        limits = NO_LIMITS if unbounded else self.intake.limits
         try:
-            tree = encode(value) if whole else restore_data(value)
+            tree = (encode if whole else restore_data)(value, limits, self._keeping(frames, redact))
         except NotFaithful as error:
             return None, str(error)
         except BaseException as error:  # noqa: BLE001 - the guard
@@ -221,7 +229,8 @@ class JournalRecorder:
                 shown = self.intake.redacted(described, redact)
                 if not isinstance(shown, dict) or cast(Any, shown).get("message") != described["message"]:
                     raised = None
-            if raised is not None and self._may_be_kept(raised, kept := self._outline(raised), redact):
+            keep = self._keeping(frames, redact)
+            if raised is not None and self._may_be_kept(raised, kept := self._outline(raised, keep), redact):
                 shown = {**cast("dict[str, Any]", shown), "restore": kept}
             return self.intake.recorded(shown, frames)
         except BaseException as error:  # noqa: BLE001 - the guard
@@ -229,8 +238,12 @@ class JournalRecorder:
             swallowed("record an error", error)
             return None
 
-    def _outline(self, raised: BaseException) -> Any:
-        kept = encode_error(raised)
+    def _keeping(self, frames: Any, redact: Redact | None) -> KeepBytes | None:
+        """What takes the elements of large arrays.  A redaction hook sees them where they stand, and so they stay."""
+        return None if redact is not None or self.redacts else lambda data: self.intake.part(data, frames)
+
+    def _outline(self, raised: BaseException, keep: KeepBytes | None) -> Any:
+        kept = encode_error(raised, self.intake.limits, keep)
         return without_secrets(kept, self.intake.mask, raised) if self.intake.mask else kept
 
     def _may_be_kept(self, raised: BaseException, kept: Any, redact: Redact | None) -> bool:

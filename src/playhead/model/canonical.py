@@ -14,15 +14,15 @@ provider reads.
 
 import json
 import math
-import re
 from dataclasses import dataclass
 from typing import Any, cast
 
 import orjson
 
-from playhead.model.objects.interrupts import let_through
+from playhead.model.objects.limits import NO_LIMITS, Cut, ValueLimits
 from playhead.model.objects.masking import Mask
-from playhead.model.objects.safe_json import has_non_finite, safe_json
+from playhead.model.objects.safe_json import bounded_json, safe_json
+from playhead.model.objects.tree_json import quick_json
 from playhead.model.ref import AS_BYTES, AS_TEXT, ContentRef
 
 CANONICAL_VERSION = 1
@@ -31,15 +31,12 @@ JSON = "application/json"
 TEXT = "text/plain; charset=utf-8"
 BYTES = "application/octet-stream"
 
-_OPTIONS = orjson.OPT_SORT_KEYS | orjson.OPT_PASSTHROUGH_DATACLASS | orjson.OPT_PASSTHROUGH_DATETIME
 # orjson reads an integer of more than 64 bits as a float: such text goes to the standard library.  The table finds
 # long runs of digits ten times as fast as an expression.  A page of refs has one somewhere, but hardly ever behind what
 # may stand before a number.
 _BEFORE_NUMBER = b" \t\r\n:,[-"
 _DIGITS_TO_ZERO = bytes.maketrans(b"123456789", b"0" * 9)
 _ZEROS = b"0" * 19
-_NEW_EXPONENT = re.compile(rb"\de\+\d")
-_PLUS = ord("+")  # one character is found ten times as fast as two, and hardly any text has this one
 _WHITE = b" \t\r\n"
 _DIGITS = b"0123456789"
 _CLOSING = {b"{": b"}", b"[": b"]", b'"': b'"'}
@@ -73,33 +70,30 @@ def canonical_json(value: Any, mask: Mask | None = None) -> bytes:
 
     `mask` hides secrets in what is made of objects, and nothing in plain dictionaries and lists.
     """
-    try:
-        data = orjson.dumps(value, option=_OPTIONS)
-        # orjson writes NaN and Infinity as null, which would make two values one; and its newer versions write 1e+16
-        # for 1e16, which would give one value two refs.  `rfind` takes a quarter of the time of `in`, however long the
-        # text is, and answers have their nulls near the end.
-        if (data.rfind(b"null") < 0 or not has_non_finite(value)) and not (
-            _PLUS in data and b"e+" in data and _NEW_EXPONENT.search(data)
-        ):
-            return data
-    except BaseException as error:  # noqa: BLE001 - it is the user's code, and may raise anything
-        let_through(error)
-    return safe_json(value, mask)
+    data = quick_json(value)
+    return safe_json(value, mask) if data is None else data
 
 
 def content_of(value: Any, mask: Mask | None = None) -> Content:
     """Content of any value: text as text, bytes as they are, everything else as canonical JSON.  Never raises."""
+    return bounded_content_of(value, mask, NO_LIMITS)[0]
+
+
+def bounded_content_of(value: Any, mask: Mask | None, limits: ValueLimits) -> tuple[Content, Cut | None]:
+    """As `content_of`, within limits, and why something of the value is left out; None: nothing is.  Texts and bytes
+    are never cut here."""
     if type(value) is str:
         try:
-            return Content(value.encode(), TEXT)
+            return Content(value.encode(), TEXT), None
         except UnicodeEncodeError:  # a lone surrogate has no UTF-8 form; JSON can escape it
-            return Content(safe_json(value), JSON)
+            return Content(safe_json(value), JSON), None
     if issubclass(type(cast(object, value)), bytes | bytearray | memoryview):  # isinstance would ask the value
         try:
-            return Content(bytes(value), BYTES)
+            return Content(bytes(value), BYTES), None
         except ValueError:  # a memoryview that was released
             pass
-    return Content(canonical_json(value, mask), JSON)
+    data, cut = bounded_json(value, mask, limits)
+    return Content(data, JSON), cut
 
 
 def parse_json(data: bytes | str) -> Any:

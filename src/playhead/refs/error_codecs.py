@@ -12,8 +12,8 @@ from types import GetSetDescriptorType, MemberDescriptorType
 from typing import Any, cast, get_args
 
 from playhead.errors import CannotRestore, NotFaithful
+from playhead.model.objects.error_texts import argument_text, error_text
 from playhead.model.objects.interrupts import let_through
-from playhead.model.objects.plain_forms import safe_repr
 from playhead.refs.named_classes import ClassGone, class_named, is_built_in, name_of, solid_base
 from playhead.refs.object_codecs import set_state, state_of
 from playhead.refs.plain import parts_for_json
@@ -67,7 +67,7 @@ def error_tree(raised: BaseException, inner: Inner, *, chained: bool = True) -> 
 
     for index, arg in enumerate(raised.args):
         if not keep(f"args[{index}]", arg, tree["args"].append):
-            text = text_tree(_message(arg)) if len(raised.args) == 1 else safe_repr(arg)
+            text = text_tree(_only_text(arg)) if len(raised.args) == 1 else argument_text(arg)
             tree["args"].append(tagged("left out", text=text))
     for name, value in (state_of(raised) | _native_state(raised)).items():
         keep(name, value, partial(tree["state"].__setitem__, name))
@@ -85,7 +85,7 @@ def error_outline(raised: BaseException, *left_out: str) -> Tree:
     """An exception's class and text, and what was left out of it."""
     name = f"{type(raised).__module__}:{type(raised).__qualname__}"
     return tagged(
-        "error", **{"class": name}, args=[], message=text_tree(_message(raised)), state={}, left_out=[*left_out]
+        "error", **{"class": name}, args=[], message=text_tree(error_text(raised)), state={}, left_out=[*left_out]
     )
 
 
@@ -137,7 +137,7 @@ def _rebuilt(kind: Any, tree: Tree, args: list[Any], state: dict[str, Any]) -> B
             native[name].__set__(raised, state[name])
         except (AttributeError, TypeError):  # read-only: made of the args already
             continue
-    if _message(raised) != tree["message"]:  # its text needs what was left out
+    if error_text(raised) != tree["message"]:  # its text needs what was left out
         raised.__class__ = type(kind.__name__, (kind,), {**_same_name(kind), "__str__": _saying(tree["message"])})
     return raised
 
@@ -183,12 +183,9 @@ def _native_state(raised: BaseException) -> dict[str, Any]:
     return found
 
 
-def _message(value: Any) -> str:
-    try:
-        return str(value)
-    except BaseException as error:  # noqa: BLE001 - it is the user's code, and may raise anything
-        let_through(error)
-        return f"<str raised {type(error).__name__}>"
+def _only_text(arg: Any) -> str:
+    """The text of an exception with this argument and no other."""
+    return error_text(arg) if isinstance(arg, BaseException) else error_text(Exception(arg))
 
 
 # --- pydantic's ValidationError, which only pydantic can make --------------------------------------------------------
@@ -206,7 +203,7 @@ def _validation_error(raised: Any, inner: Inner) -> Tree:
         except NotFaithful:
             if not inner.lenient:
                 raise
-            given = tagged("left out", text=safe_repr(line["input"]))
+            given = tagged("left out", text=argument_text(line["input"]))
         about = {"type": line["type"], "msg": line["msg"], "loc": list(line["loc"]), "ctx": inner(line.get("ctx"))}
         errors.append({**about, "input": given})
     return tagged("validation error", title=raised.title, errors=errors)

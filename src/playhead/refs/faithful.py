@@ -9,6 +9,7 @@ dictionary whose keys are not sorted is one too, since canonical JSON sorts, and
 | text | in parts, where JSON would join two surrogates; every other text stands for itself |
 | bytes, bytearray, tuple, set, frozenset, deque, OrderedDict, Counter, defaultdict | with what is inside |
 | datetime, date, time, timedelta, timezone, zone, uuid, path | with time zone and fold |
+| array, array element | arrays of numpy and of Python, tensors, tables and pictures: type, shape, elements |
 | enum, namedtuple, dataclass, model (pydantic) | by class name; all attributes, private ones too |
 | error | type, args, attributes, notes, cause and context one level deep; no traceback |
 
@@ -17,12 +18,19 @@ built-in types (`class Name(str)`) are `NotFaithful`.  Reading makes instances o
 models, exceptions and the types above only, calls nothing that a record names, and raises `CannotRestore` alone.
 """
 
+import base64
+from collections.abc import Callable
 from typing import Any, cast
 
 from playhead.errors import CannotRestore, NotFaithful
 from playhead.model.objects.interrupts import let_through
-from playhead.model.objects.safe_json import MAX_LEVELS, MOST_REPEATED
+from playhead.model.objects.limits import CONTAINER, CUT_SENTENCES, NO_LIMITS, OBJECT, OPENED, ValueLimits, weigh
+from playhead.model.objects.plain_tree import MOST_REPEATED, KeepBytes, kept_bytes
+from playhead.model.objects.tree_json import MAX_LEVELS
+from playhead.model.ref import ContentRef
+from playhead.refs.array_codecs import ARRAY_DECODERS, array_tree
 from playhead.refs.error_codecs import ERROR_DECODERS, ReplayedError, error_outline, error_tree, http_tree
+from playhead.refs.named_classes import model_reference
 from playhead.refs.object_codecs import OBJECT_DECODERS, object_tree
 from playhead.refs.plain import MARK, NOT_KEPT, in_key_order, json_text, key_orders, survey_key_orders
 from playhead.refs.value_codecs import DECODERS, ENCODERS, LEAVES, tagged
@@ -43,7 +51,9 @@ __all__ = [
 
 _CONTAINERS = frozenset({list, dict, tuple, set, frozenset})
 _LEVELS_OF_A_TAG = 3  # an object, its array, a pair in it
-_DECODERS = DECODERS | OBJECT_DECODERS | ERROR_DECODERS
+_DECODERS = DECODERS | OBJECT_DECODERS | ARRAY_DECODERS | ERROR_DECODERS
+FetchBytes = Callable[[ContentRef], bytes | None]
+"""Gives the bytes of a content; None: it is not at hand."""
 
 
 def is_plain(value: Any) -> bool:
@@ -52,14 +62,14 @@ def is_plain(value: Any) -> bool:
     return found is not None and found.exact
 
 
-def restore_data(value: Any) -> Any:
+def restore_data(value: Any, limits: ValueLimits = NO_LIMITS, keep: KeepBytes | None = None) -> Any:
     """Returns what must be stored beside the plain content so that `restored_value` can rebuild the value; None:
-    nothing. Raises NotFaithful."""
+    nothing. `keep` takes the elements of large arrays. Raises NotFaithful, also for what is larger than the limits."""
     if type(value) is bytes:
         return None
     found = survey_key_orders(value)
     if found is None:
-        return encode(value)
+        return _encoded(value, limits, keep, lenient=False)
     if found.exact:
         return None
     if found.one_order and not found.marked:
@@ -67,9 +77,10 @@ def restore_data(value: Any) -> Any:
     return tagged("json", text=json_text(value))
 
 
-def restored_value(ordinary: Any, kept: Any, *, with_defaults: bool = False) -> Any:
+def restored_value(ordinary: Any, kept: Any, *, with_defaults: bool = False, fetch: FetchBytes | None = None) -> Any:
     """Rebuilds the value from its plain content and the result of `restore_data`. `with_defaults`: fields that a class
-    has gained since have their defaults, instead of an error. Raises CannotRestore."""
+    has gained since have their defaults, instead of an error. `fetch` gives the bytes of a content; None: it is not at
+    hand. Raises CannotRestore."""
     if kept is None:
         _refuse_marker(ordinary)
         return ordinary
@@ -79,7 +90,7 @@ def restored_value(ordinary: Any, kept: Any, *, with_defaults: bool = False) -> 
             return in_key_order(ordinary, cast(Any, kept)["orders"])
         except Exception as error:
             raise CannotRestore("the order of a recorded value's keys is damaged") from error
-    return decode(kept, with_defaults=with_defaults)
+    return decode(kept, with_defaults=with_defaults, fetch=fetch)
 
 
 def with_key_orders(ordinary: Any, kept: Any) -> Any:
@@ -89,22 +100,24 @@ def with_key_orders(ordinary: Any, kept: Any) -> Any:
     return restored_value(ordinary, kept) if is_orders else ordinary
 
 
-def encode(value: Any) -> Any:
-    """A JSON value of which `decode` makes an equal value of the same types; raises NotFaithful.
+def encode(value: Any, limits: ValueLimits = NO_LIMITS, keep: KeepBytes | None = None) -> Any:
+    """A JSON value of which `decode` makes an equal value of the same types; otherwise as `restore_data`.
 
     A plain value stands for itself: what is returned may be the very object, to be written before it changes.
     """
+    if limits.size is not None and weigh(value, limits.size)[0] > limits.size:
+        raise NotFaithful(CUT_SENTENCES["size"])
     found = survey_key_orders(value)
     if found is not None:
         return value if found.exact else tagged("json", text=json_text(value))
-    return _encoded(value, lenient=False)
+    return _encoded(value, limits, keep, lenient=False)
 
 
-def decode(tree: Any, *, with_defaults: bool = False) -> Any:
-    """The value that was encoded; `with_defaults` as in `restored_value`. Raises CannotRestore."""
+def decode(tree: Any, *, with_defaults: bool = False, fetch: FetchBytes | None = None) -> Any:
+    """The value that was encoded; the rest as in `restored_value`. Raises CannotRestore."""
     _refuse_marker(tree)
     try:
-        return _TaggedDecoding(with_defaults)(tree)
+        return _TaggedDecoding(with_defaults, fetch)(tree)
     except CannotRestore:
         raise
     except RecursionError:
@@ -113,17 +126,17 @@ def decode(tree: Any, *, with_defaults: bool = False) -> Any:
         raise CannotRestore(f"a recorded value is damaged ({type(error).__name__}: {error})") from error
 
 
-def encode_error(raised: BaseException) -> Any:
+def encode_error(raised: BaseException, limits: ValueLimits = NO_LIMITS, keep: KeepBytes | None = None) -> Any:
     """What `decode_error` makes an exception of.  What cannot be kept of it is left out, and listed in `left_out`."""
     try:
-        return _encoded(raised, lenient=True)
+        return _encoded(raised, limits, keep, lenient=True)
     except NotFaithful as reason:
         return error_outline(raised, str(reason))
 
 
-def decode_error(tree: Any) -> BaseException:
+def decode_error(tree: Any, fetch: FetchBytes | None = None) -> BaseException:
     """The exception; a `ReplayedError` when its class is gone.  Raises CannotRestore for what is no exception."""
-    raised = decode(tree)
+    raised = decode(tree, fetch=fetch)
     if not isinstance(raised, BaseException):
         raise CannotRestore(f"a recorded error is damaged: it holds a {type(raised).__name__}")
     return raised
@@ -135,9 +148,9 @@ def _refuse_marker(value: Any) -> None:
         raise CannotRestore(f"this value was not kept ({reason}); the call has to be made again")
 
 
-def _encoded(value: Any, *, lenient: bool) -> Any:
+def _encoded(value: Any, limits: ValueLimits, keep: KeepBytes | None, *, lenient: bool) -> Any:
     try:
-        return _TaggedEncoding(lenient=lenient)(value)
+        return _TaggedEncoding(limits, keep, lenient=lenient)(value)
     except NotFaithful:
         raise
     except RecursionError:
@@ -150,13 +163,23 @@ def _encoded(value: Any, *, lenient: bool) -> Any:
 class _TaggedEncoding:
     """One value being encoded: what it is inside of, to see a cycle, and how deep, to stay within canonical JSON."""
 
-    def __init__(self, *, lenient: bool):
+    def __init__(self, limits: ValueLimits, keep: KeepBytes | None, *, lenient: bool):
         self.lenient = lenient
+        self.array_bytes = limits.array_bytes
+        self._keep = keep
+        self._left: float = float("inf") if limits.size is None else limits.size
         self.with_defaults = False
         self._inside: set[int] = set()
         self._levels = 0
         self._seen: dict[int, object] = {}  # the objects, too: as long as they are held, their ids stay theirs
         self._repeated = 0
+        self._names: dict[Any, Any] = {}
+
+    def name_of(self, kind: Any) -> Any:
+        name = self._names.get(kind)
+        if name is None:
+            name = self._names[kind] = model_reference(kind)
+        return name
 
     def __call__(self, value: Any, /) -> Any:
         kind: Any = type(value)  # pyright: ignore[reportUnknownVariableType]
@@ -164,6 +187,7 @@ class _TaggedEncoding:
             return ENCODERS[kind](value, self)
         if id(value) in self._inside:
             raise NotFaithful(f"a {kind.__qualname__} holds itself")
+        self._take_one(value, kind)
         if _holds_others(kind):
             self._count(value)
         levels = 1 if kind is list else _LEVELS_OF_A_TAG
@@ -176,6 +200,20 @@ class _TaggedEncoding:
         finally:
             self._inside.discard(id(value))
             self._levels -= levels
+
+    def _take_one(self, value: Any, kind: Any) -> None:
+        if kind is list:
+            self.take(CONTAINER + len(value))
+        else:
+            self.take(OPENED + len(value) if kind in _CONTAINERS else OBJECT)
+
+    def take(self, weight: int) -> None:
+        self._left -= weight
+        if self._left < 0:
+            raise NotFaithful(CUT_SENTENCES["size"])
+
+    def kept(self, data: bytes) -> Any:
+        return kept_bytes(data, self._keep)
 
     def _count(self, value: object) -> None:
         if id(value) in self._seen:
@@ -190,6 +228,8 @@ class _TaggedEncoding:
             return encoder(value, self)
         if issubclass(kind, BaseException):
             return error_tree(value, self)
+        if (tree := array_tree(value, self)) is not None:
+            return tree
         outline = http_tree(value) if self.lenient else None
         return object_tree(value, self) if outline is None else outline
 
@@ -201,8 +241,17 @@ def _holds_others(kind: Any) -> bool:
 class _TaggedDecoding:
     lenient = False
 
-    def __init__(self, with_defaults: bool):
+    def __init__(self, with_defaults: bool, fetch: FetchBytes | None):
         self.with_defaults = with_defaults
+        self._fetch = fetch
+
+    def bytes_of(self, kept: Any) -> bytes:
+        if "base64" in kept:
+            return base64.b64decode(kept["base64"], validate=True)
+        data = None if self._fetch is None else self._fetch(ContentRef(kept["ref"]))
+        if data is None or len(data) != kept["bytes"]:
+            raise CannotRestore("the elements of a recorded array are not at hand; the call has to be made again")
+        return data
 
     def __call__(self, tree: Any, /) -> Any:
         if type(tree) is list:

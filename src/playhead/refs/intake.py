@@ -11,11 +11,22 @@ from typing import Any, Protocol
 import orjson
 
 from playhead.api.guard import warn_once
-from playhead.model.canonical import BYTES, JSON, TEXT, canonical_json, content_of, may_be_json, read_as, value_of
+from playhead.model.canonical import (
+    BYTES,
+    JSON,
+    TEXT,
+    bounded_content_of,
+    canonical_json,
+    content_of,
+    may_be_json,
+    read_as,
+    value_of,
+)
 from playhead.model.objects.interrupts import let_through
+from playhead.model.objects.limits import NO_LIMITS, Cut, ValueLimits
 from playhead.model.objects.masking import Mask
 from playhead.model.objects.reading import reading
-from playhead.model.objects.safe_json import safe_json
+from playhead.model.objects.safe_json import bounded_json, safe_json
 from playhead.model.ref import AS_TEXT, ContentRef
 from playhead.refs.known_refs import KnownRefs
 
@@ -27,6 +38,8 @@ class NewContentSink(Protocol):
 
     new: dict[bytes, ContentRef]
     """The refs of the contents and threads that this call brings already, by digest."""
+    cut: Cut | None
+    """Why something of the payload that came last was left out; None: nothing was."""
 
     def content(self, digest: bytes, ref: ContentRef, data: bytes, media_type: str) -> None:
         """Takes a new content."""
@@ -49,12 +62,21 @@ _END_BYTES = 64
 class PayloadIntake:
     """Turns values into refs. Never raises. Safe for threads: at worst a content is stored twice."""
 
-    def __init__(self, *, max_content_bytes: int, redact: Redact | None = None, mask: Mask | None = None):
+    def __init__(
+        self,
+        *,
+        max_content_bytes: int,
+        redact: Redact | None = None,
+        mask: Mask | None = None,
+        limits: ValueLimits = NO_LIMITS,
+    ):
         self.known = KnownRefs()
         self.redacts = redact is not None
         """Whether there is a hook for all payloads."""
         self.mask = mask or None
         """What hides secrets in objects; None: nothing does."""
+        self.limits = limits
+        """How much of one value is recorded."""
         self._max_bytes = max_content_bytes
         self._redact = redact
         self._repeated: dict[tuple[int, bytes], tuple[bytes, bytes, ContentRef]] = {}
@@ -65,26 +87,36 @@ class PayloadIntake:
         self.dropped = 0
         self.oversize = 0
 
-    def payload(self, value: Any, sink: NewContentSink, redact: Redact | None = None) -> ContentRef:
-        """The ref of any value, after the redaction hooks."""
-        if self._redact is not None or redact is not None:
-            value = self.redacted(value, redact)
-        return self.recorded(value, sink)
+    def payload(
+        self, value: Any, sink: NewContentSink, redact: Redact | None = None, *, unbounded: bool = False
+    ) -> ContentRef:
+        """The ref of any value, after the redaction hooks.  `unbounded`: without the limits of one value."""
+        limits = NO_LIMITS if unbounded else self.limits
+        if self._redact is None and redact is None:
+            return self.recorded(value, sink, limits)
+        value, cut = self._redacted(value, redact, limits)
+        ref = self.recorded(value, sink, limits)
+        sink.cut = sink.cut or cut
+        return ref
 
-    def recorded(self, value: Any, sink: NewContentSink) -> ContentRef:
+    def recorded(self, value: Any, sink: NewContentSink, limits: ValueLimits = NO_LIMITS) -> ContentRef:
         """The ref of a value that is redacted already."""
-        if type(value) is dict:
-            return self.content(canonical_json(value, self.mask), JSON, sink)
+        sink.cut = None
         if type(value) is str:
             try:
                 data = value.encode()
                 return self.content(data, TEXT, sink, AS_TEXT if may_be_json(data) else None)
             except UnicodeEncodeError:
                 return self.content(safe_json(value), JSON, sink)
-        if issubclass(type(value), bytes | bytearray | memoryview):  # isinstance would ask the value
+        if type(value) is not dict and issubclass(type(value), bytes | bytearray | memoryview):
             content = content_of(value)
             return self.content(content.data, content.media_type, sink, read_as(content.data, content.media_type))
-        return self.content(canonical_json(value, self.mask), JSON, sink)
+        data, sink.cut = bounded_json(value, self.mask, limits, lambda data: self.part(data, sink))
+        return self.content(data, JSON, sink)
+
+    def part(self, data: bytes, sink: NewContentSink) -> ContentRef:
+        """The ref of bytes that stand as a part of a value."""
+        return self.content(data, BYTES, sink, read_as(data, BYTES))
 
     def repeated(self, value: Any, sink: NewContentSink, redact: Redact | None = None) -> ContentRef:
         """The ref of a value that is likely the same as in an earlier call."""
@@ -133,21 +165,33 @@ class PayloadIntake:
 
         Hooks are given copies of what is recorded (`plain_copy`): the program keeps its objects, whatever they edit.
         """
+        return self._redacted(value, redact, NO_LIMITS)[0]
+
+    def _redacted(self, value: Any, redact: Redact | None, limits: ValueLimits) -> tuple[Any, Cut | None]:
+        cut: Cut | None = None
         try:
             for hook in (redact, self._redact):
                 if hook is not None:
                     with reading():
-                        value = hook(self.plain_copy(value))
-            return value
+                        copy, why = self._copied(value, limits)
+                        value, cut = hook(copy), cut or why
+            return value, cut
         except BaseException as error:  # noqa: BLE001 - it is the user's code, and may raise anything
             let_through(error)
             _warn_of_hook(error)
-            return {_MARKER: "redaction failed", "error": type(error).__name__}
+            return {_MARKER: "redaction failed", "error": type(error).__name__}, cut
 
-    def plain_copy(self, value: Any) -> Any:
+    def plain_copy(self, value: Any, *, unbounded: bool = False) -> Any:
         """Returns a copy of the value in the form in which it is recorded: text, bytes, or plain JSON values."""
-        content = content_of(value, self.mask)
-        return content.data if content.media_type == BYTES else value_of(content)
+        return self._copied(value, NO_LIMITS if unbounded else self.limits)[0]
+
+    def _copied(self, value: Any, limits: ValueLimits) -> tuple[Any, Cut | None]:
+        content, cut = bounded_content_of(value, self.mask, limits)
+        return content.data if content.media_type == BYTES else value_of(content), cut
+
+    def is_as_given(self, value: Any, ref: ContentRef | None, *, unbounded: bool = False) -> bool:
+        """Whether the content of `ref` is what is recorded of the value without hooks and masks."""
+        return bounded_content_of(value, None, NO_LIMITS if unbounded else self.limits)[0].ref == ref
 
     def redaction_changes_nothing(self, value: Any, redact: Redact | None = None) -> bool:
         """Whether the redaction hooks leave this value unchanged."""

@@ -6,11 +6,13 @@ the user's runs a second time.  What a class does not declare (attributes that m
 
 import enum
 from collections.abc import Callable, Collection
-from dataclasses import MISSING, Field, fields, is_dataclass
+from dataclasses import MISSING, Field, dataclass, fields, is_dataclass
 from types import MemberDescriptorType
 from typing import Any, cast
+from weakref import WeakKeyDictionary
 
 from playhead.errors import CannotRestore
+from playhead.model.objects.plain_forms import attributes_of, class_of
 from playhead.refs.named_classes import (
     NotFaithful,
     class_named,
@@ -18,32 +20,76 @@ from playhead.refs.named_classes import (
     has_plain_layout,
     is_built_in,
     is_model,
-    model_reference,
     name_of,
 )
-from playhead.refs.value_codecs import Inner, Tree, tagged
+from playhead.refs.value_codecs import Encoding, Inner, Tree, encoded_items, tagged
+
+_MOSTLY_NONE = ("__pydantic_extra__", "__pydantic_private__")
+_STATE_OF_MODELS = {"__dict__", "__pydantic_fields_set__", *_MOSTLY_NONE}
 
 
-def object_tree(value: Any, inner: Inner) -> Tree:
+def object_tree(value: Any, inner: Encoding) -> Tree:
     """The tree of an instance of a class of the user's or of a library's."""
-    kind = _type(value)
-    if isinstance(value, enum.Enum):
-        return _enum(value)
-    if kind.__module__ == "pydantic.networks":
-        return _url(value, kind)
-    if is_dataclass(value) and has_plain_layout(kind):
-        return _dataclass(value, inner)
-    if is_model(kind):
-        return _model(value, inner)
-    if kind.__bases__ == (tuple,) and hasattr(kind, "_fields"):
-        return _namedtuple(value, inner)
+    kind = class_of(value)
+    match _layout_of(kind).form:
+        case "dataclass":
+            return _dataclass(value, inner)
+        case "model":
+            return _model(value, inner)
+        case "enum":
+            return _enum(value)
+        case "url":
+            return _url(value, kind)
+        case "namedtuple":
+            return _namedtuple(value, inner)
+        case _:
+            pass
     raise NotFaithful(
         f"a {kind.__module__}.{kind.__qualname__} cannot be rebuilt from data; "
         "return plain JSON values, a dataclass or a pydantic model to have it replayed"
     )
 
 
-def slots_of(kind: type) -> dict[str, Any]:
+@dataclass(frozen=True, slots=True)
+class _Layout:
+    """What makes instances of a class: found once for each class, and kept as long as it lives."""
+
+    form: str | None
+    """The tag that its instances have; None: they cannot be kept."""
+    slots: dict[str, Any]
+    fields: tuple[str, ...]
+    """Of a dataclass, or of a model."""
+    is_sorted: bool
+    """Whether these stand in the order of their names."""
+
+
+_layouts: WeakKeyDictionary[type, _Layout] = WeakKeyDictionary()
+
+
+def _layout_of(kind: Any) -> _Layout:
+    layout = _layouts.get(kind)
+    if layout is None:
+        form = _form_of(kind)
+        names = [field.name for field in fields(kind)] if form == "dataclass" else []
+        if form == "model":
+            names = [*kind.model_fields]
+        layout = _layouts[kind] = _Layout(form, _slots_of(kind), tuple(names), names == sorted(names))
+    return layout
+
+
+def _form_of(kind: Any) -> str | None:
+    if issubclass(kind, enum.Enum):
+        return "enum"
+    if kind.__module__ == "pydantic.networks":
+        return "url"
+    if hasattr(kind, "__dataclass_fields__") and has_plain_layout(kind):
+        return "dataclass"
+    if is_model(kind):
+        return "model"
+    return "namedtuple" if kind.__bases__ == (tuple,) and hasattr(kind, "_fields") else None
+
+
+def _slots_of(kind: type) -> dict[str, Any]:
     """The slots that class statements declared, by the names that they have in the instance."""
     return {
         name: member
@@ -55,8 +101,8 @@ def slots_of(kind: type) -> dict[str, Any]:
 
 def state_of(value: Any) -> dict[str, Any]:
     """All attributes of an instance: its dictionary, and those of its slots that are set."""
-    state = dict(cast("dict[str, Any]", getattr(value, "__dict__", {})))
-    for name, member in slots_of(_type(value)).items():
+    state = dict(attributes_of(value))
+    for name, member in _layout_of(class_of(value)).slots.items():
         try:
             state[name] = member.__get__(value)
         except AttributeError:  # never set, or deleted
@@ -66,16 +112,12 @@ def state_of(value: Any) -> dict[str, Any]:
 
 def set_state(value: Any, state: dict[str, Any]) -> None:
     """Sets what `state_of` found, past frozen classes, properties and `__setattr__`."""
-    slots = slots_of(_type(value))
+    slots = _layout_of(class_of(value)).slots
     for name, item in state.items():
         if name in slots:
             slots[name].__set__(value, item)
         else:
             value.__dict__[name] = item
-
-
-def _type(value: Any) -> Any:
-    return cast(Any, type(value))
 
 
 def _enum(value: enum.Enum) -> Tree:
@@ -99,11 +141,11 @@ def _to_enum(tree: Tree, _: Inner) -> enum.Enum:
     return kind.__members__[tree["member"]]
 
 
-def _namedtuple(value: Any, inner: Inner) -> Tree:
-    kind = _type(value)
+def _namedtuple(value: Any, inner: Encoding) -> Tree:
+    kind = class_of(value)
     if getattr(value, "__dict__", None):
         raise NotFaithful(f"this {kind.__qualname__} has attributes of its own")
-    return tagged("namedtuple", **{"class": name_of(kind)}, fields=list(kind._fields), items=[*map(inner, value)])
+    return tagged("namedtuple", **{"class": inner.name_of(kind)}, fields=list(kind._fields), items=[*map(inner, value)])
 
 
 def _to_namedtuple(tree: Tree, inner: Inner) -> Any:
@@ -115,14 +157,19 @@ def _to_namedtuple(tree: Tree, inner: Inner) -> Any:
     return cast(Any, tuple).__new__(kind, map(inner, tree["items"]))
 
 
-def _dataclass(value: Any, inner: Inner) -> Tree:
-    state = state_of(value)
-    return tagged(
-        "dataclass",
-        **{"class": name_of(type(value))},
-        state=inner(state),
-        unset=[field.name for field in fields(value) if field.name not in state],
-    )
+def _dataclass(value: Any, inner: Encoding) -> Tree:
+    kind = class_of(value)
+    layout, state = _layout_of(kind), state_of(value)
+    unset = [name for name in layout.fields if name not in state]
+    return tagged("dataclass", **{"class": inner.name_of(kind)}, state=_state_tree(state, layout, inner), unset=unset)
+
+
+def _state_tree(state: dict[str, Any], layout: _Layout, inner: Encoding) -> Tree:
+    """The same as `inner(state)`, in half the time where the state has the fields of the class and no others."""
+    if tuple(state) != layout.fields:
+        return inner(state)
+    names, values = [*state], encoded_items(state.values(), inner)
+    return dict(zip(names, values, strict=True)) if layout.is_sorted else tagged("dict", keys=names, values=values)
 
 
 def _to_dataclass(tree: Tree, inner: Inner) -> Any:
@@ -145,17 +192,22 @@ def _default(field: Field[Any], known: Collection[str]) -> Any:
     return MISSING if field.default_factory is MISSING else field.default_factory()
 
 
-def _model(value: Any, inner: Inner) -> Tree:
+def _model(value: Any, inner: Encoding) -> Tree:
     from pydantic import BaseModel  # noqa: PLC0415 - it is there, since the value is a model
 
-    state = BaseModel.__getstate__(value)
-    declared: Any = _type(value).model_fields
-    return tagged(
-        "model",
-        **{"class": model_reference(type(value))},
-        state=inner(state),
-        unset=[name for name in declared if name not in state["__dict__"]],
-    )
+    kind = class_of(value)
+    layout, state = _layout_of(kind), BaseModel.__getstate__(value)
+    fields_set: Any = state.get("__pydantic_fields_set__", ())
+    values = state["__dict__"]
+    if state.keys() == _STATE_OF_MODELS and class_of(fields_set) is set and fields_set.issubset(layout.fields):
+        # As `inner(state)`, in half the time.
+        tree: Any = {name: inner(state[name]) for name in _MOSTLY_NONE if state[name] is not None}
+        tree["__dict__"] = _state_tree(values, layout, inner)
+        tree["__pydantic_fields_set__"] = tagged("set", items=sorted(fields_set))
+    else:
+        tree = inner(state)
+    unset = [name for name in layout.fields if name not in values]
+    return tagged("model", **{"class": inner.name_of(kind)}, state=tree, unset=unset)
 
 
 def _to_model(tree: Tree, inner: Inner) -> Any:
@@ -164,7 +216,7 @@ def _to_model(tree: Tree, inner: Inner) -> Any:
         raise CannotRestore(f"{tree['class']} is no pydantic model; it was one when the value was recorded")
     from pydantic import BaseModel  # noqa: PLC0415 - it is there, since the class is a model
 
-    value, state = object.__new__(kind), inner(tree["state"])
+    value, state = object.__new__(kind), dict.fromkeys(_MOSTLY_NONE) | inner(tree["state"])
     if inner.with_defaults:
         known = {*state["__dict__"], *tree["unset"]}
         new = {name: field for name, field in kind.model_fields.items() if name not in known}

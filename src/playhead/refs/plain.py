@@ -14,11 +14,14 @@ from typing import Any, cast
 
 import orjson
 
-from playhead.model.objects.safe_json import MAX_INTEGER_BITS, MAX_LEVELS
+from playhead.model.objects.tree_json import MAX_INTEGER_BITS, MAX_LEVELS
 
 # A Python text can hold the two halves of a surrogate pair as two characters.  JSON escapes both, and its readers make
 # one character of them.
 _BETWEEN_HALVES = re.compile("(?<=[\ud800-\udbff])(?=[\udc00-\udfff])")
+_SCALARS = frozenset({str, int, float, bool, type(None)})
+_CONTAINERS = frozenset({dict, list})
+_FEW = 16  # below, looking at each one is quicker than to sort them by type
 MARK = "$"
 """The key of a tagged value."""
 NOT_KEPT = "$playhead"
@@ -46,7 +49,7 @@ class KeyOrderSurvey:
         if not all_str(keys):
             return False
         if keys not in self.seen_key_orders:
-            if not "".join(keys).isascii() and not is_text("".join(keys)):
+            if not is_text("".join(keys)):
                 return False
             self.seen_key_orders.add(keys)
             in_order = tuple(sorted(keys))
@@ -68,28 +71,51 @@ def _survey_key_orders(value: Any) -> KeyOrderSurvey | None:
     # Level by level, so that a cycle is found by its depth.
     found = KeyOrderSurvey()
     level: list[Any] = [value]
+    if type(value) not in _CONTAINERS:
+        return found if are_plain_scalars([value]) else None
     for _ in range(MAX_LEVELS + 1):
         deeper: list[Any] = []
-        for item in level:
-            kind: Any = type(item)  # pyright: ignore[reportUnknownVariableType]
-            if kind is str:
-                plain = item.isascii() or is_text(item)
-            elif kind is int:
-                plain = item.bit_length() <= MAX_INTEGER_BITS
-            elif kind is dict:
-                plain = found.note_keys(item)
-                deeper += item.values()
-            elif kind is list:
-                deeper += item
+        for container in level:
+            items: list[Any] = container
+            if type(container) is dict:
+                fields = cast(dict[Any, Any], container)
+                if not found.note_keys(fields):
+                    return None
+                items = list(fields.values())
+            if are_plain_scalars(items):
                 continue
-            else:
-                plain = item is None or kind is bool or (kind is float and math.isfinite(item))
-            if not plain:
+            deeper += [item for item in items if type(item) in _CONTAINERS]
+            if not are_plain_scalars([item for item in items if type(item) not in _CONTAINERS]):
                 return None
         if not deeper:
             return found
         level = deeper
     return None
+
+
+def are_plain_scalars(values: Sequence[Any]) -> bool:
+    """Whether all are texts, numbers, truth values or None, as canonical JSON gives them back."""
+    if len(values) <= _FEW:
+        return all(map(_is_plain_scalar, values))
+    kinds: set[Any] = set(map(type, values))
+    if not kinds <= _SCALARS:
+        return False
+    if len(kinds) > 1:
+        return all(are_plain_scalars([item for item in values if type(item) is kind]) for kind in kinds)
+    if str in kinds:
+        return is_text("".join(values))
+    if int in kinds:
+        return max(map(int.bit_length, values)) <= MAX_INTEGER_BITS
+    return float not in kinds or all(map(math.isfinite, values))
+
+
+def _is_plain_scalar(value: Any) -> bool:
+    kind: Any = type(value)  # pyright: ignore[reportUnknownVariableType]
+    if kind is str:
+        return value.isascii() or is_text(value)
+    if kind is int:
+        return value.bit_length() <= MAX_INTEGER_BITS
+    return math.isfinite(value) if kind is float else kind is bool or value is None
 
 
 def key_orders(found: KeyOrderSurvey) -> list[list[str]]:
@@ -125,6 +151,8 @@ def is_marked(value: dict[Any, Any]) -> bool:
 
 def is_text(value: str) -> bool:
     """Whether it has a UTF-8 form: no lone surrogates."""
+    if value.isascii():
+        return True
     try:
         value.encode()
     except UnicodeEncodeError:
@@ -134,7 +162,7 @@ def is_text(value: str) -> bool:
 
 def parts_for_json(text: str) -> list[str]:
     """Splits a text where JSON would join two surrogates; one part where it comes back from JSON as it is."""
-    return [text] if text.isascii() or is_text(text) else _BETWEEN_HALVES.split(text)
+    return [text] if is_text(text) else _BETWEEN_HALVES.split(text)
 
 
 def all_str(keys: Sequence[Any]) -> bool:

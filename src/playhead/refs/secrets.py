@@ -4,34 +4,56 @@ A result that holds a secret cannot be given back. In an exception, the secret i
 """
 
 import base64
-from collections.abc import Iterator
+from collections.abc import Collection, Iterable
 from typing import Any, cast
 
+from playhead.model.objects.error_texts import argument_text
 from playhead.model.objects.masking import Mask
-from playhead.model.objects.plain_forms import safe_repr
+from playhead.model.objects.plain_forms import class_of
 from playhead.refs.plain import MARK
 from playhead.refs.value_codecs import Tree, tagged
 
+_CONTAINERS = frozenset({list, dict})
+_WITH_STATE = frozenset({"dataclass", "model"})
 _OBJECTS = frozenset({"dataclass", "model", "namedtuple", "error"})
 
 
 def holds_secret(tree: Any, mask: Mask, *, inside: bool = False) -> bool:
     """Whether something in a tagged tree (see `faithful.py`) is masked; `inside`: all of it is part of an object."""
+    harmless: set[tuple[Any, ...]] = set()
+    """Keys of objects that were found to hide nothing: most objects of a value are of few classes."""
     waiting = [(tree, inside)]
     while waiting:
         item, within = waiting.pop()
-        if type(item) is list:
+        if class_of(item) is list:
             items = cast("list[Any]", item)
             if within and mask.hides_second([_key(each) for each in items[:1]] + items[1:]):
                 return True
-            waiting += [(each, within) for each in items]
-        elif type(item) is dict:
-            fields = cast(Tree, item)
-            within = within or fields.get(MARK) in _OBJECTS
-            for key, each in _named(fields):
-                if within and mask.hides(_key(key), each):
-                    return True
-                waiting.append((each, within))
+            waiting += [(each, within) for each in items if type(each) in _CONTAINERS]
+        if class_of(item) is not dict:
+            continue
+        fields = cast(Tree, item)
+        within = within or fields.get(MARK) in _OBJECTS
+        if fields.get(MARK) == "array" and any(mask.hides(part["name"], "?") for part in fields.get("columns", ())):
+            return True
+        names, values = _named(fields)
+        if within and _hides_some(names, values, mask, harmless):
+            return True
+        inner: Iterable[Any] = [*names, *values] or fields.values()
+        if fields.get(MARK) in _WITH_STATE:
+            inner = (fields["state"],)
+        waiting += [(each, within) for each in inner if type(each) in _CONTAINERS]
+    return False
+
+
+def _hides_some(names: Iterable[Any], values: Iterable[Any], mask: Mask, harmless: set[tuple[Any, ...]]) -> bool:
+    keys = tuple(map(_key, names))
+    if keys in harmless:
+        return False
+    if any(map(mask.hides, keys, values)):
+        return True
+    if not any(mask.hides(key, "?") for key in keys):
+        harmless.add(keys)
     return False
 
 
@@ -42,7 +64,7 @@ def without_secrets(error: Tree, mask: Mask, raised: BaseException) -> Tree:
         return tagged("left out", text="<masked>") if holds_secret(kept, mask, inside=True) else kept
     only = len(raised.args) == 1
     kept["args"] = [
-        _shown(arg, mask, error["message"] if only else safe_repr(given))
+        _shown(arg, mask, error["message"] if only else argument_text(given))
         for arg, given in zip(error["args"], raised.args, strict=True)
     ]
     hidden = [
@@ -80,18 +102,14 @@ def _http(tree: Tree, mask: Mask) -> Tree:
     return kept
 
 
-def _named(fields: Tree) -> Iterator[tuple[Any, Any]]:
-    """Keys and values of the object that a tree describes."""
+def _named(fields: Tree) -> tuple[Collection[Any], Collection[Any]]:
+    """Keys and values of the object that a tree describes; none for one of values without keys."""
     tag = fields.get(MARK)
     if tag == "namedtuple":
-        yield from zip(fields["fields"], fields["items"], strict=False)
-    elif tag is not None and "keys" in fields and "values" in fields:
-        yield from ((None, key) for key in fields["keys"])
-        yield from zip(fields["keys"], fields["values"], strict=False)
-    elif tag is not None:
-        yield from ((None, each) for each in fields.values())
-    else:
-        yield from fields.items()
+        return fields["fields"], fields["items"]
+    if tag is None:
+        return fields.keys(), fields.values()
+    return (fields["keys"], fields["values"]) if "keys" in fields and "values" in fields else ((), ())
 
 
 def _key(key: Any) -> Any:

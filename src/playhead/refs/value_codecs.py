@@ -11,7 +11,7 @@ import pathlib
 import uuid
 import zoneinfo
 from collections import Counter, OrderedDict, defaultdict, deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import is_dataclass
 from decimal import Decimal
 from fractions import Fraction
@@ -19,9 +19,9 @@ from typing import Any, Protocol, cast
 
 from playhead.errors import CannotRestore, NotFaithful
 from playhead.model.canonical import canonical_json, parse_json
-from playhead.model.objects.safe_json import MAX_INTEGER_BITS
+from playhead.model.objects.tree_json import MAX_INTEGER_BITS
 from playhead.refs.named_classes import class_named, is_model, name_of
-from playhead.refs.plain import MARK, all_str, is_marked, parts_for_json
+from playhead.refs.plain import MARK, all_str, are_plain_scalars, is_marked, is_text, parts_for_json
 
 Tree = dict[str, Any]
 
@@ -36,6 +36,33 @@ class Inner(Protocol):
     with_defaults: bool
 
     def __call__(self, value: Any, /) -> Any: ...
+
+
+class Decoding(Inner, Protocol):
+    """Makes what is inside a value again."""
+
+    def bytes_of(self, kept: Any) -> bytes:
+        """The bytes that `Encoding.kept` was given.  Raises CannotRestore."""
+        ...
+
+
+class Encoding(Inner, Protocol):
+    """Encodes what is inside a value."""
+
+    array_bytes: int | None
+    """How many bytes of elements of an array are kept; None: any number."""
+
+    def kept(self, data: bytes) -> Any:
+        """Plain JSON values for these bytes."""
+        ...
+
+    def take(self, weight: int) -> None:
+        """Notes that something of this weight is encoded.  Raises NotFaithful where that is too much."""
+        ...
+
+    def name_of(self, kind: Any) -> Any:
+        """What names a class: see `named_classes.model_reference`.  Raises NotFaithful."""
+        ...
 
 
 _PATHS: dict[str, Any] = {
@@ -58,19 +85,25 @@ def tagged(tag: str, **fields: Any) -> Tree:
 def _dict(value: dict[Any, Any], inner: Inner) -> Tree:
     keys = list(value)
     if _is_plain_object(keys) and not is_marked(value):
-        return {key: inner(item) for key, item in value.items()}
+        return dict(zip(keys, encoded_items(value.values(), inner), strict=True))
     return tagged("dict", **_pairs(value, inner))
+
+
+def encoded_items(values: Iterable[Any], inner: Inner) -> list[Any]:
+    """What is inside a value, encoded one by one."""
+    items = list(values)
+    return items if are_plain_scalars(items) else [*map(inner, items)]
 
 
 def _is_plain_object(keys: list[Any]) -> bool:
     """Whether a JSON object gives these keys back, in this order."""
-    return all_str(keys) and keys == sorted(keys) and all(len(parts_for_json(key)) == 1 for key in keys)
+    return all_str(keys) and keys == sorted(keys) and is_text("".join(keys))
 
 
 def _pairs(value: dict[Any, Any], inner: Inner) -> Tree:
     if getattr(value, "__dict__", None):
         raise NotFaithful(f"this {type(value).__name__} has attributes of its own")
-    return {"keys": [inner(key) for key in value], "values": [inner(item) for item in value.values()]}
+    return {"keys": encoded_items(value, inner), "values": encoded_items(value.values(), inner)}
 
 
 def _from_pairs(tree: Tree, inner: Inner) -> list[tuple[Any, Any]]:
@@ -100,12 +133,12 @@ def _to_counter(tree: Tree, inner: Inner) -> Counter[Any]:
 
 
 def _items(tag: str) -> Callable[[Any, Inner], Tree]:
-    return lambda value, inner: tagged(tag, items=[inner(item) for item in value])
+    return lambda value, inner: tagged(tag, items=encoded_items(value, inner))
 
 
 def _sorted_items(tag: str) -> Callable[[Any, Inner], Tree]:
     # A set's own order differs from process to process; equal sets shall be equal bytes.
-    return lambda value, inner: tagged(tag, items=sorted((inner(item) for item in value), key=canonical_json))
+    return lambda value, inner: tagged(tag, items=sorted(encoded_items(value, inner), key=canonical_json))
 
 
 def _made_of_items(kind: Callable[[list[Any]], Any]) -> Callable[[Tree, Inner], Any]:
@@ -117,6 +150,8 @@ def _made_of_items(kind: Callable[[list[Any]], Any]) -> Callable[[Tree, Inner], 
 
 def text_tree(value: str) -> str | Tree:
     """The text itself, or its parts where JSON would join two surrogates in it."""
+    if value.isascii():
+        return value
     parts = parts_for_json(value)
     return value if len(parts) == 1 else tagged("text", parts=parts)
 
@@ -207,11 +242,11 @@ ENCODERS: dict[type, Callable[[Any, Inner], Any]] = {
     complex: _parts("complex", "real", "imag"),
     bytes: _base64("bytes"),
     bytearray: _base64("bytearray"),
-    list: lambda value, inner: [inner(item) for item in value],
+    list: encoded_items,
     tuple: _items("tuple"),
     set: _sorted_items("set"),
     frozenset: _sorted_items("frozenset"),
-    deque: lambda value, inner: tagged("deque", items=[inner(item) for item in value], maxlen=value.maxlen),
+    deque: lambda value, inner: tagged("deque", items=encoded_items(value, inner), maxlen=value.maxlen),
     dict: _dict,
     OrderedDict: lambda value, inner: tagged("OrderedDict", **_pairs(value, inner)),
     Counter: lambda value, inner: tagged("Counter", **_pairs(value, inner)),

@@ -24,6 +24,7 @@ from playhead.model.canonical import value_of
 from playhead.model.ref import ContentRef
 from playhead.model.span import LogEvent
 from playhead.replay.editing import Edits, is_edit, recorded_rules, rule_of
+from playhead.replay.matching.cut_arguments import CutArguments
 from playhead.replay.matching.divergence import Divergence, describe_divergence
 from playhead.replay.matching.enclosing import EnclosingCalls
 from playhead.replay.matching.ending_order import EndingOrder, EndingTurn
@@ -103,6 +104,7 @@ class RecordReplay:
         self._completed_run = completed_run
         self._questions = {(call.call_path, call.request_refs) for call in calls if call.kind in ("llm", "embedding")}
         self._answerable = Matcher([call for call in calls if call.can_answer], policy.renamed)
+        self._cut_arguments = CutArguments(call for call in calls if call.can_answer)
         self._beyond = Matcher([call for call in after_fork if call.kind == "tool"])
         self._enclosing = EnclosingCalls(calls, self._answerable.recorded_paths, same_run=same_run)
         self._nesting = Nesting(calls, FOREVER if same_run else fork_order)
@@ -139,7 +141,10 @@ class RecordReplay:
 
     def is_undecided(self, span: ObservedSpan) -> bool:
         """Whether the verdict depends on which other branches come."""
-        return self._stopped is None and self._may_compare(span) and self._answerable.is_undecided(*lookup_key(span))
+        if self._stopped is not None or not self._may_compare(span):
+            return False
+        self._compare_what_was_read(span)
+        return self._answerable.is_undecided(*lookup_key(span))
 
     def answer(
         self, span: ObservedSpan, restore: ResponseRestorer | None, *, waited: bool = False
@@ -342,6 +347,13 @@ class RecordReplay:
 
     # --- what a verdict means -----------------------------------------------------------------------------------------
 
+    def _compare_what_was_read(self, span: ObservedSpan) -> None:
+        """Gives the call the refs of recorded arguments that are equal but for what was not read in time."""
+        call_paths = self._answerable.recorded_paths(call_path_of(span.attributes))
+        if self._cut_arguments.concern(span, call_paths):
+            left = self._answerable.left_at(call_paths)
+            self._cut_arguments.adopt(span, left, RecordWithPendingCall(self.record, span.frames))
+
     def _may_compare(self, span: ObservedSpan) -> bool:
         return span.recorder.content and not self._is_live(span)
 
@@ -358,6 +370,7 @@ class RecordReplay:
                 "replay without content", "PLAYHEAD_CAPTURE_CONTENT is false, so nothing can be compared: all live"
             )
             return self._live(span)
+        self._compare_what_was_read(span)
         if self._is_live(span):
             return self._live_unless_completed(span, restore)
         match self._verdict(span, waited=waited):

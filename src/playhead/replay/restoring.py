@@ -8,7 +8,7 @@ from playhead.errors import CannotRestore, ReplayDiverged, ReplayError
 from playhead.model import names
 from playhead.model.canonical import Content, parse_json
 from playhead.model.ref import ContentRef
-from playhead.refs.faithful import decode, decode_error, restored_value, with_key_orders
+from playhead.refs.faithful import FetchBytes, decode, decode_error, restored_value, with_key_orders
 from playhead.replay.matching.recorded_calls import Outcome, RecordedCall
 from playhead.replay.record import Record
 
@@ -28,9 +28,10 @@ def answer_from_record(record: Record, call: RecordedCall, restore: ResponseRest
     kept = None if call.ref(names.RESTORE_REF) is None else _value(record, call, names.RESTORE_REF)
     kind = call.span.attributes.get(names.OUTPUT_TYPE)
     if kind == "items":
-        return ReplayAnswer(items=decode(kept), ending=ending)
+        return ReplayAnswer(items=decode(kept, fetch=_bytes_in(record)), ending=ending)
     name = names.TOOL_RESULT_REF if call.kind == "tool" else names.OUTPUT_REF
-    return ReplayAnswer(value=restored_value(_typed(_content(record, call, name), kind, kept), kept))
+    ordinary = _typed(_content(record, call, name), kind, kept)
+    return ReplayAnswer(value=restored_value(ordinary, kept, fetch=_bytes_in(record)))
 
 
 def restored_payload(record: Record, attributes: Mapping[str, Any], name: str) -> Any:
@@ -41,7 +42,7 @@ def restored_payload(record: Record, attributes: Mapping[str, Any], name: str) -
     ref = attributes.get(names.RESTORE_REF)
     kept = None if ref is None else parse_json(_content_of(record, ref).data)
     ordinary = _typed(_content_of(record, attributes.get(name)), attributes.get(names.OUTPUT_TYPE), kept)
-    return restored_value(ordinary, kept, with_defaults=True)
+    return restored_value(ordinary, kept, with_defaults=True, fetch=_bytes_in(record))
 
 
 def answer_from_outcome(
@@ -87,13 +88,21 @@ def _ending(record: Record, call: RecordedCall) -> BaseException | None:
         described = _value(record, call, names.ERROR_REF)
         if not isinstance(described, dict) or "restore" not in described:
             raise CannotRestore("its error was not recorded in a form that can be given back")
-        return decode_error(cast("dict[str, Any]", described)["restore"])
+        return decode_error(cast("dict[str, Any]", described)["restore"], _bytes_in(record))
     if call.span.attributes.get(names.OUTCOME) not in (None, names.TRIPPED):
         return ReplayDiverged(
             f"the program reads on in {call.call_path} where it had stopped reading, and what comes there is not "
             f"recorded; execute it again: outcomes={{{call.span.span_id!r}: playhead.RERUN}}; or fork the run before it"
         )
     return None
+
+
+def _bytes_in(record: Record) -> FetchBytes:
+    def fetch(ref: ContentRef) -> bytes | None:
+        content = record.content(ref)
+        return None if content is None else content.data
+
+    return fetch
 
 
 def _value(record: Record, call: RecordedCall, name: str) -> Any:

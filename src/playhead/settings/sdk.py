@@ -89,6 +89,7 @@ def _windows(text: str) -> tuple[tuple[str, int], ...]:
     return windows
 
 
+WEIGHT = s.ValueKind("a whole number from 1000 to 1000000000", s.whole(1_000, 1_000_000_000))
 SHARE = s.ValueKind("a number from 0 to 1", _share)
 WINDOWS = s.ValueKind("model=tokens pairs with commas between them", _windows)
 KEYS = s.ValueKind("names with commas between them, or none", _keys)
@@ -170,6 +171,30 @@ class Settings:
         "PLAYHEAD_MAX_CONTENT_BYTES", 64 * MIB, s.BYTES, "largest payload recorded; of a larger one, a marker is"
     )
     # Of these switches, who sets one means to record less: so it is where the text cannot be read.
+    # 50,000: a result of this size is read and written in 4 ms, which the caller waits for. What a model reads of
+    # a tool's answer is a tenth of it.
+    max_value_size: int = setting(
+        "PLAYHEAD_MAX_VALUE_SIZE",
+        50_000,
+        WEIGHT,
+        "largest value recorded whole: a number or text counts 1, a list or dictionary 15 to 50, an object 150; of a "
+        "larger one, a sample is recorded",
+    )
+    # 1 ms: two hundred ordinary `repr`s, and little beside what a call of a model or of a tool takes.
+    max_value_seconds: float = setting(
+        "PLAYHEAD_MAX_VALUE_SECONDS",
+        0.001,
+        s.SECONDS,
+        "how long code of the program (`__repr__`, properties) may take in recording one value before the rest is left "
+        "out; a call that has begun is not interrupted",
+    )
+    # 1 MiB: a picture as a model reads it, or a hundred embeddings; its hash takes a millisecond.
+    max_array_bytes: int = setting(
+        "PLAYHEAD_MAX_ARRAY_BYTES",
+        MIB,
+        s.BYTES,
+        "largest array, tensor, table or picture recorded whole; of a larger one, type, shape and a sample are",
+    )
     capture_content: bool = setting(
         "PLAYHEAD_CAPTURE_CONTENT",
         True,

@@ -1,5 +1,6 @@
 """The journal is gone, and the collector has the run: it is resumed and forked from there."""
 
+import contextlib
 import os
 import shutil
 import subprocess
@@ -68,6 +69,32 @@ def test_a_run_goes_on_from_what_the_collector_has(recorded: tuple[str, openai.O
     with playhead.fork(run_id, at=begun[0]["seq"], outcome={"result": "other"}) as forked, playhead.run("p"):
         assert agent(client)[1] == "other"
     assert (forked.report.answered, forked.report.live) == (1, 1)
+
+
+def test_an_array_is_given_back_from_what_the_collector_has(database_url: str, tmp_path: Path) -> None:
+    np: Any = pytest.importorskip("numpy")
+    made: list[int] = []
+
+    @observe(kind="tool")
+    def draw(seed: int) -> dict[str, Any]:
+        made.append(seed)
+        return {"picture": np.random.default_rng(seed).integers(0, 255, (224, 224, 3), dtype=np.uint8), "seed": seed}
+
+    with CollectorProcess(database_url=database_url) as collector:
+        playhead.configure(endpoint=collector.url, journal_dir=tmp_path / "here")
+        with contextlib.suppress(RuntimeError), playhead.run("p") as run:
+            first = draw(5)
+            raise RuntimeError
+        assert playhead.flush()
+        assert run.id is not None
+        playhead.configure(endpoint=collector.url, journal_dir=tmp_path / "elsewhere")
+        shutil.rmtree(tmp_path / "here")
+        with playhead.resume(run.id), playhead.run("p"):
+            again = draw(5)
+        playhead.shutdown()
+    assert made == [5]
+    assert again["picture"].dtype == np.uint8
+    assert np.array_equal(again["picture"], first["picture"])
 
 
 SAYING = """

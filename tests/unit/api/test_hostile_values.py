@@ -33,6 +33,7 @@ RAISED: list[type[BaseException]] = [
     Own,
     RuntimeError,
     StopIteration,
+    KeyboardInterrupt,
 ]
 METHODS = [
     "__repr__",
@@ -76,7 +77,7 @@ def hostile(base: tuple[type, ...], broken: list[str], raised: type[BaseExceptio
     return made_as.__new__(kind)
 
 
-@pytest.mark.parametrize("raised", [SystemExit, asyncio.CancelledError])  # the others: below
+@pytest.mark.parametrize("raised", [SystemExit, asyncio.CancelledError, KeyboardInterrupt])  # the others: below
 @pytest.mark.parametrize("name", [*METHODS, *PROPERTIES])
 def test_whatever_a_method_of_a_value_raises_stays_in_here(
     recording: Recording, name: str, raised: type[BaseException]
@@ -242,6 +243,44 @@ def test_ctrl_c_reaches_the_program(recording: Recording, on_signal: Callable[[A
     with pytest.raises(KeyboardInterrupt):
         give(Interrupted(lambda: signal.raise_signal(signal.SIGUSR1)))
     assert give(5) == 5
+
+
+def test_ctrl_c_that_a_value_catches_and_raises_again_reaches_the_program(
+    recording: Recording, on_signal: Callable[[Any], None]
+):
+    on_signal(signal.default_int_handler)
+
+    def arrives() -> None:
+        try:
+            signal.raise_signal(signal.SIGUSR1)
+        except KeyboardInterrupt:
+            arrived.append(1)
+            raise
+
+    arrived: list[int] = []
+
+    @observe
+    def give(x: Any) -> Any:
+        return x
+
+    with pytest.raises(KeyboardInterrupt):
+        give(Interrupted(arrives))
+
+
+def test_a_handler_that_raises_keyboard_interrupt_reaches_the_program(
+    recording: Recording, on_signal: Callable[[Any], None]
+):
+    def handler(number: int, frame: Any) -> None:
+        raise KeyboardInterrupt
+
+    on_signal(handler)
+
+    @observe
+    def give(x: Any) -> Any:
+        return x
+
+    with pytest.raises(KeyboardInterrupt):
+        give(Interrupted(lambda: signal.raise_signal(signal.SIGUSR1)))
 
 
 def test_what_was_thrown_into_our_own_frames_is_from_outside():

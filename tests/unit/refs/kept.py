@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from playhead.model.canonical import Content
+from playhead.model.objects.limits import Cut
 from playhead.model.ref import ContentRef
 from playhead.refs.intake import PayloadIntake
 
@@ -12,6 +13,7 @@ class Kept:
 
     def __init__(self) -> None:
         self.new: dict[bytes, ContentRef] = {}
+        self.cut: Cut | None = None
         self.contents: dict[ContentRef, Content] = {}
         self.threads: dict[ContentRef, tuple[ContentRef | None, list[ContentRef]]] = {}
 

@@ -13,7 +13,7 @@ from types import TracebackType
 from typing import Any, cast
 
 from playhead.api.ports import Redact
-from playhead.model.objects.interrupts import let_through
+from playhead.model.objects.error_texts import error_text
 from playhead.model.ref import ContentRef
 
 # The innermost frames say where it was raised. More are the way there, which the record's calls show as well.
@@ -84,15 +84,6 @@ def _changes(raised: BaseException) -> tuple[int, ...]:
     )
 
 
-def text_of(raised: BaseException) -> str:
-    """What the exception says; empty where its `__str__` raises."""
-    try:
-        return str.__str__(str(raised))
-    except BaseException as error:  # noqa: BLE001 - it is the user's code, and may raise anything
-        let_through(error)
-        return ""
-
-
 def name_of(raised: BaseException) -> str:
     """`module.Name` of its class, without the module for Python's own."""
     kind = type(raised)
@@ -102,11 +93,13 @@ def name_of(raised: BaseException) -> str:
 def stack_trace_of(raised: BaseException, message: str) -> str:
     """The traceback as Python prints it, at most 16,384 characters: the innermost frames, and the nearest causes.
 
-    `message` is what `text_of` gave: the exception's own code runs once."""
+    `message` is what `error_text` gave: the exception's own code runs once."""
     parts: list[str] = []
     for error, link in _chain(raised):
         is_last = error is raised
-        parts += _described(error, message if is_last else text_of(error), _MAX_FRAMES if is_last else None)
+        parts += _described(
+            error, message if is_last else error_text(error, if_broken=""), _MAX_FRAMES if is_last else None
+        )
         parts.append(link)
     return "".join(parts)[-_MAX_TEXT:]
 
@@ -149,7 +142,7 @@ def _members(group: BaseExceptionGroup[BaseException]) -> Iterator[str]:
     members = group.exceptions
     for number, member in enumerate(members[:_MAX_LINES], 1):
         frames, _ = _innermost(member.__traceback__, _MAX_FRAMES_OF_OTHERS)
-        yield f"  {number}. {name_of(member)}: {_shortened(text_of(member))}\n"
+        yield f"  {number}. {name_of(member)}: {_shortened(error_text(member, if_broken=''))}\n"
         for line in traceback.StackSummary.extract(iter(frames)).format():
             yield line.replace("  ", "    ", 1)
     if len(members) > _MAX_LINES:

@@ -17,19 +17,29 @@ from playhead.api import runtime
 from playhead.api.calls import mirror_span
 from playhead.api.calls.asyncio_here import is_cancelled_error
 from playhead.api.calls.begin import CONTEXTS, CURRENT, CURRENT_SPAN, UNRECORDED
-from playhead.api.calls.described_errors import DescribedError, name_of, stack_trace_of, text_of
+from playhead.api.calls.described_errors import DescribedError, name_of, stack_trace_of
 from playhead.api.calls.span import ObservedSpan
 from playhead.api.calls.waiting import NoteWait, waiting_note
 from playhead.api.guard import swallowed, warn_once
 from playhead.api.replaying import Replay
 from playhead.errors import RunStopped, is_run_stopped
 from playhead.model import names
+from playhead.model.objects.error_texts import error_text
 from playhead.model.objects.interrupts import is_from_outside, let_through
+from playhead.model.objects.kinds import plan_of
+from playhead.model.objects.limits import CUT_SENTENCES
+from playhead.model.objects.plain_forms import class_of
 from playhead.model.objects.reading import reading
 
 _ANNOUNCED = frozenset({"agent", "llm", "tool", "retriever", "embedding"})
 _UNSET, _ERROR = StatusCode.UNSET.value, StatusCode.ERROR.value
 _MAX_ERROR_TEXT = 256
+_CUTS = {
+    names.INPUT_REF: names.INPUT_CUT,
+    names.TOOL_ARGUMENTS_REF: names.INPUT_CUT,
+    names.OUTPUT_REF: names.OUTPUT_CUT,
+    names.TOOL_RESULT_REF: names.OUTPUT_CUT,
+}
 
 
 def current_span() -> ObservedSpan | None:
@@ -286,6 +296,10 @@ def _keep_faithful(span: ObservedSpan, output: Any, output_name: str | None, ite
     if recorded is None:
         span.attributes[names.UNRESTORABLE] = "its result is not recorded"
         return
+    cut = span.attributes.get(names.OUTPUT_CUT)
+    if cut == "size":
+        _unrestorable(span, CUT_SENTENCES[cut])
+        return
     if not span.recorder.is_as_given(output, recorded, span.redact):
         span.attributes[names.UNRESTORABLE] = "its result is redacted in the record"
         return
@@ -298,8 +312,14 @@ def _keep_faithful(span: ObservedSpan, output: Any, output_name: str | None, ite
     if ref is not None:
         span.attributes[names.RESTORE_REF] = ref
     elif why is not None:
-        span.attributes[names.UNRESTORABLE] = why
-        warn_once(f"unrestorable {span.name}", f"{span.name} would be executed again on resume: {why}")
+        _unrestorable(span, why)
+    elif cut is not None:  # nothing is kept beside it that is whole
+        _unrestorable(span, CUT_SENTENCES[cut])
+
+
+def _unrestorable(span: ObservedSpan, why: str) -> None:
+    span.attributes[names.UNRESTORABLE] = why
+    warn_once(f"unrestorable {span.name}", f"{span.name} would be executed again on resume: {why}")
 
 
 def _wait(span: ObservedSpan, raised: BaseException, note: NoteWait) -> None:
@@ -314,17 +334,23 @@ def _wait(span: ObservedSpan, raised: BaseException, note: NoteWait) -> None:
 def _is_tripped(output: Any) -> bool:
     """Whether a guardrail's result says that it stops what it checked: `tripwire_triggered`, as in OpenAI Agents, or
     `tripped`, as an attribute or a key."""
-    if isinstance(output, dict):
+    kind = class_of(output)
+    if plan_of(kind).reading == "type only":  # a lazy object, or one of the machinery
+        return False
+    if issubclass(kind, dict):
         fields = cast("dict[str, Any]", output)
         return fields.get("tripwire_triggered") is True or fields.get("tripped") is True
     return getattr(output, "tripwire_triggered", None) is True or getattr(output, "tripped", None) is True
 
 
-def set_payload(span: ObservedSpan, name: str, value: Any) -> None:
-    """Records a payload of the call, and sets the attribute to its ref."""
-    ref = span.recorder.payload(value, span.frames, span.redact)
+def set_payload(span: ObservedSpan, name: str, value: Any, *, unbounded: bool = False) -> None:
+    """Records a payload of the call, and sets the attribute to its ref.  Of a large value, a part is left out, which
+    another attribute says; `unbounded`: never."""
+    ref = span.recorder.payload(value, span.frames, span.redact, unbounded=unbounded)
     if ref is not None:
         span.attributes[name] = ref
+        if span.frames.cut is not None and name in _CUTS:
+            span.attributes[_CUTS[name]] = span.frames.cut
 
 
 def _end(span: ObservedSpan) -> None:
@@ -371,7 +397,7 @@ def _description(span: ObservedSpan, raised: BaseException, error_type: str) -> 
     """What is recorded of the exception: as the call inside recorded it that the exception came out of, if any."""
     known, above = span.error_inside, span.enclosing
     if known is None or not known.serves(raised, span.redact, needs_restoring=span.can_be_answered):
-        message = text_of(raised)
+        message = error_text(raised, if_broken="")
         status_message = span.recorder.text(message, span.redact)[:_MAX_ERROR_TEXT]
         shown = {"type": error_type, "message": message, "stacktrace": stack_trace_of(raised, message)}
         kept = raised if span.can_be_answered else None

@@ -8,7 +8,9 @@ from collections.abc import Mapping
 from typing import Any, cast
 
 from playhead.api.run import ActiveRun
-from playhead.model.canonical import canonical_json, parse_json
+from playhead.model.canonical import parse_json
+from playhead.model.objects.limits import ValueLimits
+from playhead.model.objects.safe_json import bounded_json
 
 # A model that asks for tools which never run must not become a leak.
 _MAX_REQUESTED = 256
@@ -29,7 +31,9 @@ def take_requested_call(run: ActiveRun, name: str, arguments: Mapping[str, Any])
     waiting = run.requested.get(name)
     if not waiting:
         return None
-    given = canonical_json(arguments)
+    given, cut = bounded_json(arguments, None, ValueLimits())
+    if cut == "size":  # no model has written so much
+        return None
     asked = list(waiting)
     found = next((one for one in asked if one[0] == given), None)
     if found is None:

@@ -1,6 +1,7 @@
 """Values that a later process gets back with their types: states of checkpoints, and values of `run.state`.
 
-They are kept as plain content, and beside it what is needed to restore them.
+They are kept as plain content, and beside it what is needed to restore them: all of it, however much that is, since the
+program asked for it.
 """
 
 from typing import Any
@@ -16,16 +17,16 @@ def typed_payload(
     to: Recorder, frames: Frames, span: ObservedSpan, name: str, value: Any
 ) -> dict[str, ContentRef | str | None]:
     """Attributes for a value under `name` that can be given back: its ref, what restores it, or why nothing does."""
-    ref = to.payload(value, frames, span.redact)
+    ref = to.payload(value, frames, span.redact, unbounded=True)
     if ref is None:
         return {names.UNRESTORABLE: "content is not recorded (PLAYHEAD_CAPTURE_CONTENT)"}
     kind: Any = type(value)  # pyright: ignore[reportUnknownVariableType]
     said: dict[str, ContentRef | str | None] = {name: ref}
     said[names.OUTPUT_TYPE] = "text" if kind is str else "bytes" if kind is bytes else "json"
-    if not to.is_as_given(value, ref, span.redact):
+    if not to.is_as_given(value, ref, span.redact, unbounded=True):
         why: str | None = "it is redacted in the record"
     else:
-        said[names.RESTORE_REF], why = to.faithful(value, frames, whole=False, redact=span.redact)
+        said[names.RESTORE_REF], why = to.faithful(value, frames, whole=False, redact=span.redact, unbounded=True)
     if why is not None:
         said[names.UNRESTORABLE] = why
         warn_once(f"state {span.path} {why}", f"a state that {span.path} recorded cannot be given back later: {why}")

@@ -18,12 +18,16 @@ from playhead.api.calls.recorded_answer import recorded_answer, recorded_answer_
 from playhead.api.calls.span import ObservedSpan
 from playhead.api.replaying import ReplayAnswer
 from playhead.model.objects.interrupts import let_through
+from playhead.model.objects.kinds import plan_of
+from playhead.model.objects.plain_forms import class_of
 
 Begin = Callable[[], ObservedSpan | None]
 
 # What a generator gave is kept until it ends; without a bound an endless one would be a leak.
 _MAX_ITEMS = 10_000
 _MAX_BYTES = 64 * 2**20
+_SIZED = frozenset({str, bytes, bytearray, list, tuple, dict, set, int, float})
+_OBJECT_BYTES, _TABLE_BYTES = 1024, 2**20
 
 
 @dataclass(frozen=True, slots=True)
@@ -363,8 +367,14 @@ class _GeneratorRecording:
 
 
 def _bytes_of(item: Any) -> int:
-    try:
+    """About how much memory an item takes by itself.  No code of its class is asked, which may take long."""
+    kind = class_of(item)
+    if kind in _SIZED:
         return sys.getsizeof(item)
-    except BaseException as error:  # noqa: BLE001 - it is the user's code, and may raise anything
+    try:
+        if not plan_of(kind).family:
+            return _OBJECT_BYTES
+        return int(item.nbytes)
+    except BaseException as error:  # noqa: BLE001 - a library's own, or the user's code in a subclass
         let_through(error)
-        return 0
+        return _TABLE_BYTES

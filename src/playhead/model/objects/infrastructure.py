@@ -5,9 +5,9 @@ tell anything about a call nor are the same in the next attempt.  They are recog
 of the classes they inherit from, so nothing is imported to find out.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from typing import Any
+from typing import Any, TypeVar
 
 _ALL: frozenset[str] = frozenset()  # of a module or package: every class that is defined in it or below it
 
@@ -25,7 +25,7 @@ _MACHINERY: dict[str, frozenset[str]] = {
     "fastapi": _classes("FastAPI APIRouter"),
     "sse_starlette": _classes("EventSourceResponse"),
     "flask": _classes("Flask Request Response SecureCookieSession AppContext RequestContext"),
-    "werkzeug": _classes("Request Response LocalProxy FileStorage"),
+    "werkzeug": _classes("Request Response FileStorage"),
     "quart": _classes("Quart Request Response Websocket"),
     "django.http": _classes("HttpRequest HttpResponseBase"),
     "django.core.handlers": _ALL,
@@ -129,7 +129,9 @@ _type: Any = type
 _bases = _type.__dict__["__mro__"].__get__
 _module = _type.__dict__["__module__"].__get__
 _name = _type.__dict__["__qualname__"].__get__
+_plain_name = _type.__dict__["__name__"].__get__
 _NEVER = (BaseException, type)
+T = TypeVar("T")
 
 
 def is_machinery(kind: type) -> bool:
@@ -139,6 +141,17 @@ def is_machinery(kind: type) -> bool:
         if base in _NEVER:
             return False
     return any(_is_listed(base) for base in bases)
+
+
+def listed_as(kind: type, table: Mapping[str, Mapping[str, T]]) -> T | None:
+    """What a table has of the class, or of the nearest class that it inherits from; its keys are modules or packages,
+    and in them names of classes."""
+    for base in _bases(kind):
+        for package in _above(_module_of(base)):
+            listed = table.get(package)
+            if listed is not None and _plain_name(base) in listed:
+                return listed[_plain_name(base)]
+    return None
 
 
 def is_connection(value: dict[Any, Any]) -> bool:
@@ -151,20 +164,19 @@ def is_connection(value: dict[Any, Any]) -> bool:
 
 def name_of_type(kind: type) -> str:
     """`module.Name`, whatever the class says of itself."""
+    return f"{_module_of(kind) or '?'}.{_name(kind)}"
+
+
+def _module_of(kind: type) -> str:
+    """The name of the class's module; empty for one that was made by hand, without a module."""
     module: Any = None
-    with suppress(AttributeError):  # made by hand, without one
+    with suppress(AttributeError):
         module = _module(kind)
-    return f"{module if isinstance(module, str) else '?'}.{_name(kind)}"
+    return module if isinstance(module, str) else ""
 
 
 def _is_listed(base: type) -> bool:
-    try:
-        module: Any = _module(base)
-    except AttributeError:
-        return False
-    if not isinstance(module, str):
-        return False
-    for package in _above(module):
+    for package in _above(_module_of(base)):
         listed = _MACHINERY.get(package)
         if listed is not None and (not listed or _name(base) in listed):
             return True

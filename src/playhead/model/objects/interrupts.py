@@ -4,13 +4,15 @@ Recording calls code of the program: `__repr__`, properties, hooks.  What that r
 `SystemExit`.  But Ctrl-C, a signal handler that ends the program or a time limit (`sys.exit` on SIGTERM, SIGALRM), and
 what another thread or a greenlet hub throws in, can arrive at any moment, also in here; they go on to the program.  The
 traceback tells them apart: a handler's frame has the frame that it interrupted among its arguments, and what was thrown
-in has no frame of the program's above ours.
+in has no frame of the program's above ours.  Ctrl-C itself has no handler's frame; a `KeyboardInterrupt` that called
+code raises by a statement is told apart by that statement.
 """
 
+import dis
 import inspect
 import signal
 import sys
-from types import CodeType, FrameType
+from types import CodeType, FrameType, TracebackType
 from typing import Any, cast
 
 # Where waiting for something of ours may end by an exception that is meant for the program.
@@ -23,16 +25,22 @@ def is_from_outside(error: BaseException) -> bool:
     """Whether it was delivered to the program, and not raised by code that recording has called."""
     if issubclass(type(error), KeyboardInterrupt):
         return True
-    trace = error.__traceback__
-    above: FrameType | None = None
-    while trace is not None:
-        frame = trace.tb_frame
-        if above is not None and _is_handler(frame, above):
-            return True
-        above, trace = frame, trace.tb_next
-    if issubclass(type(error), Exception):
+    has_handler, innermost = _frames_of(error)
+    if has_handler:
+        return True
+    if issubclass(type(error), Exception) or innermost is None:
         return False  # ours, or of code that we called
-    return above is not None and (_is_of(above, _OURS) or _is_called_by_us(error))
+    return _is_of(innermost.tb_frame, _OURS) or _is_called_by_us(error)
+
+
+def _frames_of(error: BaseException) -> tuple[bool, TracebackType | None]:
+    """Whether a signal's handler has raised it, and the innermost frame."""
+    trace, above = error.__traceback__, None
+    while trace is not None:
+        if above is not None and _is_handler(trace.tb_frame, above.tb_frame):
+            return True, trace
+        above, trace = trace, trace.tb_next
+    return False, above
 
 
 def _is_called_by_us(error: BaseException) -> bool:
@@ -49,8 +57,19 @@ def _is_of(frame: FrameType, packages: frozenset[str]) -> bool:
 
 def let_through(error: BaseException) -> None:
     """Raises it if it is from outside.  Call it first in an `except` that is meant for what recording has called."""
-    if is_from_outside(error):
+    if is_from_outside(error) and not _is_raised_by_called_code(error):
         raise error
+
+
+def _is_raised_by_called_code(error: BaseException) -> bool:
+    """Whether it is a `KeyboardInterrupt` that a `raise` of called code has made.  Ctrl-C comes at any other
+    instruction, or out of a signal's handler."""
+    if not issubclass(type(error), KeyboardInterrupt):
+        return False
+    has_handler, innermost = _frames_of(error)
+    if has_handler or innermost is None:
+        return False
+    return innermost.tb_frame.f_code.co_code[innermost.tb_lasti] == dis.opmap["RAISE_VARARGS"]
 
 
 def _is_handler(frame: FrameType, above: FrameType) -> bool:

@@ -197,6 +197,12 @@ class Matcher:
         with self._changed:
             return None if nothing is None else self._take(call_path, nothing, flow or ExecutionFlow("", 0))
 
+    def left_at(self, call_paths: Iterable[str]) -> list[RecordedCall]:
+        """Recorded calls at these paths that were not made again yet."""
+        wanted = frozenset(call_paths)
+        with self._changed:
+            return [call for call in (*self._left.values(), *self._given_up.values()) if call.call_path in wanted]
+
     def unmatched(self) -> list[RecordedCall]:
         """Recorded calls that were not made again."""
         with self._changed:

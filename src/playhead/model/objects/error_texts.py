@@ -1,0 +1,36 @@
+"""What exceptions and their arguments say, in bounded time: Python's own texts go into everything that they hold."""
+
+from typing import Any
+
+from playhead.model.objects.interrupts import let_through
+from playhead.model.objects.limits import weigh_inside
+from playhead.model.objects.plain_forms import class_of, safe_repr, type_name
+
+# In units of `limits.py`: more would be a text of a hundred thousand characters.
+_MOST = 10_000
+_SCALARS = frozenset({str, int, bool, float, type(None)})
+_PYTHONS_OWN = (BaseException.__str__, KeyError.__str__, OSError.__str__)
+
+
+def error_text(raised: BaseException, if_broken: str | None = None) -> str:
+    """What the exception says, called once; a sentence where Python would write out arguments that are too large for
+    that.  `if_broken` where its `__str__` raises; None: a sentence that says so."""
+    kind: Any = type(raised)
+    try:
+        if kind.__str__ in _PYTHONS_OWN and _is_large(raised.args):
+            return "(its arguments are too large to be written out)"
+        return str.__str__(str(raised))
+    except BaseException as error:  # noqa: BLE001 - it is the user's code, and may raise anything
+        let_through(error)
+        return f"<str raised {type(error).__name__}>" if if_broken is None else if_broken
+
+
+def argument_text(value: object) -> str:
+    """The bounded `repr` of an argument; its type where it is too large to be written out."""
+    return f"<{type_name(value)}, too large to be written out>" if _is_large(value) else safe_repr(value)
+
+
+def _is_large(value: Any) -> bool:
+    if class_of(value) is tuple and _SCALARS.issuperset(map(type, value)):  # as most arguments of exceptions are
+        return False
+    return weigh_inside(value, _MOST) > _MOST

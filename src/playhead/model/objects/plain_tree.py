@@ -1,0 +1,551 @@
+"""Reads any object into plain JSON values: dictionaries with texts as keys, lists, texts, numbers, true, false, null.
+
+What JSON has no word for is described by an object whose key starts with `$`:
+
+| value | described as |
+|---|---|
+| bytes | `{"$bytes": "<base64>"}` |
+| an array, a tensor, a table, a picture (see `arrays.py`) | `{"$array": {"type": ..., "shape": ..., ...}}` |
+| set, frozenset | `{"$set": [...]}` in canonical order |
+| a mapping whose keys collide as text | `{"$items": [[key, value], ...]}` |
+| a request, connection, lock, file, ... (see `infrastructure.py`), a lazy object | `{"$type": "module.Type"}` |
+| a secret, where a mask is given (see `masking.py`) | `{"$masked": "str"}` |
+| a cycle, or more than 254 levels | `{"$cycle": "module.Type"}`, `{"$deep": "module.Type"}` |
+| an object or container that stands in it again, after 100,000 that did | `{"$repeated": "module.Type"}` |
+| what is left out, because the value is too large, or reading it takes too long | `{"$cut": {"why": "size", ...}}` |
+| anything else | `{"$repr": "...", "$type": "module.Type"}`, the text bounded |
+
+`$cut` has the `type` of a value that is left out, or the number of `items` of a container that are; in an object, it
+stands beside the items that are shown.  `limits.py` says what is too large, and what takes too long.
+
+A value that is too large is read again, as a sample: the first and the last items of each container, as far as they
+fit, and shared parts once.  Containers stand on a list, not on Python's call stack, and are read level by level: how
+deep the caller is does not change what is read, and of a sample, each part has its share.
+"""
+
+import base64
+import enum
+from collections.abc import Callable, Iterator, Mapping
+from itertools import islice
+from typing import Any
+
+from playhead.model.objects.arrays import ArrayForm, outline, read_array
+from playhead.model.objects.infrastructure import is_connection
+from playhead.model.objects.interrupts import let_through
+from playhead.model.objects.kinds import Plan, plan_of
+from playhead.model.objects.limits import (
+    CUT,
+    ITEM,
+    NO_LIMITS,
+    OBJECT,
+    OPENED,
+    SCALAR,
+    STEP,
+    Cut,
+    ValueLimits,
+    weigh,
+    weigh_inside,
+)
+from playhead.model.objects.masking import Mask, masked
+from playhead.model.objects.plain_forms import attributes_of, class_of, described, type_name
+from playhead.model.objects.tree_json import MAX_LEVELS, Marker, tree_json
+
+_MAX_STEPS = 16  # from a rich value to a plain one
+# What stands in a value several times is written several times: of 45 objects that all refer to each other, millions.
+# So many take about a second; a table whose rows share some thousand objects has fewer.
+MOST_REPEATED = 100_000
+# Of a value that is too large, each container is shown by so many items, and all of it by so much.
+_FIRST, _LAST = 40, 10
+_SAMPLE_SIZE = 10_000
+_SET_MEMBER = 20  # each is written by itself, to be sorted
+_PLAIN_CONTAINERS = frozenset({list, tuple, dict})
+_SCALARS = frozenset({str, int, bool, float, type(None)})
+_SMALL = 2**63
+# As parts of messages: below this, a content of its own costs more than it saves.
+_MOST_INLINE = 16 * 1024
+_DICT: Any = dict
+_MISSING: Any = object()
+
+
+KeepBytes = Callable[[bytes], str]
+"""Makes bytes a content of their own, and returns its ref."""
+
+
+class _SetMarker(Marker):
+    """Stands for a set whose members are sorted when all of them have been read."""
+
+
+class _TooLarge(Exception):
+    """The value is above its limit of size."""
+
+
+class _OutOfTime(Exception):
+    """The program's own code has taken as long as it may in this value."""
+
+
+class _Container:
+    """A container whose children are read into `out`; `above` is what it stands in.
+
+    `owners` are the objects that it was made from: kept alive, so that ids stay theirs.  `mask` hides secrets in it:
+    None outside of objects.  `level` is how many containers stand around its children."""
+
+    __slots__ = ("above", "children", "level", "mask", "out", "owners", "tree")
+
+    children: Iterator[Any]
+    """Values for a list, (key, value) pairs for a dictionary."""
+    out: Any
+    tree: Any
+    """What stands for it in the container above."""
+
+    def __init__(self, above: "_Container | None", mask: Mask | None, *owners: object):
+        self.above = above
+        self.mask = mask
+        self.owners = [*owners]
+        self.level = 0 if above is None else above.level + 1
+
+    def open(self, children: Iterator[Any], out: Any, marker: Marker | None = None) -> "_Container":
+        """Sets what is read into what; the `marker` is around it, one level further out."""
+        self.children, self.out = children, out
+        self.tree = out if marker is None else marker
+        self.level += marker is not None
+        return self
+
+    def is_part_of(self, value: object) -> bool:
+        """Whether it was made from this object, or stands in what was."""
+        container: _Container | None = self
+        while container is not None:
+            for owner in container.owners:
+                if owner is value:
+                    return True
+            container = container.above
+        return False
+
+
+class TreeReader:
+    """Reads one value.  `mask` hides secrets in what is made of objects, and leaves plain dictionaries and lists
+    alone."""
+
+    def __init__(self, mask: Mask | None = None, limits: ValueLimits = NO_LIMITS, keep: KeepBytes | None = None):
+        """`keep` takes the elements of large arrays; without it, they are in the tree."""
+        self.cut: Cut | None = None
+        """Why something of the value was left out; None: nothing was."""
+        self._mask = mask
+        self._limits = limits
+        self._keep = keep
+        self._seconds = 0.0
+        self._answers: dict[int, tuple[object, Any]] = {}
+        self._secret_fields: dict[Plan, bool] = {}
+        self._start(float("inf") if limits.size is None else limits.size, sampling=False)
+
+    def _start(self, size: float, *, sampling: bool) -> None:
+        self._left = size
+        # Plain containers are found by trying, at each level of those that are not.
+        self._to_weigh = 0 if self._limits.size is None else 2 * self._limits.size
+        self._sampling = sampling
+        self._seen: dict[int, object] = {}  # the objects, too: as long as they are held, their ids stay theirs
+        self._repeated = 0
+
+    def tree(self, value: Any) -> Any:
+        """The value as plain JSON values.  It may have parts that belong to the program: write it before they change.
+
+        Never raises (except MemoryError and the like)."""
+        try:
+            return self._tree(value, None, None)
+        except _TooLarge:
+            return self.sample(value)
+
+    def sample(self, value: Any) -> Any:
+        """As `tree`, for a value that is known to be too large."""
+        self.cut = self.cut or "size"
+        self._start(_SAMPLE_SIZE, sampling=True)
+        return self._tree(value, None, None)
+
+    def _tree(self, value: Any, mask: Mask | None, above: _Container | None) -> Any:
+        root = _Container(above, mask).open(iter((value,)), [])
+        root.level = 0 if above is None else above.level
+        containers = [root]
+        for container in containers:  # it grows meanwhile: level by level, so that of a sample each part has its share
+            self._fill(container, containers)
+        for container in reversed(containers):  # what is inside comes first
+            if type(container.tree) is _SetMarker:
+                container.out.sort(key=tree_json)
+        return root.out[0]
+
+    def _fill(self, container: _Container, containers: list[_Container]) -> None:
+        out, mask = container.out, container.mask
+        if class_of(out) is list:
+            for child in container.children:
+                tree = child if type(child) in _SCALARS else self._read(child, mask, container)
+                if type(tree) is _Container:
+                    containers.append(tree)
+                    tree = tree.tree
+                out.append(tree)
+        else:
+            for key, child in container.children:
+                tree = child if type(child) in _SCALARS else self._read(child, mask, container)
+                if type(tree) is _Container:
+                    containers.append(tree)
+                    tree = tree.tree
+                out[key] = tree
+
+    def _read(self, value: Any, mask: Mask | None, above: _Container) -> Any:
+        """The tree of a scalar or a description; a container that is open for all else."""
+        container = _Container(above, mask)
+        original = value
+        try:
+            while True:
+                kind = class_of(value)
+                if kind in _SCALARS or kind is Marker:
+                    return value
+                if (marker := _end_of_the_way(value, container)) is not None:
+                    return marker
+                if kind in _PLAIN_CONTAINERS:
+                    return self._plain_container(value, container)
+                container.owners.append(value)
+                plan = plan_of(kind)
+                container.mask = container.mask if plan.own else self._mask
+                if not self._take(STEP if plan.own else OBJECT):
+                    return _cut("size", plan.name)
+                if plan.is_final:
+                    return self._final(value, plan, container)
+                value = self._nearer(value, plan)
+        except _TooLarge:
+            raise
+        except _OutOfTime:
+            self.cut = "time"
+            return _cut("time", type_name(original))
+        except BaseException as error:  # noqa: BLE001 - it is the user's code, and may raise anything
+            let_through(error)
+            return self._described(original)
+
+    def _plain_container(self, value: Any, container: _Container) -> Any:
+        if container.mask is None and self._is_plain(value):
+            return value
+        container.owners.append(value)
+        return self._dict(value, container) if type(value) is dict else self._list(value, container)
+
+    def _is_plain(self, value: Any) -> bool:
+        """Whether a container, with all that is in it, is a tree as it stands.  It is then counted."""
+        if self._sampling or self._to_weigh <= 0:
+            return False
+        weight, is_plain = weigh(value, int(self._left), as_tree=True)
+        self._to_weigh -= weight
+        if not is_plain or weight > self._left:
+            return False
+        self._left -= weight
+        return True
+
+    # --- what the program's own code says, within limits --------------------------------------------------------------
+
+    def _timed(self, question: Callable[[], Any]) -> Any:
+        """What the program's own code answers.  Raises _OutOfTime when it has taken as long as it may."""
+        limits = self._limits
+        if limits.seconds is None:
+            return question()
+        if self._seconds >= limits.seconds:
+            raise _OutOfTime
+        start = limits.clock()
+        try:
+            return question()
+        finally:
+            self._seconds += limits.clock() - start
+
+    def _asked_once(self, value: object, question: Callable[[], Any]) -> Any:
+        """As `_timed`, about an object, which is not asked again when it is read again."""
+        known = self._answers.get(id(value))
+        if known is None:
+            known = self._answers[id(value)] = value, self._timed(question)
+        return known[1]
+
+    def _described(self, value: Any) -> Marker:
+        try:
+            return Marker(self._asked_once(value, lambda: described(value, self._mask)))
+        except _OutOfTime:
+            self.cut = "time"
+            return _cut("time", type_name(value))
+
+    def _take(self, weight: int) -> bool:
+        """Whether there is room for something of this weight.  Raises _TooLarge unless it is read as a sample."""
+        self._left -= weight
+        if self._left >= 0:
+            return True
+        if self._sampling:
+            return False
+        raise _TooLarge
+
+    def _take_inside(self, value: Any) -> bool:
+        """As `_take`, with all that Python's or a library's code goes into at once."""
+        return self._limits.size is None or self._take(weigh_inside(value, int(self._left)))
+
+    def _no_room(self, count: int, weight: int, container: _Container) -> Marker | None:
+        """What stands for a container of so many items, each of this weight, that is not read (again)."""
+        of = container.owners[0]
+        if id(of) in self._seen and count:
+            self._repeated += 1
+            if self._sampling or self._repeated > MOST_REPEATED:
+                return Marker({"$repeated": type_name(of)})
+        self._seen[id(of)] = of
+        if self._take(OPENED + weight * (min(count, _FIRST + _LAST) if self._sampling else count)):
+            return None
+        return _cut("size", type_name(of), count)
+
+    def _is_sampled(self, count: int) -> bool:
+        return self._sampling and count > _FIRST + _LAST
+
+    # --- containers ---------------------------------------------------------------------------------------------------
+
+    def _list(self, value: Any, container: _Container, fields: tuple[str, ...] = ()) -> Any:
+        base: Any = list if issubclass(type(value), list) else tuple
+        count = base.__len__(value)
+        if (marker := self._no_room(count, SCALAR, container)) is not None:
+            return marker
+        if self._is_sampled(count):
+            first, last = base.__getitem__(value, slice(_FIRST)), base.__getitem__(value, slice(-_LAST, None))
+            items: list[Any] = [*first, _cut("size", None, count - _FIRST - _LAST), *last]
+        else:
+            items = list(base.__iter__(value))  # a subclass's iterator may never end
+        if container.mask:
+            items = _without_secrets(items, fields, container.mask)
+        return items if _SCALARS.issuperset(map(type, items)) else container.open(iter(items), [])
+
+    def _dict(self, value: Any, container: _Container) -> Any:
+        if is_connection(value):
+            return Marker({"$type": "connection"})
+        count = _DICT.__len__(value)
+        if (marker := self._no_room(count, ITEM, container)) is not None:
+            return marker
+        view = _DICT.items(value)  # a subclass's `items` may be hostile
+        if self._is_sampled(count):
+            items = [*islice(view, _FIRST), *reversed([*islice(reversed(view), _LAST)])]
+            return self._object(items, container, _cut("size", None, count - len(items)))
+        return self._object(list(view), container)
+
+    def _object(self, items: list[tuple[Any, Any]], container: _Container, left_out: Marker | None = None) -> Any:
+        """`left_out` says what of it is not among the items."""
+        mask = container.mask
+        if mask:
+            items = [(key, masked(item) if mask.hides(key, item) else item) for key, item in items]
+        return self._named(items, container, left_out)
+
+    def _named(self, items: list[tuple[Any, Any]], container: _Container, left_out: Marker | None = None) -> Any:
+        """As `_object`, after secrets were masked."""
+        named = {key if type(key) is str else self._key(key, container): item for key, item in items}
+        if len(named) != len(items):  # 1 and "1": as text they are one key, so keep the pairs
+            out: list[Any] = [] if left_out is None else [left_out]
+            return container.open(iter([[key, item] for key, item in items]), out, Marker({"$items": out}))
+        if left_out is not None:
+            named |= left_out
+        return named if _SCALARS.issuperset(map(type, named.values())) else container.open(iter(named.items()), {})
+
+    def _key(self, key: Any, container: _Container) -> str:
+        self._take(ITEM)
+        kind = class_of(key)
+        if kind is int and -_SMALL < key < _SMALL:
+            return str(key)
+        if issubclass(kind, enum.Enum) and issubclass(type(key.value), str):
+            key = key.value
+        if issubclass(type(key), str):
+            # A subclass may answer `str()` with anything; what it holds is what orjson would write.
+            return str.__str__(key)
+        return tree_json(self._tree(key, container.mask, container)).decode()
+
+    def _set(self, value: Any, container: _Container) -> Any:
+        base: Any = next((each for each in (set, frozenset) if issubclass(type(value), each)), None)
+        count = self._timed(lambda: len(value)) if base is None else base.__len__(value)
+        if (marker := self._no_room(count, _SET_MEMBER, container)) is not None:
+            return marker
+        if self._is_sampled(count):
+            # Which ones come first differs from process to process, and to find the smallest takes long.
+            return Marker({"$set": [], **_cut("size", None, count)})
+        members: list[Any] = self._timed(lambda: [*islice(value, count)]) if base is None else [*base.__iter__(value)]
+        out: list[Any] = []
+        return container.open(iter(members), out, _SetMarker({"$set": out}))
+
+    def _mapping(self, value: Mapping[Any, Any], container: _Container) -> Any:
+        count = self._timed(lambda: len(value))
+        if (marker := self._no_room(count, ITEM, container)) is not None:
+            return marker
+        found: list[tuple[Any, Any]] = []
+        why: Cut = "size"
+        try:
+            keys = self._timed(lambda: iter(value))
+            for _ in range(_FIRST if self._is_sampled(count) else count):  # its iterator may never end
+                key = self._timed(lambda: next(keys, _MISSING))
+                if key is _MISSING:
+                    count = len(found)
+                    break
+                found.append((key, self._timed(lambda key=key: value[key])))
+        except _OutOfTime:
+            why = self.cut = "time"
+        left_out = count - len(found)
+        return self._object(found, container, _cut(why, None, left_out) if left_out else None)
+
+    def _fields(self, value: Any, plan: Plan, container: _Container) -> Any:
+        if (marker := self._no_room(len(plan.fields), ITEM, container)) is not None:
+            return marker
+        state = attributes_of(value)
+        found: list[tuple[str, Any]] = []
+        for name in plan.fields:
+            item = state.get(name, _MISSING)
+            if item is not _MISSING:
+                found.append((name, item))
+            elif not _is_loaded_when_read(value, name):
+                found.append((name, self._timed(lambda name=name: getattr(value, name))))
+        return self._object(found, container) if self._has_secrets(plan) else self._named(found, container)
+
+    def _has_secrets(self, plan: Plan) -> bool:
+        """Whether fields of this class may be masked."""
+        answer = self._secret_fields.get(plan)
+        if answer is None:
+            mask = self._mask
+            answer = mask is not None and any(mask.hides(name, "?") for name in plan.fields)
+            self._secret_fields[plan] = answer
+        return answer
+
+    # --- objects ------------------------------------------------------------------------------------------------------
+
+    def _final(self, value: Any, plan: Plan, container: _Container) -> Any:
+        """As `_read`, for an object that does not stand for another value."""
+        match plan.reading:
+            case "fields":
+                return self._fields(value, plan, container)
+            case "dict":
+                return self._dict(value, container)
+            case "list":
+                return self._list(value, container, plan.fields)
+            case "mapping":
+                return self._mapping(value, container)
+            case "set":
+                return self._set(value, container)
+            case "bytes":
+                return Marker({"$bytes": base64.b64encode(bytes(value)).decode()})
+            case "type only":
+                return Marker({"$type": plan.name})
+            case _:
+                return self._by_repr(value, plan)
+
+    def _by_repr(self, value: Any, plan: Plan) -> Marker:
+        if plan.reading == "method":  # its `repr` has the one of the object in it
+            return Marker({"$repr": f"<bound method {value.__func__.__qualname__}>", "$type": plan.name})
+        if plan.reading == "default repr":
+            return Marker(described(value, self._mask))
+        if plan.reading == "holder repr" and not self._take_inside((value.args, getattr(value, "keywords", None))):
+            return _cut("size", plan.name)
+        return self._described(value)
+
+    def _nearer(self, value: Any, plan: Plan) -> Any:
+        """The value that an object stands for, one step nearer to plain values."""
+        match plan.reading:
+            case "dump":
+                return self._dumped(value, plan)
+            case "enum":
+                return value.value
+            case "array":
+                return self._array(value, plan)
+            case "array element":
+                return _of_python(value)
+            case "scalar":
+                return _exact(value)
+            case "namespace":
+                return dict(attributes_of(value))
+            case "items":
+                return self._items(value)
+            case "iso":
+                return self._timed(value.isoformat)
+            case "keyed value":
+                is_secret = self._mask and self._mask.hides(value.key, value.value)
+                return masked(value.value) if is_secret else value.value
+            case _:
+                return self._timed(lambda: str(value))
+
+    def _dumped(self, value: Any, plan: Plan) -> Any:
+        if not self._take_inside(value):
+            return _cut("size", plan.name)
+        kind = class_of(value)
+        # Its warnings are about the user's data, and the user did not ask for a dump.
+        quiet = {"warnings": False} if hasattr(kind, "__pydantic_serializer__") else {}
+        return self._asked_once(value, lambda: kind.model_dump(value, mode="python", **quiet))
+
+    def _array(self, value: Any, plan: Plan) -> Any:
+        form = self._answers.get(id(value), (value, None))[1]
+        if form is None:
+            try:
+                form = read_array(value, plan.family, self._limits.array_bytes)
+            except BaseException as error:  # noqa: BLE001 - a library's own, or the user's code in a subclass
+                let_through(error)
+                form = outline(value)
+            self._answers[id(value)] = value, form
+        for part in form.all_parts():
+            self._take(OBJECT + SCALAR * (min(part.count, _FIRST) if self._sampling else part.count))
+        if form.is_cut:
+            self.cut = self.cut or "size"
+        return {"$array": self._form(form)}
+
+    def _form(self, form: ArrayForm) -> dict[str, Any]:
+        shown = dict(form.about)
+        if form.name is not None:
+            shown["name"] = form.name
+            if self._mask and self._mask.hides(form.name, "?"):
+                return {"name": form.name, "items": masked("?")}
+        if form.data is not None:
+            shown |= kept_bytes(form.data, self._keep)
+        if first := list(form.first):
+            shown["first"] = first
+        if form.items is not None:
+            items = islice(form.items, min(form.count, _FIRST if self._sampling else form.count))
+            shown["items"] = list(items)
+            if self._is_sampled(form.count):
+                shown["items"].append(_cut("size", None, form.count - _FIRST))
+        return shown | {name: [*map(self._form, parts)] for name, parts in form.parts.items()}
+
+    def _items(self, value: Any) -> list[Any]:
+        count = len(value)
+        if self._is_sampled(count):
+            return [*islice(value, _FIRST), _cut("size", None, count - _FIRST)]
+        self._take(SCALAR * count)
+        return list(islice(value, count))
+
+
+def _end_of_the_way(value: Any, container: _Container) -> Marker | None:
+    """What stands for a value that is not gone into: it is around itself, or there are too many levels or steps."""
+    if container.is_part_of(value):
+        return Marker({"$cycle": type_name(value)})
+    if container.level > MAX_LEVELS or len(container.owners) >= _MAX_STEPS:
+        return Marker({"$deep": type_name(value)})
+    return None
+
+
+def kept_bytes(data: bytes, keep: KeepBytes | None) -> dict[str, Any]:
+    """Bytes as plain values: what names the content that they are, or the bytes themselves."""
+    if keep is None or len(data) <= _MOST_INLINE:
+        return {"base64": base64.b64encode(data).decode()}
+    return {"bytes": len(data), "ref": keep(data)}
+
+
+def _of_python(value: Any) -> Any:
+    """Python's value of an element of an array."""
+    plain = value.item()
+    return Marker(described(value, None)) if class_of(plain) is class_of(value) else plain  # of more digits than Python
+
+
+def _exact(value: Any) -> Any:
+    """The text or number that an instance of a subclass is; what the subclass says of itself may be anything."""
+    if issubclass(type(value), str):
+        return str.__str__(value)
+    return int.__int__(value) if issubclass(type(value), int) else float.__float__(value)
+
+
+def _cut(why: Cut, kind: str | None, items: int | None = None) -> Marker:
+    about = {"why": why, "type": kind, "items": items}
+    return Marker({CUT: {key: item for key, item in about.items() if item is not None}})
+
+
+def _without_secrets(items: list[Any], fields: tuple[str, ...], mask: Mask) -> list[Any]:
+    if fields and len(fields) == len(items):
+        return [masked(item) if mask.hides(name, item) else item for name, item in zip(fields, items, strict=True)]
+    return [items[0], masked(items[1])] if mask.hides_second(items) else items
+
+
+def _is_loaded_when_read(value: object, name: str) -> bool:
+    """Whether this is an attribute that an object-relational mapper reads from the database now."""
+    return type(getattr(class_of(value), name, None)).__module__.startswith("sqlalchemy.")
