@@ -54,7 +54,6 @@ from playhead_collector.serve.auth import RequireKey, authorize
 from playhead_collector.serve.browser.origin_guard import BrowserGuard
 from playhead_collector.serve.forward_metrics import ForwardMetrics
 from playhead_collector.serve.grpc_health import GrpcHealth
-from playhead_collector.serve.health import Readiness
 from playhead_collector.serve.keyring import INGEST, Keyring
 from playhead_collector.serve.metrics import CountRequests, Metrics
 from playhead_collector.serve.read_limiter import ReadLimiter
@@ -64,6 +63,7 @@ from playhead_collector.serve.trusted_proxies import TrustedProxies
 from playhead_collector.settings import CollectorSettings, without_password
 from playhead_collector.store import schema
 from playhead_collector.store.ports import Store
+from playhead_collector.store.postgres.connection import DatabaseTimeouts
 from playhead_collector.store.postgres.store import connect
 from playhead_collector.workers.indexer import Indexing, indexer_of
 from playhead_collector.workers.pool import WorkerPool
@@ -112,7 +112,8 @@ async def open_collector(settings: CollectorSettings) -> AsyncGenerator[RunningC
             dsn = postgres.dsn
         await schema.upgrade(dsn)
         recipients = [destination(each).recipient for each in settings.destinations]
-        store = await connect(dsn, pool_size=settings.pool_size, recipients=recipients)
+        timeouts = timeouts_of(settings)
+        store = await connect(dsn, pool_size=settings.pool_size, timeouts=timeouts, recipients=recipients)
         stack.push_async_callback(store.close)
         if settings.search and not await store.prepare_search(PROJECT, settings.search_language):
             raise BadSetting("PLAYHEAD_SEARCH_LANGUAGE is no text search configuration of your Postgres: try simple")
@@ -143,6 +144,7 @@ def analysis_pool(settings: CollectorSettings, dsn: str) -> WorkerPool:
     """Processes that answer analysis questions; none is started before the first question."""
     setup = Setup(
         dsn=dsn,
+        timeouts=timeouts_of(settings),
         given=AnalysisSettings.of(PROJECT, configured(settings)),
         seconds=settings.analysis_seconds,
         memory_bytes=settings.analysis_memory_bytes,
@@ -197,12 +199,11 @@ def assemble(
     attach(app, ContentHttp(intake, metrics, flow, *_sizes(settings)).router())
     attach(app, LangfuseMediaHttp(intake, metrics, flow, settings.max_content_bytes, clock).router())
     keyring = Keyring(store, PROJECT, settings.api_key or None, wall_ns=clock)
-    readiness = Readiness(store)
     reads = _reads(settings, metrics)
     attach(app, routes.router(store, runner, PROJECT, answers, keyring, pool, metrics.scopes, reads, hub))
     attach(app, routes.deletion_router(store, runner, PROJECT, sweeper, reads))
     attach(app, forward_router(store, runner, PROJECT, forwarder, reads, clock))
-    _attach_pages(app, readiness)
+    _attach_pages(app, store)
     forwarding = ForwardMetrics(forwarder, clock, metrics.registry)
     attach(app, metrics.router(partial(_measure, metrics, forwarding, store, asyncio.Lock())))
     _observe(metrics, flow, runner, sweeper, hub)
@@ -210,13 +211,13 @@ def assemble(
     if pool is not None:
         _observe_analysis(metrics, pool)
     _frame(app, settings, flow, metrics, keyring)
-    return Assembled(app, guard, (_otlp_grpc(otlp, settings, metrics, keyring), GrpcHealth(readiness)))
+    return Assembled(app, guard, (_otlp_grpc(otlp, settings, metrics, keyring), GrpcHealth(store)))
 
 
-def _attach_pages(app: FastAPI, readiness: Readiness) -> None:
+def _attach_pages(app: FastAPI, store: Store) -> None:
     """What is not about runs."""
     attach(app, browser.router(PREFIX))
-    attach(app, health.router(readiness))
+    attach(app, health.router(store))
     attach(app, identity.router())
     attach(app, drop_in.router(version()))
 
@@ -260,6 +261,15 @@ def _application(workers: Sequence[BackgroundWorker | None], hub: LiveHub) -> Fa
         lifespan=lifespan,
         # A collector that traced itself would send spans about every span that it receives.
         telemetry={"tracing": False, "metrics": False, "logs": False},
+    )
+
+
+def timeouts_of(settings: CollectorSettings) -> DatabaseTimeouts:
+    """How long to wait for Postgres, as the operator set it."""
+    return DatabaseTimeouts(
+        connection_seconds=settings.pool_wait_seconds,
+        statement_seconds=settings.statement_seconds,
+        silent_seconds=settings.database_silent_seconds,
     )
 
 

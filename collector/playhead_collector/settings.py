@@ -295,6 +295,22 @@ class CollectorSettings:
     # 10: Postgres is busiest with about two connections per core; a wider pool makes transactions wait inside Postgres
     # instead of in front of it, and a small server allows 100 connections to everybody together.
     pool_size: int = setting("PLAYHEAD_POOL_SIZE", 10, COUNT, "most connections to Postgres at a time")
+    # 5 s: half of the 10 s after which exporters give up, so that they are told when to come back.
+    pool_wait_seconds: float = setting(
+        "PLAYHEAD_POOL_WAIT_SECONDS", 5.0, s.SECONDS, "time to wait for one of these connections; then 503"
+    )
+    # 4 s: with the second question, a second later, in time for exporters, too. One whose machine is only busy answers
+    # a question without work sooner.
+    database_silent_seconds: float = setting(
+        "PLAYHEAD_DATABASE_SILENT_SECONDS",
+        4.0,
+        s.SECONDS,
+        "how long Postgres may say nothing at all before what waits for it is answered with 503",
+    )
+    # 60 s: the largest upload on a slow disk takes some of them.
+    statement_seconds: float = setting(
+        "PLAYHEAD_STATEMENT_SECONDS", 60.0, s.SECONDS, "time for one statement of a Postgres that answers others"
+    )
     prices: Path | None = setting(
         "PLAYHEAD_PRICES", None, FILE, "what models cost and hold, in place of the table that comes along"
     )

@@ -7,7 +7,7 @@ from grpc_health.v1 import health, health_pb2
 
 from playhead_collector.errors import StoreUnavailable
 from playhead_collector.receive.otlp_grpc import SERVICES
-from playhead_collector.serve.health import Readiness
+from playhead_collector.serve.health import Ready
 
 _STATUS: Any = cast(Any, health_pb2).HealthCheckResponse
 
@@ -15,14 +15,14 @@ _STATUS: Any = cast(Any, health_pb2).HealthCheckResponse
 class GrpcHealth:
     """The service, with the status SERVING while the database answers. It needs no key, as /readyz needs none."""
 
-    def __init__(self, readiness: Readiness) -> None:
-        self._readiness = readiness
+    def __init__(self, store: Ready) -> None:
+        self._store = store
         self._statuses: Any = cast(Any, health).aio.HealthServicer()
 
     async def Check(self, request: Any, context: Any) -> Any:  # noqa: N802 - the name of the method in gRPC
         """SERVING or NOT_SERVING, of the server (the service "") or of one of OTLP's services."""
         try:
-            await self._readiness.check()
+            await self._store.ready()
             status = _STATUS.SERVING
         except StoreUnavailable:
             status = _STATUS.NOT_SERVING

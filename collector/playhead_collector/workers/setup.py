@@ -5,6 +5,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from playhead_collector.read.prices import Price, Prices
+from playhead_collector.store.postgres.connection import DatabaseTimeouts
 from playhead_collector.workers.questions import AnalysisSettings
 
 
@@ -13,6 +14,7 @@ class Setup:
     """`dsn` may have a password in it; `seconds` and `memory_bytes` are for one question."""
 
     dsn: str = field(repr=False)
+    timeouts: DatabaseTimeouts
     given: AnalysisSettings
     seconds: float
     memory_bytes: int
@@ -31,5 +33,9 @@ class Setup:
         prices: dict[str, Any] = dict(given["prices"])
         prices["models"] = {name: Price(**line) for name, line in prices["models"].items()}
         given["prices"] = Prices(**prices)
-        values: dict[str, Any] = {**said, "given": AnalysisSettings(**given)}
+        values: dict[str, Any] = {
+            **said,
+            "given": AnalysisSettings(**given),
+            "timeouts": DatabaseTimeouts(**said["timeouts"]),
+        }
         return cls(**values)

@@ -19,7 +19,10 @@ def patch_between(before: Any, after: Any) -> list[Operation]:
 def patched(value: Any, patch: Sequence[Mapping[str, Any]]) -> Any:
     """The value after these operations, which must fit it; the value that was given is left alone.
 
-    Raises ValueError for an operation that does not fit."""
+    Raises ValueError for an operation that does not fit, and for what is no patch: records may hold anything.
+    """
+    if not isinstance(patch, list | tuple):
+        raise ValueError(f"this is no JSON Patch, which is a list: {patch!r:.200}")
     holder = {"": _copied(value)}
     for operation in patch:
         _apply(holder, operation)
@@ -60,22 +63,38 @@ def _same(before: Any, after: Any) -> bool:
     return type(before) is type(after) and before == after and (type(after) is not float or repr(before) == repr(after))
 
 
-def _apply(holder: dict[str, Any], operation: Mapping[str, Any]) -> None:
-    path, op = operation.get("path"), operation.get("op")
-    if not isinstance(path, str) or op not in ("add", "replace", "remove"):
-        raise ValueError(f"this is no operation of a JSON Patch that is known here: {operation!r:.200}")
+def _apply(holder: dict[str, Any], operation: Any) -> None:
+    path, op = _path_and_op(operation)
     keys = [_unescaped(key) for key in path.split("/")]
     try:
         at: Any = holder
         for key in keys[:-1]:
-            at = at[int(key) if isinstance(at, list) else key]
-        last: Any = int(keys[-1]) if isinstance(at, list) else keys[-1]
+            at = at[_place(at, key)]
+        last = _place(at, keys[-1])
         if op == "remove":
             del at[last]
         else:
             at[last] = _copied(operation["value"])
     except (KeyError, IndexError, TypeError, ValueError) as error:
         raise ValueError(f"{op} {path!r:.200} does not fit the value: {error!r}") from None
+
+
+def _path_and_op(operation: Any) -> tuple[str, str]:
+    if isinstance(operation, Mapping):
+        known = cast("Mapping[str, Any]", operation)
+        path, op = known.get("path"), known.get("op")
+        is_path = isinstance(path, str) and (not path or path.startswith("/"))
+        if is_path and (op in ("add", "replace") or (op == "remove" and path)):
+            return cast(str, path), cast(str, op)
+    raise ValueError(f"this is no operation of a JSON Patch that is known here: {operation!r:.200}")
+
+
+def _place(at: Any, key: str) -> Any:
+    if not isinstance(at, list):
+        return key
+    if not (key.isascii() and key.isdecimal()):  # not -1, which Python takes for the last
+        raise ValueError(f"{key!r:.40} is no place in an array")
+    return int(key)
 
 
 def _escaped(key: str) -> str:

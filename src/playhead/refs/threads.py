@@ -27,6 +27,8 @@ FromMessage = Callable[[Message], Mapping[str, Any]]
 
 # Parallel branches and sub-agents of one run each have a thread of their own.
 _MAX_THREADS = 16
+# Each so many refs of patches stand in one content, so that whoever reads them needs few steps.
+_LISTED = 16
 
 
 @dataclass(slots=True, eq=False)
@@ -42,6 +44,8 @@ class KnownThread:
     nodes: list[ContentRef]
     numeric: list[int]
     exact: list[ContentRef | None]
+    patches: list[ContentRef]
+    """Those of `exact` that are refs, each once."""
     generation: int = 0
     redact: Redact | None = None
     whole: int = 0
@@ -74,14 +78,14 @@ def exact_thread(
     whole: int = 0,
 ) -> tuple[ContentRef | None, ContentRef | None]:
     """As `thread_ref`, and the ref of what the messages said otherwise than `from_message` makes of their canonical
-    form (None: nothing; see `exact_ref`).  `whole`: see `KnownThread`."""
+    form (None: nothing; see `_note_exact`).  `whole`: see `KnownThread`."""
     given: list[Any] = messages if type(messages) is list else list(messages)  # pyright: ignore[reportUnknownVariableType]
     if not given:
         return None, None
     thread = _prefix(given, known, intake.generation, redact)
     nodes = thread.nodes
     parent = tip = nodes[-1] if nodes else None
-    exact = thread.exact[-1] if thread.exact else None
+    patches = thread.patches
     plain = _NO_ROLES if redact is not None or intake.redacts else _plain_roles(to_message, from_message)
     added: list[ContentRef] = []
     for message in given[len(nodes) :]:
@@ -93,16 +97,16 @@ def exact_thread(
             canonical, shown = _canonical(native, to_message, intake, redact)
             ref = message_ref(intake, canonical, sink)
             if from_message is not None:
-                exact = exact_ref(intake, len(nodes), from_message(canonical), shown, exact, sink)
+                _note_exact(intake, len(nodes), from_message(canonical), shown, patches, sink)
         tip = node_ref(ref, tip)
-        thread.exact.append(exact)
+        thread.exact.append(patches[-1] if patches else None)
         nodes.append(tip)
         thread.messages.append(native)
         added.append(ref)
     thread.whole = whole or thread.whole
     _keep_thread(intake, nodes[-1], parent, added, sink)
     _remember(intake, thread, known)
-    return nodes[-1], exact
+    return nodes[-1], patches[-1] if patches else None
 
 
 @lru_cache(maxsize=64)
@@ -161,21 +165,23 @@ def _remember(intake: PayloadIntake, thread: KnownThread, known: list[KnownThrea
         del known[_MAX_THREADS:]
 
 
-def exact_ref(
-    intake: PayloadIntake, position: int, restored: Any, given: Any, parent: ContentRef | None, sink: NewContentSink
-) -> ContentRef | None:
-    """The ref of how the message at `position` was given, where its canonical form restores something else; or
-    `parent`.
+def _note_exact(
+    intake: PayloadIntake, position: int, restored: Any, given: Any, patches: list[ContentRef], sink: NewContentSink
+) -> None:
+    """Adds the ref of how the message at `position` was given, where its canonical form restores something else.
 
     The content is `{"parent", "place", "patch"}`: a linked list, latest first, so that a conversation's calls share it;
-    `patch` is a JSON Patch of the restored message.
+    `patch` is a JSON Patch of the restored message. Each 16th has `above`, too: the refs of those before its parent.
     """
     if restored == given and not _has_numbers(given):
-        return parent
+        return
     patch = patch_between(restored, given)
     if not patch:
-        return parent
-    return intake.content(canonical_json({"parent": parent, "place": position, "patch": patch}), JSON, sink)
+        return
+    node: dict[str, Any] = {"parent": patches[-1] if patches else None, "place": position, "patch": patch}
+    if len(patches) % _LISTED == _LISTED - 1:
+        node["above"] = patches[-_LISTED:-1]
+    patches.append(intake.content(canonical_json(node), JSON, sink))
 
 
 def extend_thread(
@@ -254,9 +260,11 @@ def _prefix(messages: list[Any], known: list[KnownThread], generation: int, reda
         if count > most:
             best, most = thread, count
     if best is None:
-        return KnownThread([], [], [], [], generation, redact)
+        return KnownThread([], [], [], [], [], generation, redact)
     numeric = [position for position in best.numeric if position < most]
-    return KnownThread(best.messages[:most], best.nodes[:most], numeric, best.exact[:most], generation, redact)
+    exact = best.exact[:most]
+    patches = list(dict.fromkeys(ref for ref in exact if ref is not None))
+    return KnownThread(best.messages[:most], best.nodes[:most], numeric, exact, patches, generation, redact)
 
 
 def _equal(messages: list[Any], thread: KnownThread, count: int) -> bool:

@@ -3,9 +3,9 @@ import asyncio
 import asyncpg
 import pytest
 
-from playhead_collector.errors import StoreUnavailable
+from playhead_collector.errors import Refused, StoreUnavailable
 from playhead_collector.store.ports import Batch
-from playhead_collector.store.postgres import connection
+from playhead_collector.store.postgres.connection import DatabaseTimeouts
 from playhead_collector.store.postgres.store import PostgresStore, connect
 from tests.integration.store.making import RUN, P, events, json, projection, span
 
@@ -24,14 +24,14 @@ async def test_a_store_is_ready_only_with_a_schema(empty_database_url: str, stor
 
 
 async def test_lost_connections_are_replaced(store: PostgresStore, sql: asyncpg.Connection):
-    await asyncio.gather(*(store.ready() for _ in range(6)))
+    await asyncio.gather(*(store.is_dirty(P, RUN) for _ in range(6)))
     await sql.execute(
         "select pg_terminate_backend(pid, 5000) from pg_stat_activity"
         " where datname = current_database() and application_name = 'playhead'"
     )
     for _ in range(6):  # at most one failure for each connection that was lost
         try:
-            await store.ready()
+            await store.is_dirty(P, RUN)
             break
         except StoreUnavailable:
             continue
@@ -57,32 +57,30 @@ async def test_a_connection_lost_in_a_transaction_leaves_nothing_behind(store: P
 
 
 async def test_too_many_connections_are_unavailability(module_database_url: str, sql: asyncpg.Connection):
-    await sql.execute("create role guest login connection limit 1")
+    await sql.execute("create role guest login connection limit 2")
     await sql.execute("grant all on all tables in schema public to guest")
     url = module_database_url.replace("postgres@", "guest@", 1)
-    store = await connect(url, pool_size=2)
+    store = await connect(url, pool_size=2)  # and one to see whether it answers
     try:
         async with store.work(P, RUN):
             with pytest.raises(StoreUnavailable, match="TooManyConnections"):
-                await store.ready()
-        await store.ready()
+                await store.is_dirty(P, RUN)
+            await store.ready()
+        await store.is_dirty(P, RUN)
     finally:
         await store.close()
         await sql.execute("drop owned by guest")
         await sql.execute("drop role guest")
 
 
-async def test_a_pool_that_stays_busy_is_unavailability(
-    module_database_url: str, sql: asyncpg.Connection, monkeypatch: pytest.MonkeyPatch
-):
-    store = await connect(module_database_url, pool_size=1)
+async def test_a_pool_that_stays_busy_is_unavailability_and_postgres_answers_all_the_same(module_database_url: str):
+    store = await connect(module_database_url, pool_size=1, timeouts=DatabaseTimeouts(connection_seconds=0.5))
     await store.ingest(P, Batch(spans=[span(1)]))
     async with store.work(P, RUN):
-        monkeypatch.setattr(connection, "ACQUIRE_SECONDS", 0.01)
-        with pytest.raises(StoreUnavailable, match="TimeoutError"):
-            await store.ready()
-        monkeypatch.undo()
-    await store.ready()
+        with pytest.raises(StoreUnavailable, match="no connection to Postgres was free within 0.5 s"):
+            await store.is_dirty(P, RUN)
+        await store.ready()
+    await store.is_dirty(P, RUN)
     await store.close()
 
 
@@ -91,3 +89,16 @@ async def test_a_closed_store_is_unavailable(module_database_url: str):
     await store.close()
     with pytest.raises(StoreUnavailable):
         await store.put(P, [json(1)])
+
+
+@pytest.mark.parametrize("text", ["a\x00b", "cut \ud83d"])
+async def test_a_text_that_postgres_does_not_take_is_refused_with_a_word(store: PostgresStore, text: str):
+    """Texts are checked before they come here; this is what becomes of a check that is missing."""
+    with pytest.raises(Refused, match="Postgres does not take a value of this request") as refused:
+        await store.add_key(P, text, "p", b"d", ["read"], None)
+    assert (refused.value.status, refused.value.code) == (400, "not_taken")
+
+
+async def test_a_number_that_postgres_does_not_take_is_refused_with_a_word(store: PostgresStore):
+    with pytest.raises(Refused, match="Postgres does not take a value of this request"):
+        await store.add_key(P, "name", "p", b"d", ["read"], 1e300)

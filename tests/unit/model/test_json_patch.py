@@ -2,6 +2,7 @@
 
 import copy
 import json
+from contextlib import suppress
 from typing import Any
 
 import pytest
@@ -62,8 +63,29 @@ def test_values_that_python_takes_for_equal_differ(before: Any, after: Any):
         {"op": "add", "path": "/s/x", "value": 1},
         {"op": "add", "path": "/b"},
         {"op": "add", "path": 7, "value": 1},
+        {"op": "remove", "path": ""},
+        {"op": "replace", "path": "a", "value": 1},
+        {"op": "replace", "path": "/a/-1", "value": 1},
+        {"op": "replace", "path": "/a/\u0661", "value": 1},
+        {"op": ["add"], "path": "/a", "value": 1},
+        "add",
+        7,
+        None,
+        ["add", "/a", 1],
     ],
 )
-def test_an_operation_that_does_not_fit_is_a_value_error(operation: dict[str, Any]):
+def test_an_operation_that_does_not_fit_is_a_value_error(operation: Any):
     with pytest.raises(ValueError, match="this is no operation|does not fit"):
         patched({"a": [1], "s": "text"}, [operation])
+
+
+@pytest.mark.parametrize("patch", [7, "add", {"op": "remove", "path": "/a"}, True, 1.5])
+def test_what_is_no_list_is_no_patch(patch: Any):
+    with pytest.raises(ValueError, match="this is no JSON Patch"):
+        patched({"a": [1]}, patch)
+
+
+@given(VALUES, VALUES | st.lists(st.fixed_dictionaries({"op": VALUES, "path": VALUES, "value": VALUES})))
+def test_any_other_value_is_a_patch_or_a_value_error(value: Any, patch: Any):
+    with suppress(ValueError):
+        patched(value, patch)

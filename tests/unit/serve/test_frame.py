@@ -1,6 +1,5 @@
 """The frame around the API: keys, health, metrics, and the one form of errors."""
 
-import asyncio
 import base64
 from collections.abc import Sequence
 from typing import Annotated
@@ -50,7 +49,7 @@ async def nothing() -> None:
 
 def make_app(*, key: str | None = None, failure: Exception | None = None) -> FastAPI:
     app, metrics = FastAPI(), Metrics()
-    app.include_router(health.router(health.Readiness(Database(failure))))
+    app.include_router(health.router(Database(failure)))
     app.include_router(identity.router())
     app.include_router(metrics.router(nothing))
 
@@ -189,41 +188,6 @@ async def test_we_are_alive_and_not_ready_while_the_database_is_down():
         answer = await client.get("/readyz")
     assert (answer.status_code, answer.headers["retry-after"]) == (503, "1")
     assert answer.json()["error"] == {"code": "store_unavailable", "message": "Postgres is down"}
-
-
-async def test_probes_ask_the_database_once_at_a_time_and_do_not_wait_for_it_when_it_is_busy(
-    monkeypatch: pytest.MonkeyPatch,
-):
-    monkeypatch.setattr(health, "WAIT_SECONDS", 0.01)
-    asked, now, busy = 0, 0.0, asyncio.Event()
-
-    class Busy(Database):
-        async def ready(self) -> None:
-            nonlocal asked
-            asked += 1
-            await busy.wait()
-            await super().ready()
-
-    database = Busy()
-    readiness = health.Readiness(database, clock=lambda: now)
-    answers = await asyncio.gather(*(readiness.check() for _ in range(50)), return_exceptions=True)
-    assert asked == 1
-    assert {type(answer) for answer in answers} == {StoreUnavailable}  # it has never answered
-    busy.set()
-    await readiness.check()
-    await readiness.check()
-    assert asked == 1
-    busy.clear()
-    now += 5
-    await readiness.check()  # it is busy, and was there a moment ago
-    assert asked == 2
-    now += 10
-    with pytest.raises(StoreUnavailable, match="has not answered for 10 s"):
-        await readiness.check()
-    database.failure = StoreUnavailable("Postgres is down")
-    busy.set()
-    with pytest.raises(StoreUnavailable, match="is down"):
-        await readiness.check()
 
 
 # --- errors ----------------------------------------------------------------------------------------------------------

@@ -17,6 +17,7 @@ import pytest
 from playhead_collector.analysis.configuration import Configured
 from playhead_collector.errors import ContentMissing, Refused, StoreUnavailable
 from playhead_collector.settings import MIB
+from playhead_collector.store.postgres.connection import DatabaseTimeouts
 from playhead_collector.workers.failures import AnalysisFailed
 from playhead_collector.workers.pool import WorkerPool
 from playhead_collector.workers.process import WorkerProcess
@@ -30,7 +31,14 @@ ENOUGH = 30.0
 
 def setup_of(seconds: float = ENOUGH, memory_bytes: int = 1024 * MIB, answer_bytes: int = 64 * MIB) -> Setup:
     given = AnalysisSettings.of(1, Configured())
-    return Setup(dsn="none", given=given, seconds=seconds, memory_bytes=memory_bytes, answer_bytes=answer_bytes)
+    return Setup(
+        dsn="none",
+        timeouts=DatabaseTimeouts(),
+        given=given,
+        seconds=seconds,
+        memory_bytes=memory_bytes,
+        answer_bytes=answer_bytes,
+    )
 
 
 @asynccontextmanager

@@ -4,8 +4,7 @@ import asyncio
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
-import orjson
-
+from playhead.model.canonical import parse_json
 from playhead.model.ref import ContentRef
 from playhead.model.times import rfc3339
 from playhead.wire.answers.analysis.search import FoundText, SeenIn, TextQuote, TextsFound
@@ -98,6 +97,6 @@ def _answer(found: TextHit, stands: list[TextQuote], runs: Sequence[FoundRun], m
 def _seen_in(ref: ContentRef, runs: Iterable[FoundRun]) -> Iterable[SeenIn]:
     digits = str(ref).removeprefix("sha256:")
     for run in sorted(runs, key=lambda each: (each.started_ns, each.run), reverse=True):
-        seen: Mapping[str, int] = orjson.loads(run.body)["seen"]
+        seen: Mapping[str, int] = parse_json(run.body)["seen"]
         if digits in seen:
             yield {"run": run.run, "seq": seen[digits]}

@@ -4,10 +4,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-import orjson
-
+from playhead.model.canonical import parse_json
 from playhead.model.ref import ContentRef
 from playhead.project.search_rows import number_of
+from playhead_collector.json_bytes import json_bytes
 
 # Longer values are compared by their hash; of these, the beginning is shown.
 SHOWN_LENGTH = 200
@@ -76,12 +76,12 @@ def encode(record: SearchRecord, started_ns: int) -> bytes:
     """The record as JSON. Times are kept from `started_ns` on."""
     decisions = [_short(each, started_ns) for each in record.decisions]
     seen = {str(ref).removeprefix("sha256:"): seq for ref, seq in record.seen.items()}
-    return orjson.dumps({"status": record.status, "decisions": decisions, "seen": seen})
+    return json_bytes({"status": record.status, "decisions": decisions, "seen": seen})
 
 
 def decode(body: bytes, started_ns: int) -> SearchRecord:
     """Reads what `encode` wrote."""
-    value: dict[str, Any] = orjson.loads(body)
+    value: dict[str, Any] = parse_json(body)  # names and values may hold half a surrogate pair
     decisions = [_long(each, started_ns) for each in value["decisions"]]
     seen = {ContentRef("sha256:" + digits): seq for digits, seq in value["seen"].items()}
     return SearchRecord(value["status"], decisions, seen)

@@ -3,7 +3,8 @@
 The SDK records how a request differs from what its canonical messages restore (attribute `playhead.exact_ref`):
 
     {"parent": ref | null, "place": n, "patch": [...]}     message n as a JSON Patch (RFC 6902) of its restored form,
-                                                           and a link to the patches of messages before it
+                                                           and a link to the patches of messages before it; with
+                                                           `above` to several of these, to be read at once
     {"dialect", "input", "before", "messages": ref | null} for an API other than Chat Completions: where the messages
                                                            stand, how many of the first are not in the request, and
                                                            the patches.  Anthropic's and Bedrock's are cut, the
@@ -13,7 +14,8 @@ The SDK records how a request differs from what its canonical messages restore (
 Of a library that makes the body out of other arguments, the body itself is recorded when it has been sent.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any, cast
 
 from playhead.dialect import anthropic, bedrock, google_genai, openai, openai_responses
@@ -52,15 +54,23 @@ async def exact_request(
         return await _sent_body(record, begin, end.sent, end.sent_thread)
     if begin.request is None:
         raise _unknown(begin, "was recorded without its request, as other instrumentation does")
-    shape, patches = await _read(record, begin, begin.exact)
+    shape, patches = await _read(record, begin, begin.exact, len(thread))
+    with _readable(begin):
+        return _body(begin, shape, patches, thread, cache)
+
+
+def _body(
+    begin: LlmCalled,
+    shape: Mapping[str, Any],
+    patches: Mapping[int, Any],
+    thread: Sequence[ContentRef],
+    cache: ContentCache,
+) -> dict[str, Any]:
     restore = _DIALECTS.get(str(shape.get("dialect")))
     if restore is None:
         raise _unknown(begin, f"speaks {shape.get('dialect')!r}, which this collector does not know: upgrade it")
-    messages = [_message(cache, ref, restore, patches.get(place), begin) for place, ref in enumerate(thread)]
-    try:
-        body: dict[str, Any] = _messages_in(shape, messages)
-    except ValueError as error:
-        raise _unknown(begin, f"was recorded otherwise than it can be read ({error})") from None
+    messages = [_message(cache, ref, restore, patches.get(place, ()), begin) for place, ref in enumerate(thread)]
+    body = _messages_in(shape, messages)
     if begin.system is not None:
         body["instructions"] = _stored(cache.parsed(begin.system), begin)
     settings = _stored(cache.parsed(begin.request), begin)
@@ -77,15 +87,27 @@ async def _sent_body(
     record: RunRecord, begin: LlmCalled, sent: ContentRef, thread: ContentRef | None
 ) -> dict[str, Any]:
     """The body that a library made out of what it was called with: see `playhead.capture.sent_request`."""
-    shape, patches = await _read(record, begin, sent)
-    refs, cache = await fetch_thread(record.store, record.project, thread, ContentRef(str(shape.get("body"))))
-    body = _stored(cache.parsed(ContentRef(str(shape.get("body")))), begin)
+    refs, cache = await fetch_thread(record.store, record.project, thread)
+    shape, patches = await _read(record, begin, sent, len(refs))
+    at = ContentRef(str(shape.get("body")))
+    body = _stored((await fetch(record.store, record.project, [at])).parsed(at), begin)
     if not isinstance(body, dict) or (thread is not None and not refs):
         raise _unknown(begin, "has a request that was not recorded whole")
     if shape.get("list") is None:
         return cast("dict[str, Any]", body)
-    messages = [_message(cache, ref, openai.from_message, patches.get(at), begin) for at, ref in enumerate(refs)]
+    with _readable(begin):
+        restore = openai.from_message
+        messages = [_message(cache, ref, restore, patches.get(at, ()), begin) for at, ref in enumerate(refs)]
     return {**cast("dict[str, Any]", body), str(shape["list"]): messages}
+
+
+@contextmanager
+def _readable(begin: LlmCalled) -> Generator[None]:
+    """Whoever records says what a request, a message and a patch are: they may be anything."""
+    try:
+        yield
+    except (ValueError, TypeError, LookupError, AttributeError, RecursionError) as error:
+        raise _unknown(begin, f"was recorded otherwise than it can be read ({error})") from error
 
 
 def _add_tools(body: dict[str, Any], tools: Any, shape: Mapping[str, Any]) -> None:
@@ -117,31 +139,61 @@ def _messages_in(shape: Mapping[str, Any], messages: list[Any]) -> dict[str, Any
 
 
 async def _read(
-    record: RunRecord, begin: LlmCalled, at: ContentRef | None
+    record: RunRecord, begin: LlmCalled, at: ContentRef | None, messages: int
 ) -> tuple[Mapping[str, Any], Mapping[int, Any]]:
-    """Reads the shape of a request, and the patches by message position, from the content `at`."""
+    """Reads the shape of a request of so many messages, and the patches by message position, from the content `at`."""
+    nodes = await _nodes(record, begin, at, messages)
     shape = _CHAT
     patches: dict[int, Any] = {}
     while at is not None:
-        value: Any = _stored((await fetch(record.store, record.project, [at])).parsed(at), begin)
-        if not isinstance(value, dict):
-            raise _unknown(begin, "has content that cannot be read where its exact form should be")
-        node = cast("dict[str, Any]", value)
+        node = nodes[at]
         if "patch" in node:
-            patches.setdefault(node.get("place", -1), node["patch"])
-            above = node.get("parent")
+            place = node.get("place")
+            if not isinstance(place, int):
+                raise _unknown(begin, "has content that cannot be read where its exact form should be")
+            patches.setdefault(place, node["patch"])
+            at = _ref(node.get("parent"))
         else:
-            shape, above = node, node.get("messages")
-        at = ContentRef(above) if is_ref(above) else None
+            shape, at = node, _ref(node.get("messages"))
     return shape, patches
+
+
+async def _nodes(
+    record: RunRecord, begin: LlmCalled, first: ContentRef | None, messages: int
+) -> Mapping[ContentRef, Mapping[str, Any]]:
+    """The linked list that begins with this content: what a step reads names what the next one reads together."""
+    nodes: dict[ContentRef, Mapping[str, Any]] = {}
+    named = [] if first is None else [first]
+    while named:
+        if len(nodes) + len(named) > messages + 1:  # the shape, and at most a patch for each message
+            raise _unknown(begin, "names more changes than it has messages")
+        cache = await fetch(record.store, record.project, named)
+        read: list[Mapping[str, Any]] = []
+        for ref in named:
+            node = _stored(cache.parsed(ref), begin)
+            if not isinstance(node, dict):
+                raise _unknown(begin, "has content that cannot be read where its exact form should be")
+            read.append(cast("dict[str, Any]", node))
+        nodes |= zip(named, read, strict=True)
+        named = list(dict.fromkeys(ref for node in read for ref in _named(node) if ref not in nodes))
+    return nodes
+
+
+def _named(node: Mapping[str, Any]) -> Iterator[ContentRef]:
+    above: Any = node.get("above")
+    others = cast("list[Any]", above) if isinstance(above, list) else []
+    for each in (node.get("parent" if "patch" in node else "messages"), *others):
+        if (ref := _ref(each)) is not None:
+            yield ref
+
+
+def _ref(value: Any) -> ContentRef | None:
+    return ContentRef(value) if is_ref(value) else None
 
 
 def _message(cache: ContentCache, ref: ContentRef, restore: Any, patch: Any, begin: LlmCalled) -> Any:
     message = cast("Message", _stored(cache.parsed_message(ref), begin))
-    try:
-        return patched(restore(message), patch or ())
-    except ValueError as error:
-        raise _unknown(begin, f"was recorded by a version whose messages are restored otherwise ({error})") from None
+    return patched(restore(message), patch)
 
 
 def _stored(value: Any, begin: LlmCalled) -> Any:

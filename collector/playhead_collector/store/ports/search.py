@@ -131,7 +131,10 @@ class SearchStore(Protocol):
         ...
 
     async def parsed_words(self, query: WordQuery) -> ParsedWords | None:
-        """The query, parsed; None if it has no word that a text must have to be found."""
+        """The query, parsed; None if it has no word that a text must have to be found.
+
+        Raises Refused (400) if it is too complex to be parsed.
+        """
         ...
 
     async def newest_texts(

@@ -1,20 +1,26 @@
-"""The connection pool. Errors of the network and the server become StoreUnavailable; lost connections are replaced."""
+"""The connection pool. Errors of the network and the server become StoreUnavailable; lost connections are replaced.
 
-from collections.abc import AsyncGenerator, Awaitable, Callable, Generator
+When Postgres is silent, connections in use are cut: see `watch.py`.
+"""
+
+import asyncio
+import logging
+from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Generator
 from contextlib import asynccontextmanager, contextmanager
-from typing import Self, TypeVar, cast
+from dataclasses import dataclass
+from typing import Any, Self, TypeVar, cast
 
 import asyncpg
 
-from playhead_collector.errors import StoreCollision, StoreUnavailable
+from playhead_collector.errors import Refused, StoreCollision, StoreUnavailable
 from playhead_collector.store.postgres.statements import Conn
+from playhead_collector.store.postgres.watch import Connect, DatabaseWatch
+from playhead_collector.throttled_log import ThrottledLog
 
 T = TypeVar("T")
+log = ThrottledLog(logging.getLogger(__name__))
 
-# How long a request waits for a free connection before it is answered with 503.
-ACQUIRE_SECONDS = 10.0
 CONNECT_SECONDS = 10.0
-STATEMENT_SECONDS = 60.0
 # Colliding transactions are repeated at most this often.
 ATTEMPTS = 8
 
@@ -37,6 +43,16 @@ _UNAVAILABLE = (
 )
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DatabaseTimeouts:
+    """How long to wait for Postgres, in seconds: for a free connection, for one statement, and while it is silent.
+    `settings.py` has the reasons."""
+
+    connection_seconds: float = 5.0
+    statement_seconds: float = 60.0
+    silent_seconds: float = 4.0
+
+
 class Collision(Exception):
     """A conflict with another transaction: repeat this one."""
 
@@ -47,41 +63,87 @@ _COLLISIONS = (Collision, asyncpg.SerializationError, asyncpg.DeadlockDetectedEr
 class Database:
     """A pool of connections to one database."""
 
-    def __init__(self, pool: "asyncpg.Pool[asyncpg.Record]", dsn: str) -> None:
+    def __init__(self, pool: "asyncpg.Pool[asyncpg.Record]", connect: Connect, timeouts: DatabaseTimeouts) -> None:
         self._pool = pool
-        self._dsn = dsn
+        self._connect = connect
+        self._timeouts = timeouts
+        self._in_use: set[Conn] = set()
+        self._acquiring: set[asyncio.Timeout] = set()
+        self._watch = DatabaseWatch(connect, self._give_up, timeouts.silent_seconds)
 
     @classmethod
-    async def open(cls, dsn: str, pool_size: int) -> Self:
+    async def open(cls, dsn: str, pool_size: int, timeouts: DatabaseTimeouts = DatabaseTimeouts()) -> Self:
         """Opens the pool. Raises StoreUnavailable."""
+        statement_seconds = timeouts.statement_seconds
         with _translated():
             pool = await asyncpg.create_pool(
                 dsn,
                 min_size=1,
                 max_size=pool_size,
                 timeout=CONNECT_SECONDS,
-                command_timeout=STATEMENT_SECONDS,
+                command_timeout=statement_seconds,
                 server_settings=_SETTINGS,
             )
-        return cls(pool, dsn)
+
+        def connect() -> "Coroutine[Any, Any, asyncpg.Connection[asyncpg.Record]]":
+            return asyncpg.connect(
+                dsn, timeout=CONNECT_SECONDS, command_timeout=statement_seconds, server_settings=_SETTINGS
+            )
+
+        database = cls(pool, connect, timeouts)
+        await database._watch.start()
+        return database
 
     async def connect(self) -> "asyncpg.Connection[asyncpg.Record]":
         """A connection that is not one of the pool's, to be closed by the caller. Raises StoreUnavailable."""
         with _translated():
-            return await asyncpg.connect(
-                self._dsn, timeout=CONNECT_SECONDS, command_timeout=STATEMENT_SECONDS, server_settings=_SETTINGS
-            )
+            return await self._connect()
+
+    async def ready(self) -> None:
+        """See `DatabaseWatch.ready`."""
+        await self._watch.ready()
 
     async def close(self) -> None:
         """Closes the pool after the statements in progress."""
+        await self._watch.stop()
         await self._pool.close()
 
     @asynccontextmanager
     async def reading(self) -> AsyncGenerator[Conn]:
         """A connection without a transaction: each statement sees the newest committed data."""
         with _translated():
-            async with self._pool.acquire(timeout=ACQUIRE_SECONDS) as conn:
-                yield cast(Conn, conn)
+            conn = await self._acquired()
+            self._in_use.add(conn)
+            try:
+                yield conn
+            finally:
+                self._in_use.discard(conn)
+                await self._pool.release(cast("asyncpg.pool.PoolConnectionProxy[asyncpg.Record]", conn))
+
+    async def _acquired(self) -> Conn:
+        self._watch.check()
+        try:
+            async with asyncio.timeout(None) as acquiring:
+                self._acquiring.add(acquiring)
+                try:
+                    return cast(Conn, await self._pool.acquire(timeout=self._timeouts.connection_seconds))
+                finally:
+                    self._acquiring.discard(acquiring)
+        except TimeoutError:
+            self._watch.check()
+            seconds = self._timeouts.connection_seconds
+            raise StoreUnavailable(
+                f"no connection to Postgres was free within {seconds:g} s: try again, or raise PLAYHEAD_POOL_SIZE"
+            ) from None
+
+    async def _give_up(self) -> None:
+        """Ends all that waits for Postgres, with StoreUnavailable."""
+        await self._pool.expire_connections()
+        now = asyncio.get_running_loop().time()
+        for acquiring in list(self._acquiring):
+            acquiring.reschedule(now)
+        for conn in list(self._in_use):
+            conn.terminate()
 
     @asynccontextmanager
     async def attempt(self) -> AsyncGenerator[Conn]:
@@ -117,8 +179,16 @@ def _translated() -> Generator[None]:
     try:
         yield
     except _UNAVAILABLE as error:
-        if isinstance(error, ValueError):  # how asyncpg reports an invalid argument of ours
-            raise
+        if isinstance(error, ValueError):  # how asyncpg reports an argument that has no form in Postgres
+            raise _not_taken(error) from error
         raise StoreUnavailable(
             f"Postgres does not answer ({type(error).__name__}: {error}): see that it runs, and try again"
         ) from error
+    except (asyncpg.DataError, asyncpg.ProgramLimitExceededError) as error:
+        raise _not_taken(error) from error
+
+
+def _not_taken(error: Exception) -> Refused:
+    """What is sent and asked is checked before it comes here, so this is a check that is missing."""
+    log.warning("Postgres does not take a value that passed all checks, please report this", exc_info=error)
+    return Refused(400, "not_taken", f"Postgres does not take a value of this request ({error}): send another")

@@ -44,7 +44,7 @@ from playhead_collector.store.postgres import statements as sql
 from playhead_collector.store.postgres.across.cohort_store import PostgresCohortStore
 from playhead_collector.store.postgres.across.score_store import PostgresScoreStore
 from playhead_collector.store.postgres.changes import journal
-from playhead_collector.store.postgres.connection import Database
+from playhead_collector.store.postgres.connection import Database, DatabaseTimeouts
 from playhead_collector.store.postgres.dictionary_training import Learning
 from playhead_collector.store.postgres.gc import deletion, sweep
 from playhead_collector.store.postgres.gc.gate import begin_write
@@ -73,12 +73,13 @@ async def connect(
     dsn: str,
     *,
     pool_size: int = POOL_SIZE,
+    timeouts: DatabaseTimeouts = DatabaseTimeouts(),  # noqa: B008 - immutable
     clock: Callable[[], int] = time.time_ns,
     recipients: Sequence[Recipient] = (),
 ) -> "PostgresStore":
     """A store on a database that has the schema; raises StoreUnavailable.  `clock` gives ns since 1970. What arrives is
     entered in the outbox of each of `recipients`."""
-    return PostgresStore(await Database.open(dsn, pool_size), clock, recipients)
+    return PostgresStore(await Database.open(dsn, pool_size, timeouts), clock, recipients)
 
 
 class PostgresStore(
@@ -94,8 +95,7 @@ class PostgresStore(
         self._learning = Learning(db, self._memory.packs.dictionaries)
 
     async def ready(self) -> None:
-        async with self._db.reading() as conn:
-            await sql.value(conn, "ready")
+        await self._db.ready()
 
     async def close(self) -> None:
         await self._db.close()

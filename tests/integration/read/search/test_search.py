@@ -238,6 +238,7 @@ async def test_a_run_with_new_spans_is_indexed_again(searched: Searched):
 HOSTILE = [
     "' or 1=1 --", "%", "_%_", "a & b | !c <-> d", "((((", '"', "\\", ":*", "a:*", "🙂", "\u202e", "x" * 1000, "-",
     "or", "\n", "'; drop table run; --", "a" * 10_000, "\x00", "a\x00b", "<->", "!!a", "\ud800",
+    "-" * 33, "-" * 500 + "a", "a" + "-" * 32 + "b", "a-" * 40 + "b", "or " * 300, "-a " * 300, '"' * 99,
 ]  # fmt: skip
 
 
@@ -270,9 +271,11 @@ async def test_hostile_texts_are_indexed(searched: Searched):
     messages = [text_message("user", f"before {text} after") for text in (*HOSTILE, "\x01\x02", "word " * 50_000)]
     recorder.model(messages, text_message("assistant", "Done."))
     recorder.tool("read", {"file": "a"}, b"\x89PNG\x00\x01")
+    recorder.tool("read", {"cut \ud83d": "\udcff"}, "\ude00")
     await searched.batch(recorder.batch())
     items = await searched.all("content", q="before", limit=1000)
     assert len(items) == len(messages)
+    assert len(await searched.all("decisions", tool="read")) == 2
     for each in items:
         (quote, *_) = each["quotes"]
         assert (quote["offset"], quote["length"]) == (0, len("before"))

@@ -17,10 +17,12 @@ from playhead_collector.analysis.transcript.transcript import ToolRun
 from playhead_collector.read.values import ContentCache
 
 START = 1_760_000_000_000_000_000
-words = st.text(st.characters(codec="utf-8"), max_size=300)
+# Programs cut emojis in two, and read bytes as text.
+CUT = ["cut \ud83d", "\ude00 cut", "\udcff"]
+words = st.text(st.characters(codec="utf-8"), max_size=300) | st.sampled_from(CUT)
 values = st.builds(
     SearchedValue.of,
-    st.sampled_from(["a", "b[0].c", "b[1].c", "d.e"]),
+    st.sampled_from(["a", "b[0].c", "b[1].c", "d.e", *CUT]),
     words,
     st.sampled_from([None, "user", "invented"]),
 ) | st.builds(lambda text: SearchedValue.of("f", text * 90, "derived", suspect=True), st.text(min_size=4, max_size=5))
@@ -30,7 +32,7 @@ decisions = st.builds(
     kind=st.sampled_from(["tool_call", "answer"]),
     time_ns=st.integers(START - 10**9, START + 10**15),
     agent=st.sampled_from([None, "support"]),
-    tool=st.sampled_from([None, "search", "refund"]),
+    tool=st.sampled_from([None, "search", "refund", *CUT]),
     attribution=st.sampled_from([None, "user_request"]),
     result=st.sampled_from([None, "ok", "error"]),
     after=st.sampled_from([None, "first", "error"]),

@@ -5,10 +5,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from typing import Any
 
+import asyncpg
 from asyncpg import Record
 
 from playhead.model.ref import ContentRef
 from playhead.project.search_rows import ToolOutcome
+from playhead_collector.errors import Refused
 from playhead_collector.store.packing.content_packs import key_of
 from playhead_collector.store.packing.roles import role_named, role_number
 from playhead_collector.store.packing.zstd import compress_json, decompress_json
@@ -124,7 +126,11 @@ class PostgresSearchStore(PostgresChangeStore):
 
     async def parsed_words(self, query: WordQuery) -> ParsedWords | None:
         async with self._db.reading() as conn:
-            row = await sql.row(conn, "parsed_words", language=query.language, query=query.text)
+            try:
+                row = await sql.row(conn, "parsed_words", language=query.language, query=query.text)
+            except (asyncpg.InternalServerError, asyncpg.ProgramLimitExceededError) as error:
+                message = f"Postgres cannot search for these words ({error}): ask for fewer, with fewer dashes"
+                raise Refused(400, "bad_words", message) from error
         if row is None or row["needed"] in ("", "T"):
             return None
         return ParsedWords(row["words"], query.language, query.role)

@@ -1,0 +1,159 @@
+"""[store]: whether Postgres answers, asked all the time over a connection of its own.
+
+A Postgres that has ended refuses at once.  One that is stopped, or whose machine or network is gone, says nothing: what
+was asked of it would wait for a minute, long after its callers have given up.  So when it cannot be reached, all
+that waits for it is given up together, and while it says nothing, what comes is refused at once.
+"""
+
+import asyncio
+import logging
+import time
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from typing import TypeAlias
+
+import asyncpg
+
+from playhead_collector.errors import StoreUnavailable
+from playhead_collector.store.postgres import statements as sql
+
+log = logging.getLogger(__name__)
+
+Connect: TypeAlias = "Callable[[], Awaitable[asyncpg.Connection[asyncpg.Record]]]"
+
+_EVERY_SECONDS = 0.5
+# An answer is good for this long: half a second for a Postgres that has much to do.
+_FRESH_SECONDS = 1.0
+# Who asks later waits for the next answer. Probes have a second, as a rule.
+_WAIT_SECONDS = 0.25
+# The second question after a silence goes over a new connection: the old one may be lost, or this process was busy.
+_AGAIN_SECONDS = 1.0
+
+
+class DatabaseWatch:
+    """Asks every half second, and when its connection is lost.
+
+    `on_silence` is called when nothing was answered for `silent_seconds`, or Postgres cannot be reached, and a new
+    connection does not help; it does not wait for Postgres.  `connect` raises what asyncpg raises.  `clock` gives
+    seconds.
+    """
+
+    def __init__(
+        self,
+        connect: Connect,
+        on_silence: Callable[[], Awaitable[None]],
+        silent_seconds: float,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._connect = connect
+        self._on_silence = on_silence
+        self._silent_seconds = silent_seconds
+        self._clock = clock
+        self._conn: asyncpg.Connection[asyncpg.Record] | None = None
+        self._answered_at = float("-inf")
+        self._failure: Exception | None = None
+        self._is_silent = False
+        self._asked = asyncio.Event()
+        self._lost = asyncio.Event()
+        self._task: asyncio.Task[None] | None = None
+
+    async def start(self) -> None:
+        """Asks once, then in the background."""
+        self._take(await self._ask(self._silent_seconds))
+        self._task = asyncio.create_task(self._watch(), name="playhead database watch")
+
+    async def stop(self) -> None:
+        """Ends the questions."""
+        task, self._task = self._task, None
+        if task is not None:
+            task.cancel()
+            await asyncio.wait([task])
+        self._drop()
+
+    def check(self) -> None:
+        """Raises StoreUnavailable while Postgres says nothing.  One that refuses may be asked: it says so at once."""
+        if self._is_silent and isinstance(self._failure, TimeoutError):
+            raise _unavailable(self._failure)
+
+    async def ready(self) -> None:
+        """Returns if Postgres has just answered.
+
+        Raises StoreUnavailable, or what Postgres says of a database without the schema.
+        """
+        if self._failure is None and not self._is_fresh():
+            with suppress(TimeoutError):
+                async with asyncio.timeout(_WAIT_SECONDS):
+                    await self._asked.wait()
+        if isinstance(self._failure, asyncpg.SyntaxOrAccessError):
+            raise self._failure
+        if self._failure is not None or not self._is_fresh():
+            raise _unavailable(self._failure)
+
+    def _is_fresh(self) -> bool:
+        return self._clock() - self._answered_at <= _FRESH_SECONDS
+
+    async def _watch(self) -> None:
+        while True:
+            with suppress(TimeoutError):
+                async with asyncio.timeout(_EVERY_SECONDS):
+                    await self._lost.wait()
+            self._lost.clear()
+            failure = await self._ask(_AGAIN_SECONDS if self._is_silent else self._silent_seconds)
+            if failure is not None:
+                failure = await self._ask(_AGAIN_SECONDS)
+            if self._take(failure):
+                await self._on_silence()
+
+    def _take(self, failure: Exception | None) -> bool:
+        """Notes what came of a question; whether the silence begins with it."""
+        was_silent, self._failure = self._is_silent, failure
+        self._is_silent = failure is not None and not _is_answer(failure)
+        if not self._is_silent:
+            self._answered_at = self._clock()
+        if was_silent and not self._is_silent:
+            log.warning("Postgres answers again")
+        elif self._is_silent and not was_silent:
+            log.warning("Postgres does not answer: what waits for it is given up (%s)", _words(failure))
+        self._asked.set()
+        self._asked = asyncio.Event()
+        return self._is_silent and not was_silent
+
+    async def _ask(self, seconds: float) -> Exception | None:
+        """Asks once, and returns what was wrong."""
+        try:
+            async with asyncio.timeout(seconds):
+                await sql.value(self._conn or await self._connected(), "ready")
+        except asyncpg.InsufficientResourcesError:
+            return None  # it has no connection left for this question: it answers
+        except (OSError, TimeoutError, asyncpg.PostgresError, asyncpg.InterfaceError) as error:
+            self._drop()
+            return error
+        return None
+
+    async def _connected(self) -> "asyncpg.Connection[asyncpg.Record]":
+        conn = self._conn = await self._connect()
+        conn.add_termination_listener(self._on_loss)
+        return conn
+
+    def _on_loss(self, conn: object) -> None:
+        if conn is self._conn:  # and was not dropped here
+            self._answered_at = float("-inf")
+            self._lost.set()
+
+    def _drop(self) -> None:
+        conn, self._conn = self._conn, None
+        if conn is not None:
+            conn.terminate()
+
+
+def _is_answer(error: Exception) -> bool:
+    """Whether Postgres itself said this, and not the network."""
+    return isinstance(error, asyncpg.PostgresError) and not isinstance(error, asyncpg.PostgresConnectionError)
+
+
+def _unavailable(failure: Exception | None) -> StoreUnavailable:
+    return StoreUnavailable(f"Postgres does not answer ({_words(failure)}): see that it runs, and try again")
+
+
+def _words(failure: Exception | None) -> str:
+    return "it is silent" if failure is None or isinstance(failure, TimeoutError) else str(failure)

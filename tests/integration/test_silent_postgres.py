@@ -1,0 +1,117 @@
+"""A Postgres that is stopped and says nothing: probes and senders are told in time, and all goes on when it is back."""
+
+import asyncio
+import shutil
+import tempfile
+import time
+from collections.abc import AsyncIterator, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, cast
+
+import grpc
+import grpc.aio
+import httpx
+import psutil
+import pytest
+
+from playhead_collector import embedded
+from playhead_collector.embedded import EmbeddedPostgres
+from playhead_collector.process import CollectorProcess
+from playhead_collector.receive.otlp_grpc import SERVICES
+from tests.conftest import NOT_DURABLE
+from tests.integration.receive.test_serving import PROTOBUF, batch
+
+# After this, exporters give up.
+EXPORTERS_SECONDS = 10.0
+TRACE = "57" * 16
+
+
+@pytest.fixture(scope="module")
+def postgres() -> Iterator[EmbeddedPostgres]:
+    folder = Path(tempfile.mkdtemp(prefix="playhead-tests-"))
+    with embedded.start(folder, options=NOT_DURABLE) as running:
+        yield running
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+@pytest.fixture(scope="module")
+def collector(postgres: EmbeddedPostgres) -> Iterator[CollectorProcess]:
+    with CollectorProcess(database_url=postgres.dsn) as running:
+        yield running
+        assert "Traceback" not in running.log()
+
+
+@pytest.fixture
+async def http(collector: CollectorProcess) -> AsyncIterator[httpx.AsyncClient]:
+    async with httpx.AsyncClient(base_url=collector.url, timeout=60, trust_env=False) as http:
+        yield http
+
+
+@contextmanager
+def stopped(postgres: EmbeddedPostgres) -> Iterator[None]:
+    """All its processes are stopped until the block ends: connections are taken by the kernel, and nothing is said."""
+    first = psutil.Process(postgres.pid)
+    processes = [first, *first.children(recursive=True)]
+    for process in processes:
+        process.suspend()
+    try:
+        yield
+    finally:
+        for process in processes:
+            process.resume()
+
+
+async def send(http: httpx.AsyncClient, number: int) -> httpx.Response:
+    return await http.post("/v1/traces", content=batch(TRACE, range(number, number + 1)), headers=PROTOBUF)
+
+
+async def until_ready(http: httpx.AsyncClient, status: int) -> float:
+    """Seconds until /readyz says so."""
+    began = time.monotonic()
+    async with asyncio.timeout(60):
+        while (await http.get("/readyz")).status_code != status:
+            pass
+    return time.monotonic() - began
+
+
+async def test_probes_and_senders_are_told_before_they_give_up_and_all_goes_on_afterwards(
+    postgres: EmbeddedPostgres, collector: CollectorProcess, http: httpx.AsyncClient
+):
+    assert collector.grpc_url is not None
+    assert (await send(http, 1)).status_code == 200
+    async with grpc.aio.insecure_channel(collector.grpc_url.removeprefix("http://")) as opened:
+        export = cast(Any, opened.unary_unary(f"/{SERVICES['traces']}/Export"))
+        with stopped(postgres):
+            began = time.monotonic()
+            waiting = [
+                asyncio.create_task(http.post("/v1/content/missing", json={"refs": [f"sha256:{'0' * 64}"]})),
+                asyncio.create_task(send(http, 2)),
+                asyncio.create_task(http.get("/api/v1/runs")),
+                asyncio.create_task(http.get(f"/api/v1/runs/{TRACE}/decisions")),
+            ]
+            refused_call = asyncio.create_task(_refusal(export))
+            assert await until_ready(http, 503) < 3  # about one; the machine may be busy
+            answers = await asyncio.gather(*waiting)
+            assert await refused_call is grpc.StatusCode.UNAVAILABLE
+            assert time.monotonic() - began < EXPORTERS_SECONDS - 2
+            assert [answer.status_code for answer in answers] == [503] * 4
+            assert all(int(answer.headers["retry-after"]) > 0 for answer in answers)
+            began = time.monotonic()
+            assert (await send(http, 3)).status_code == 503  # from now on at once
+            assert time.monotonic() - began < 1
+            assert (await http.get("/healthz")).status_code == 200
+            assert (await http.get("/metrics")).status_code == 200
+        assert await until_ready(http, 200) < 10
+        assert (await send(http, 2)).status_code == 200
+        await export(batch(TRACE, range(4, 5)), timeout=30)
+    answer = await http.get(f"/api/v1/runs/{TRACE}/spans")
+    assert {span["start"][-4:] for span in answer.json()["items"]} >= {"002Z", "004Z"}
+
+
+async def _refusal(export: Any) -> Any:
+    try:
+        await export(batch(TRACE, range(5, 6)), timeout=60)
+    except grpc.RpcError as error:
+        return cast(Any, error).code()
+    return grpc.StatusCode.OK
