@@ -161,10 +161,11 @@ def flush(timeout: float = 10.0) -> bool:
     try:
         written = recording.write()
         shipper = recording.shipper
-        delivered = recording.journal.lane is None if shipper is None else shipper.flush(timeout)
+        # What cannot be written is delivered from memory.
+        delivered = written and recording.journal.lane is None if shipper is None else shipper.flush(timeout)
         ProcessState.tell_of_promises(timeout)
         LISTENERS.drain(timeout)
-        return recording.nothing_lost() and written and delivered
+        return recording.nothing_lost() and delivered
     except BaseException as error:  # noqa: BLE001 - the guard
         let_through(error)
         swallowed("flush", error)
@@ -202,9 +203,9 @@ def shutdown(timeout: float | None = None) -> bool:
             LISTENERS.drain(_LISTENERS_SECONDS)
             limit = recording.settings.exit_timeout_seconds if timeout is None else timeout
             ProcessState.tell_of_promises(limit)
-            done = recording.shipper is None or recording.shipper.stop(limit)
+            done = written if recording.shipper is None else recording.shipper.stop(limit)
             recording.journal.close()
-            return recording.nothing_lost() and written and done
+            return recording.nothing_lost() and done
         except BaseException as error:  # noqa: BLE001 - the guard
             let_through(error)
             swallowed("shut down", error)
@@ -222,6 +223,7 @@ def counters() -> dict[str, Any]:
         "payloads_dropped": intake.dropped,
         "payloads_too_large": intake.oversize,
         "records_lost": journal.lost_records,
+        "records_unwritten": journal.unwritten_records,
         "context_warnings": recording.context_warnings.count,
         "events_missed": LISTENERS.dropped,
         **({name: getattr(shipped, name) for name in shipped.__slots__} if shipped is not None else {}),
@@ -308,12 +310,11 @@ def _on_first_append(recording: Recording) -> Callable[[], None]:
             if ProcessState.is_ending:
                 recording.journal.on_append = _nothing  # it is there; the next process delivers it
                 return
-            lane = recording.journal.open()
-            if lane is None:
-                return  # said by the journal, which tries again
-            recording.shipper = shipper = _shipper(recording, lane.path)
+            lane = recording.journal.open()  # None: said by the journal, which tries again
+            recording.shipper = shipper = _shipper(recording, lane.path if lane is not None else None)
             recording.has_shipper = True
             recording.journal.on_lane = shipper.follow
+            recording.journal.on_much_waiting = shipper.hurry
             recording.journal.on_append = shipper.wake
             shipper.deliver_too(recording.lanes)
             shipper.start()
@@ -322,10 +323,10 @@ def _on_first_append(recording: Recording) -> Callable[[], None]:
     return start
 
 
-def _shipper(recording: Recording, lane: Path) -> Shippers:
+def _shipper(recording: Recording, lane: Path | None) -> Shippers:
     if recording.shipper is None:
         makes = [_to_target(recording, lane, target) for target in _targets(recording.settings)]
-        return Shippers(makes, recording.journal.acknowledged)
+        return Shippers(makes, recording.journal.acknowledged, recording.journal.delivered_from_memory)
     recording.shipper.restart_after_fork(lane)  # the parent's, in a child
     return recording.shipper
 
@@ -339,16 +340,18 @@ def _targets(settings: Settings) -> list[ShipTarget]:
     return [replace(first, instead=True), *others]
 
 
-def _to_target(recording: Recording, lane: Path, target: ShipTarget) -> MakeShipper:
+def _to_target(recording: Recording, lane: Path | None, target: ShipTarget) -> MakeShipper:
     intake, journal = recording.intake, recording.journal
 
-    def make(on_acknowledged: Callable[[Position], None]) -> Shipper:
+    def make(on_acknowledged: Callable[[Position], None], on_delivered_from_memory: Callable[[int], None]) -> Shipper:
         return Shipper(
             recording.settings,
             lane,
             on_epoch_change=intake.forget if target.delivery is None else _nothing,
             on_acknowledged=on_acknowledged,
             before_read=looking_first(journal.before_read) if target.frees else journal.flush,
+            waiting=journal.waiting,
+            on_delivered_from_memory=on_delivered_from_memory,
             note_end=journal.note_end if target.frees else _nothing,
             on_damage=journal.damaged if target.frees else _nothing,
             begin_segment=journal.begin_segment,
@@ -367,10 +370,9 @@ def add_export(target: ShipTarget) -> None:
     if recording is None or not recording.has_shipper or recording.shipper is None or target.acks in known:
         return
     lane = recording.journal.lane
-    if lane is not None:
-        shipper = recording.shipper.add(_to_target(recording, lane.path, target))
-        shipper.start()
-        shipper.wake()
+    shipper = recording.shipper.add(_to_target(recording, lane.path if lane is not None else None, target))
+    shipper.start()
+    shipper.wake()
 
 
 def _nothing() -> None:

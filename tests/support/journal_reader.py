@@ -160,6 +160,9 @@ class NoShipper:
     def wake(self) -> None:
         """Nothing."""
 
+    def hurry(self) -> None:
+        """Nothing."""
+
     def follow(self, lane_path: Path) -> None:
         """Nothing."""
 

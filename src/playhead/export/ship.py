@@ -20,9 +20,9 @@ from playhead.export.dead_letters import DeadLetters, most_bytes
 from playhead.export.destination_notes import note_destination
 from playhead.export.expiry.dead_lanes import Expiry
 from playhead.export.expiry.own_lane import OwnExpiry
-from playhead.export.shipment import Shipment
+from playhead.export.shipment import Shipment, shipments_of
 from playhead.export.target import DeliversShipments, ShipTarget, to_collector
-from playhead.journal.lane import Position
+from playhead.journal.lane import NoLane, Position
 from playhead.settings.sdk import Settings
 
 # 1 MiB: a larger request would not compress better and takes more of the collector's memory.
@@ -54,26 +54,29 @@ class Shipper:
     def __init__(
         self,
         settings: Settings,
-        lane_path: Path,
+        lane_path: Path | None,
         *,
         clock: Clock | None = None,
         on_problem: Callable[[str], None] | None = None,
         on_epoch_change: Callable[[], None] = lambda: None,
         on_acknowledged: Callable[[Position], None] = lambda position: None,
         before_read: Callable[[], bool] = lambda: True,
+        waiting: Callable[[int], tuple[bytes, int]] = lambda after: (b"", after),
+        on_delivered_from_memory: Callable[[int], None] = lambda upto: None,
         note_end: Callable[[], None] = lambda: None,
         on_damage: Callable[[], None] = lambda: None,
         begin_segment: Callable[[], int | None] = lambda: None,
         target: ShipTarget | None = None,
     ):
-        """Does not start the thread. `target`: another destination than the collector. `on_problem` gets one sentence
-        per kind of problem; by default it is logged.
+        """Does not start the thread. `lane_path` None: no lane could be made yet. `target`: another destination than
+        the collector. `on_problem` gets one sentence per kind of problem; by default it is logged.
 
-        `on_epoch_change`: the collector may have deleted content, so no content counts as stored there any more.
-        `on_acknowledged`: the journal may free the space before this position. `before_read`: writes what is still in
-        memory, and returns False if that failed. `note_end`: notes how much was written; called soon after an append.
-        `on_damage`: a part of this process's lane cannot be read. `begin_segment`: see `OwnExpiry`. The shipping thread
-        calls all of them.
+        The shipping thread calls what follows. `on_epoch_change`: the collector may have deleted content, so no content
+        counts as stored there any more. `on_acknowledged`: the journal may free the space before this position.
+        `before_read`: writes what is still in memory, and returns False if that failed; then `waiting` gives what is
+        behind a place there, and `on_delivered_from_memory` is told up to which place the destination has it.
+        `note_end`: notes how much was written; called soon after an append. `on_damage`: a part of this process's lane
+        cannot be read. `begin_segment`: see `OwnExpiry`.
         """
         self._settings = settings
         self._clock = clock or SystemClock()
@@ -81,6 +84,8 @@ class Shipper:
         self._on_epoch_change = on_epoch_change
         self._on_acknowledged = on_acknowledged
         self._before_read = before_read
+        self._waiting = waiting
+        self._on_delivered_from_memory = on_delivered_from_memory
         self._note_end = note_end
         self._on_damage = on_damage
         self._begin_segment = begin_segment
@@ -88,17 +93,19 @@ class Shipper:
         self._reader = self._target.reader
         self._begin(lane_path)
 
-    def _begin(self, lane_path: Path) -> None:
+    def _begin(self, lane_path: Path | None) -> None:
         self.counters = ShipCounters()
         self._process = os.getpid()
-        self._lane = self._reader(lane_path)
+        journal_dir = self._settings.journal_dir if lane_path is None else lane_path.parent
+        self._lane = NoLane(journal_dir) if lane_path is None else self._reader(lane_path)
+        self._memory_at = 0
         self._next_lane: Path | None = None
         self._ended: list[Path] = []  # this process's former lanes that are not delivered yet
         self._too: list[Path] = []  # lanes of dead processes that flushes wait for
         self._stuck: Position | None = None
-        self._expiry = Expiry(lane_path.parent, self._settings.journal_keep_seconds)
+        self._expiry = Expiry(journal_dir, self._settings.journal_keep_seconds)
         self._own_expiry: OwnExpiry | None = None
-        self._letters = DeadLetters(lane_path.parent, most_bytes(self._settings))
+        self._letters = DeadLetters(journal_dir, most_bytes(self._settings))
         self._cursor: LaneCursor | None = None
         self._delivery: DeliversShipments | None = None
         self._dead: DeadLanes | None = None
@@ -114,7 +121,8 @@ class Shipper:
         self._turn = threading.Condition()
         self._asked = self._done = self._failed = 0
         self._hopeless_seconds = 0.0
-        self._begin_lane(lane_path)
+        if lane_path is not None:
+            self._begin_lane(lane_path)
 
     def _begin_lane(self, lane_path: Path) -> None:
         """Notes at once that the lane is for this destination: the process may be killed before the thread is at it."""
@@ -147,6 +155,11 @@ class Shipper:
             self._awake = True
             self._bell.set()
 
+    def hurry(self) -> None:
+        """Tells the thread that much waits which cannot be written: it is to be delivered at once."""
+        self.wake()
+        self._urgent.set()
+
     def follow(self, lane_path: Path) -> None:
         """Continues with this lane. The rest of the previous lane is delivered as well."""
         self._begin_lane(lane_path)
@@ -171,7 +184,7 @@ class Shipper:
         deadline = time.monotonic() + timeout_s
         with self._turn:
             if self._thread is None or not self._thread.is_alive():
-                return is_delivered(self._next_lane or self._lane.path, self._reader) and not self._letters.waiting()
+                return self._is_all_delivered() and not self._letters.waiting()
             self._asked += 1
             mine = self._asked
             self._bell.set()
@@ -182,6 +195,10 @@ class Shipper:
                     return False
                 self._turn.wait(min(left, threading.TIMEOUT_MAX))
         return not self._letters.waiting()
+
+    def _is_all_delivered(self) -> bool:
+        lane = self._lane if self._next_lane is None else self._reader(self._next_lane)
+        return lane.acked() >= lane.end() and not self._waiting(self._memory_at)[0]
 
     def stop(self, timeout_s: float) -> bool:
         """Flushes and ends the thread; returns what `flush` returns. Undelivered records stay in the journal."""
@@ -197,7 +214,7 @@ class Shipper:
             self._thread.join(min(max(0.0, deadline - time.monotonic()), threading.TIMEOUT_MAX))
         return delivered
 
-    def restart_after_fork(self, lane_path: Path) -> None:
+    def restart_after_fork(self, lane_path: Path | None) -> None:
         """In a forked child: delivers the child's own lane from now on. Does not start the thread."""
         if self._dead is not None:
             self._dead.release()  # releases only the child's copy of the lock: the parent goes on delivering that lane
@@ -229,7 +246,7 @@ class Shipper:
         self._expire(_LANES_AT_THE_END)
 
     def _expire(self, most_lanes: int) -> None:
-        if not self._target.frees:
+        if not self._target.frees or isinstance(self._lane, NoLane):
             return  # one shipper of a process does it
         try:
             self._expiry.run_once(self._lane.path, most_lanes)
@@ -295,7 +312,8 @@ class Shipper:
         self._note_end()
         self._lane.begin()
         if self._next_lane is not None:
-            self._ended.append(self._lane.path)
+            if not isinstance(self._lane, NoLane):
+                self._ended.append(self._lane.path)
             self._lane, self._next_lane, self._cursor = self._reader(self._next_lane), None, None
         begin = self._own().at
         if not (self._ship_lane() and self._ship_ended()):
@@ -303,9 +321,10 @@ class Shipper:
         if not written:
             if self._own().at != begin:  # there may be room on the disk now
                 self._bell.set()
-            else:
+                return
+            if not self._ship_memory():
                 self._fail(asked, _BROKEN_SECONDS)
-            return
+                return
         with self._turn:
             self._done = max(self._done, asked)
             self._turn.notify_all()
@@ -331,11 +350,22 @@ class Shipper:
                 self._on_damage()
         return True
 
+    def _ship_memory(self) -> bool:
+        """Delivers what could not be written. Returns whether all is delivered that waited at the beginning."""
+        data, end = self._waiting(self._memory_at)
+        for shipment in shipments_of(data):
+            if not self._deliver_in_the_end(shipment):
+                return False
+        self._memory_at = end
+        self._on_delivered_from_memory(end)
+        return True
+
     def _ship_ended(self) -> bool:
         """Delivers lanes that this process has given up, and those of `deliver_too`."""
         with self._turn:
             too = list(self._too)
-        if self._target.acks and self._asked != self._done and not self._is_ending:  # a caller of `flush` waits
+        is_asked = self._asked != self._done and not self._is_ending  # a caller of `flush` waits
+        if self._target.acks and is_asked and not isinstance(self._lane, NoLane):
             own = {self._lane.path, self._next_lane, *self._ended, *too}
             too += [lane for lane in undelivered(self._lane.path.parent, self._reader) if lane not in own]
         if not (self._ended or too):
@@ -414,7 +444,7 @@ class Shipper:
     def _ship_dead(self) -> None:
         """Ships one shipment of a dead process's lane, so that this process's own lane never waits long."""
         if self._dead is None:
-            if self._clock.now() < self._next_look:
+            if self._clock.now() < self._next_look or isinstance(self._lane, NoLane):
                 return
             self._next_look = self._clock.now() + _DEAD_LANES_SECONDS
             self._expire(_LANES_AT_A_LOOK)

@@ -87,6 +87,18 @@ class Shipment:
         return record
 
 
+def shipments_of(data: bytes) -> Iterator[Shipment]:
+    """Shipments of these frames, which begin with a resource."""
+    shipment = Shipment()
+    for kind, payload, _ in frame.frames_in(data):
+        if not shipment.fits(kind, payload):
+            yield shipment
+            shipment = Shipment(resource=shipment.resource)
+        shipment.add(kind, payload)
+    if shipment:
+        yield shipment
+
+
 def announcement(span: Span) -> LogEvent:
     """The log event for the start of a span."""
     attributes = {**span.attributes, names.SPAN_NAME: span.name}

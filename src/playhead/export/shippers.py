@@ -16,17 +16,25 @@ from playhead.journal.lane import Position
 
 _BEGIN = Position(1, 0)
 
-MakeShipper = Callable[[Callable[[Position], None]], Shipper]
+MakeShipper = Callable[[Callable[[Position], None], Callable[[int], None]], Shipper]
 
 
 class Shippers:
     """What `Shipper` does, for several.  The first one's counters are shown, and it alone frees space."""
 
-    def __init__(self, makes: Sequence[MakeShipper], on_acknowledged: Callable[[Position], None]):
-        """`makes`: each is given what its shipper has to call with an acknowledged position.  At least one."""
+    def __init__(
+        self,
+        makes: Sequence[MakeShipper],
+        on_acknowledged: Callable[[Position], None],
+        on_delivered_from_memory: Callable[[int], None],
+    ):
+        """`makes`: each is given what its shipper has to call with an acknowledged position, and with a place up to
+        which it has delivered from memory.  At least one."""
         self._on_acknowledged = on_acknowledged
+        self._on_delivered_from_memory = on_delivered_from_memory
         self._mutex = threading.Lock()
         self._acked: list[Position] = []
+        self._from_memory: list[int] = []
         self._members: list[Shipper] = []
         for make in makes:
             self.add(make)
@@ -44,7 +52,9 @@ class Shippers:
     def add(self, make: MakeShipper) -> Shipper:
         """One more destination, of a lane that may have begun already."""
         self._acked.append(_BEGIN)
-        member = make(partial(self._note, len(self._acked) - 1))
+        self._from_memory.append(0)
+        number = len(self._acked) - 1
+        member = make(partial(self._note, number), partial(self._note_from_memory, number))
         self._members.append(member)
         return member
 
@@ -57,6 +67,11 @@ class Shippers:
         """See `Shipper`."""
         for member in self._members:
             member.wake()
+
+    def hurry(self) -> None:
+        """See `Shipper`."""
+        for member in self._members:
+            member.hurry()
 
     def follow(self, lane_path: Path) -> None:
         """See `Shipper`."""
@@ -77,10 +92,11 @@ class Shippers:
         """See `Shipper`."""
         return self._each(lambda member, seconds: member.stop(seconds), timeout_s)
 
-    def restart_after_fork(self, lane_path: Path) -> None:
+    def restart_after_fork(self, lane_path: Path | None) -> None:
         """See `Shipper`."""
         self._mutex = threading.Lock()
         self._acked = [_BEGIN] * len(self._members)
+        self._from_memory = [0] * len(self._members)
         for member in self._members:
             member.restart_after_fork(lane_path)
 
@@ -100,3 +116,9 @@ class Shippers:
             self._acked[number] = position
             released = min(self._acked)
         self._on_acknowledged(released)
+
+    def _note_from_memory(self, number: int, upto: int) -> None:
+        with self._mutex:
+            self._from_memory[number] = upto
+            released = min(self._from_memory)
+        self._on_delivered_from_memory(released)

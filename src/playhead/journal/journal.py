@@ -1,7 +1,8 @@
 """The journal of this process: one lane, opened at the first append, and its behaviour when the disk fails.
 
 Appending is durable once it returns True (see `lane`), and never raises.  Data that cannot be written waits in memory,
-up to a limit; data beyond that is lost and counted, and the next `playhead.flush` returns False.
+up to a limit, and is delivered from there; data beyond that is lost and counted, and the next `playhead.flush` returns
+False.
 A journal whose folder was removed or whose descriptors were closed goes on in a new lane; a forked child has its own.
 """
 
@@ -39,6 +40,8 @@ _MAX_BUFFERED = 256 * 1024
 # 4 MiB: some hundred calls, enough for the time until a folder is mounted again or descriptors are free; little
 # compared with the memory of a program with an agent.
 _MAX_WAITING = 4 * 2**20
+# A quarter of it: what waits is delivered at once, for there is little room.
+_MUCH_WAITING = 2**20
 _PIECE = 64 * 1024
 _FIRST_TRY_SECONDS, _MAX_TRY_SECONDS = 0.05, 5.0
 _NO_SPACE = frozenset({errno.ENOSPC, errno.EDQUOT})
@@ -52,6 +55,8 @@ class JournalCounters:
 
     lost_records: int = 0
     failed_writes: int = 0
+    unwritten_records: int = 0
+    """Appends that could not be written to the journal and were delivered from memory."""
 
 
 class Journal:
@@ -79,6 +84,8 @@ class Journal:
         self.on_append: Callable[[], None] = _ignore_append
         self.on_lane: Callable[[Path], None] = _ignore_lane
         """Called with the path of each new lane: the one before it has ended."""
+        self.on_much_waiting: Callable[[], None] = _ignore_append
+        """Called when much waits in memory that cannot be written."""
         self._fsync = durability == "fsync"
         self._off = durability == "off"
         self._max_bytes = max_bytes
@@ -99,6 +106,8 @@ class Journal:
         self._room = Room(self._max_bytes, self._now)
         self._waiting: list[bytes] = []
         self._waiting_bytes = 0
+        self._waiting_from = 0
+        """Where the first of it stands in all that has ever waited, in bytes."""
         self._next_try = float("-inf")
         self._try_seconds = _FIRST_TRY_SECONDS
         self._acked = Position(1, 0)
@@ -154,6 +163,21 @@ class Journal:
             self.make_room()
         return written
 
+    def waiting(self, after: int) -> tuple[bytes, int]:
+        """What waits in memory behind this place, and the place behind it; with the resource that holds for it. Called
+        by the shipper when it cannot be written.
+        """
+        with self._mutex:
+            data = b"".join(self._waiting)[max(0, after - self._waiting_from) :]
+            return self._resource_frame + data if data else b"", self._waiting_from + self._waiting_bytes
+
+    def delivered_from_memory(self, upto: int) -> None:
+        """Forgets what waits in memory before this place: every destination has it. Called by the shipper."""
+        with self._mutex:
+            while self._waiting and self._waiting_from + len(self._waiting[0]) <= upto:
+                self._drop_first()
+                self.counters.unwritten_records += 1
+
     def acknowledged(self, position: Position) -> None:
         """Notes that the collector has everything before this position. Called by the shipper."""
         self._acked = position
@@ -204,7 +228,8 @@ class Journal:
             if not self.flush():
                 self._warn("lost", f"records are lost: the journal in {self.journal_dir} cannot be written to")
                 self.counters.lost_records += len(self._waiting)
-                self._waiting, self._waiting_bytes = [], 0
+                while self._waiting:
+                    self._drop_first()
             lane, self.lane, self._direct = self.lane, None, None
             if lane is not None:
                 lane.close()
@@ -214,7 +239,8 @@ class Journal:
         self._mutex = threading.RLock()
         self._making_room.forget()
         self._deleting.forget()
-        self.on_append, self.on_lane = _ignore_append, _ignore_lane
+        self.on_append = self.on_much_waiting = _ignore_append
+        self.on_lane = _ignore_lane
         lane, self.lane = self.lane, None
         self._forget_all()
         if lane is not None:
@@ -239,19 +265,31 @@ class Journal:
             self._waiting_bytes += len(frames)
             if self._off and self._waiting_bytes < _MAX_BUFFERED:
                 return True
-            return due and self._write_waiting()
+            written = due and self._write_waiting()
+            if not written and self._waiting_bytes >= _MUCH_WAITING:
+                self.on_much_waiting()
+            return written
+
+    def _drop_first(self) -> None:
+        size = len(self._waiting.pop(0))
+        self._waiting_bytes -= size
+        self._waiting_from += size
 
     def _write_waiting(self) -> bool:
         """Writes what waits in memory. Returns whether nothing waits any more."""
+        if not self._waiting:  # it was delivered from there, perhaps: that does not say that it could be written now
+            return True
         while self._waiting:
-            data = self._next_piece()
+            pieces = self._next_pieces()
+            data = b"".join(pieces)
             try:
                 self._write(data)
             except (OSError, ValueError, JournalUnusable) as error:
-                self._waiting.insert(0, data)
+                self._waiting[:0] = pieces
                 self._fail(error)
                 return False
-            self._waiting_bytes = max(0, self._waiting_bytes - len(data))
+            self._waiting_bytes -= len(data)
+            self._waiting_from += len(data)
         self._next_try, self._try_seconds = float("-inf"), _FIRST_TRY_SECONDS
         if "failed" in self._said:
             log.info("the journal in %s can be written to again", self.journal_dir)
@@ -259,14 +297,14 @@ class Journal:
         self._direct = None if self._off else self.lane
         return True
 
-    def _next_piece(self) -> bytes:
-        """The next data to write: a small piece, since only little space may have been freed."""
+    def _next_pieces(self) -> list[bytes]:
+        """The next data to write: little, since only little space may have been freed."""
         pieces = [self._waiting.pop(0)]
         size = len(pieces[0])
         while self._waiting and size + len(self._waiting[0]) <= _PIECE:
             pieces.append(self._waiting.pop(0))
             size += len(pieces[-1])
-        return b"".join(pieces)
+        return pieces
 
     def _write(self, data: bytes) -> None:
         """Writes the data. Raises OSError or JournalUnusable, and then nothing was written."""
@@ -293,12 +331,17 @@ class Journal:
         # The contents in these frames must not count as stored.
         self._on_failed_write()
         if isinstance(error, JournalUnusable):
-            self._warn("failed", f"nothing is recorded, but for a little in memory, until this is mended: {error}")
+            self._warn(
+                "failed",
+                "what is recorded waits in memory (4 MiB at most), is delivered from there, and does not survive this "
+                f"process until this is mended: {error}",
+            )
         else:
             self._warn(
                 "failed",
-                f"could not write to the journal in {self.journal_dir} ({error}): records wait in memory, for as long "
-                "as there are few; give the folder space or the right to be written to, or set PLAYHEAD_JOURNAL_DIR",
+                f"could not write to the journal in {self.journal_dir} ({error}): records wait in memory (4 MiB at "
+                "most), are delivered from there, and do not survive this process; give the folder space or the right "
+                "to be written to, or set PLAYHEAD_JOURNAL_DIR",
             )
 
     def _open(self) -> LaneWriter:
@@ -330,6 +373,7 @@ class Journal:
                 new.append(rescued)
         except BaseException:
             if rescued:
+                self._waiting_from += self._waiting_bytes  # all of it is new to who delivers from memory
                 self._waiting.insert(0, rescued)
                 self._waiting_bytes += len(rescued)
             raise

@@ -153,7 +153,8 @@ class LaneWriter:
             position = Position(self._number, self._size + self._cut_bytes)
             if self._segment is not None and position != self._noted and not self._is_restarting:
                 self._noted = position
-                note_position(self.path / _WRITTEN, position)
+                # Not made anew: somebody may be removing the folder.
+                note_position(self.path / _WRITTEN, position, is_there=True)
 
     def look(self) -> None:
         """Looks whether somebody has cut the segment (see `on_cut`)."""
@@ -404,7 +405,7 @@ class LaneReader:
                 with self.segment_path(at.segment).open("rb") as file:
                     file.seek(at.offset)
                     data = file.read(max_bytes)
-            except FileNotFoundError:
+            except (FileNotFoundError, NotADirectoryError):
                 data = b""
             if data or not later:
                 return data, at
@@ -414,7 +415,7 @@ class LaneReader:
         """Numbers of the segment files, oldest first.  Raises OSError."""
         try:
             names = os.listdir(self.path)  # noqa: PTH208 - called before each read; Path objects take ten times as long
-        except FileNotFoundError:
+        except (FileNotFoundError, NotADirectoryError):
             return []
         return sorted({int(name[:8]) for name in names if name[8:] in {_SUFFIX, _OLD_SUFFIX} and name[:8].isdecimal()})
 
@@ -429,7 +430,7 @@ class LaneReader:
         """The size of a segment; 0 when it is gone.  Raises OSError."""
         try:
             return self.segment_path(number).stat().st_size
-        except FileNotFoundError:
+        except (FileNotFoundError, NotADirectoryError):
             return 0
 
     def end(self) -> Position:
@@ -475,7 +476,7 @@ class LaneReader:
         try:
             with self.segment_path(number).open("rb") as file:
                 data = file.read(_MOST_HEADER_BYTES)
-        except FileNotFoundError:
+        except (FileNotFoundError, NotADirectoryError):
             return []
         for kind, payload, _ in frames_in(data):
             if kind == END:
@@ -496,6 +497,32 @@ class LaneReader:
         for entry in sorted(self.path.iterdir(), key=lambda entry: entry.name == "lock"):
             entry.unlink(missing_ok=True)
         self.path.rmdir()
+
+
+class NoLane(LaneReader):
+    """In place of a lane that could not be made: nothing was written, and nothing is read."""
+
+    def __init__(self, journal_dir: Path):
+        super().__init__(journal_dir / "no-lane")
+
+    def begin(self) -> None:
+        """There is nothing to note it in."""
+
+    def acked(self) -> Position:
+        """The beginning."""
+        return Position(1, 0)
+
+    def read(self, at: Position, max_bytes: int) -> tuple[bytes, Position]:
+        """Nothing."""
+        return b"", at
+
+    def segments(self) -> list[int]:
+        """None."""
+        return []
+
+    def segment_bytes(self, number: int) -> int:
+        """None."""
+        return 0
 
 
 class AdoptedLane:
@@ -523,7 +550,7 @@ def names_in(journal_dir: Path) -> list[str]:
     """The names of all entries of the journal's folder, lanes and a few others, oldest lane first. Raises OSError."""
     try:
         return sorted(os.listdir(journal_dir))  # noqa: PTH208 - as above
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         return []
 
 

@@ -20,13 +20,13 @@ def position_in(path: Path) -> Position:
     try:
         segment, offset = path.read_text(errors="replace").split()
         return Position(int(segment), int(offset))
-    except (FileNotFoundError, ValueError):
+    except (FileNotFoundError, NotADirectoryError, ValueError):
         return Position(1, 0)
 
 
-def note_position(path: Path, position: Position) -> None:
-    """Stores the position in the file, in one small atomic write.  Raises OSError."""
-    fd = open_private(path, os.O_WRONLY)
+def note_position(path: Path, position: Position, *, is_there: bool = False) -> None:
+    """Stores the position in the file, in one small atomic write. `is_there`: it is not made. Raises OSError."""
+    fd = os.open(path, os.O_WRONLY | os.O_CLOEXEC) if is_there else open_private(path, os.O_WRONLY)
     try:
         os.pwrite(fd, f"{position.segment:020d} {position.offset:020d}\n".encode(), 0)
     finally:

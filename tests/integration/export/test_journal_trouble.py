@@ -152,19 +152,23 @@ assert playhead.flush(20)
     run(collector, tmp_path / "journal", body, PLAYHEAD_LINGER_SECONDS="60")
 
 
-def test_a_folder_that_cannot_be_made_again_makes_flush_false_until_it_can(collector: FakeCollector, tmp_path: Path):
+def test_while_a_folder_cannot_be_made_again_everything_is_delivered_from_memory(
+    collector: FakeCollector, tmp_path: Path
+):
     body = """
 tool(1)
 shutil.rmtree(JOURNAL)
 JOURNAL.write_text("in the way")
-assert not playhead.flush(2)
+assert playhead.flush(20)
 tool(2)
-assert not playhead.flush(2)
+assert playhead.flush(20)
 assert lost() == 0
+assert playhead.counters()["records_unwritten"] > 0
 JOURNAL.unlink()
 tool(3)
 assert playhead.flush(20)
 assert lost() == 0
+assert list(JOURNAL.glob("*/*.segment"))
 """
     err = run(collector, tmp_path / "journal", body)
     assert asked_for(collector) == {1, 2, 3}
@@ -309,6 +313,49 @@ assert rounds == 3, rounds
     err = run(collector, Path("/mnt/journal"), body, *in_a_small_disk("1m"))
     assert asked_for(collector) == set(range(36))
     assert "No space left" in err
+
+
+@pytest.mark.skipif(not can_have_a_small_disk(), reason="nobody may mount a file system here")
+def test_on_a_read_only_file_system_everything_is_delivered_from_memory(collector: FakeCollector):
+    body = """
+assert os.system("mount -o remount,ro /mnt") == 0
+for x in range(200):
+    tool(x, 2_000)
+assert playhead.flush(20)
+assert lost() == 0
+assert playhead.counters()["records_unwritten"] >= 400
+for x in range(200, 1_200):  # more than may wait in memory at a time
+    tool(x, 10_000)
+    if x % 100 == 0:
+        assert playhead.flush(20)
+assert playhead.flush(20)
+assert lost() == 0
+"""
+    err = run(collector, Path("/mnt/journal"), body, *in_a_small_disk("8m"))
+    assert asked_for(collector) == set(range(1_200))
+    assert err.count("ead-only file system") == 1
+    assert "delivered from there" in err
+
+
+@pytest.mark.skipif(not can_have_a_small_disk(), reason="nobody may mount a file system here")
+def test_what_a_full_disk_does_not_take_is_delivered_from_memory(collector: FakeCollector):
+    body = """
+tool(0)
+assert playhead.flush(20)
+other = os.open("/mnt/other", os.O_CREAT | os.O_WRONLY)  # somebody else's file, which stays
+try:
+    while os.write(other, bytes(4096)):
+        pass
+except OSError:
+    os.close(other)
+for x in range(1, 200):
+    tool(x, 2_000)
+assert playhead.flush(20)
+assert lost() == 0
+assert playhead.counters()["records_unwritten"] > 0
+"""
+    run(collector, Path("/mnt/journal"), body, *in_a_small_disk("2m"))
+    assert asked_for(collector) == set(range(200))
 
 
 # --- damage -----------------------------------------------------------------------------------------------------------

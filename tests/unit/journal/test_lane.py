@@ -165,7 +165,7 @@ def test_noting_the_end_is_no_second_write_of_most_appends(
 ):
     noted: list[Position] = []
     note = lane_module.note_position
-    monkeypatch.setattr(lane_module, "note_position", lambda path, at: (noted.append(at), note(path, at)))
+    monkeypatch.setattr(lane_module, "note_position", lambda path, at, **how: (noted.append(at), note(path, at, **how)))
     lane = writer(tmp_path)
     del noted[:]
     for _ in range(1_000):

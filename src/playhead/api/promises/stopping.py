@@ -117,7 +117,7 @@ def look_for_interrupts() -> None:
             run = runs.get(found["run"] or "")
             if run is not None:
                 run.replay = StoppedRun(_interrupting(store, found), run.replay)
-    except JournalUnusable:
+    except (JournalUnusable, OSError):
         return
     except BaseException as error:  # noqa: BLE001 - the guard
         let_through(error)
