@@ -9,14 +9,16 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from playhead.api.functions.own_code import Launcher
 from playhead.api.guard import log
 from playhead.api.run import NextRun
+from playhead.capture.registry import instrumented
 from playhead.errors import PlayheadError, ReplayError, SettingInvalid
 from playhead.model.objects.interrupts import let_through
 from playhead.recording import deliver_lanes, flush, settings_in_force
 from playhead.replay.fork_options import ResumeOptions
 from playhead.replay.lease import LeaseTerms
-from playhead.replay.lifecycle import Prepared, Rewound, prepare_fork, prepare_resume, read_record
+from playhead.replay.lifecycle import Prepared, Rewound, launch_of, prepare_fork, prepare_resume, read_record
 from playhead.replay.naming import whole_run_id
 from playhead.replay.other_processes import OtherProcesses
 from playhead.replay.policy import Completed, Live, OnDivergence, OnDoubt, Policy, Tools, Unrecorded
@@ -263,7 +265,17 @@ def _check_names(of: str, new: Any) -> None:
 
 def _whole(prepared: Prepared) -> Prepared:
     """Delivers what dead processes have left of the run, before this process ends, so that the collector has the
-    whole run."""
+    whole run.  Raises ReplayError if its calls would not be seen in this process."""
+    run, replay, lease = prepared
+    launch = launch_of(run.id, replay.record)
+    if launch is not None and Launcher.name is None and not instrumented():
+        if lease is not None:
+            lease.release()
+        raise ReplayError(
+            f"that run was recorded by `{launch}`, which instruments the libraries that the program uses, and in this "
+            "process none is: all calls would be made again. Start the program by `playhead resume RUN -- PROGRAM`, "
+            "which does what that did, or call playhead.instrument() first"
+        )
     deliver_lanes(prepared[1].record.lanes)
     return prepared
 

@@ -33,6 +33,8 @@ LIBRARIES: dict[str, str] = {
 }
 """Library's import name → the module that instruments it: clients of models first, then frameworks of agents."""
 
+_requested: set[str] = set()
+"""Libraries that are instrumented, or will be when the program imports them."""
 _waiting: set[str] = set()
 """Libraries that are patched as soon as the program imports them."""
 _hooked: set[str] = set()
@@ -66,6 +68,7 @@ def instrument(*libraries: str) -> tuple[str, ...]:
             path = _path(name, is_explicit=bool(libraries))
             if path is not None:
                 _patch_when_imported(name, path)
+                _requested.add(name)
                 done.append(name)
         except BaseException as error:  # noqa: BLE001 - the guard
             let_through(error)
@@ -78,12 +81,18 @@ def uninstrument(*libraries: str) -> None:
     for name in libraries or LIBRARIES:
         try:
             _waiting.discard(name)
+            _requested.discard(name)
             module = sys.modules.get(LIBRARIES.get(name, ""))
             if module is not None:
                 cast(Capture, module).unpatch()
         except BaseException as error:  # noqa: BLE001 - the guard
             let_through(error)
             swallowed(f"stop instrumenting {name}", error)
+
+
+def instrumented() -> frozenset[str]:
+    """The libraries whose calls are recorded in this process, imported or not."""
+    return frozenset(_requested)
 
 
 def is_installed(name: str) -> bool:

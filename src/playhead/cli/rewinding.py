@@ -10,7 +10,7 @@ import subprocess
 import tempfile
 import threading
 from collections import Counter
-from collections.abc import Generator, Mapping
+from collections.abc import Callable, Generator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -23,9 +23,10 @@ import typer
 from playhead.cli import connection, output
 from playhead.cli.connection import CollectorAddress
 from playhead.cli.options import Run
-from playhead.errors import CollectorUnreachable, ReplayError, SettingInvalid
+from playhead.errors import CollectorUnreachable, JournalUnusable, NoRecord, ReplayError, SettingInvalid
+from playhead.launch.command import environment
 from playhead.model import names
-from playhead.replay.lifecycle import read_record
+from playhead.replay.lifecycle import check_before_start, launch_of, read_record
 from playhead.rewind import ASKED, CHOICES
 from playhead.settings.sdk import load
 
@@ -216,7 +217,7 @@ def _start(program: list[str], what: dict[str, Any], stdout: int | None = None) 
     """Runs the program to its end.  Raises ReplayError when it ends well and has not gone on with the run at all."""
     made, mark = tempfile.mkstemp(prefix="playhead-")
     os.close(made)
-    environ = {**os.environ, ASKED: json.dumps({**what, "mark": mark})}
+    environ = {**_environment(what), ASKED: json.dumps({**what, "mark": mark})}
     try:
         with _interrupts_are_the_programs():
             done = subprocess.run(program, env=environ, stdout=stdout, text=True, check=False)  # noqa: S603 - the user's own
@@ -232,6 +233,39 @@ def _start(program: list[str], what: dict[str, Any], stdout: int | None = None) 
         ) from error
     finally:
         Path(mark).unlink(missing_ok=True)
+
+
+def _environment(what: dict[str, Any]) -> dict[str, str]:
+    """The environment of a program that is recorded as the run was.  Raises ReplayError for what would stop it."""
+    run_id = str(what.get("resume") or what.get("fork"))
+    with _reading() as client:
+        try:
+            record = read_record(run_id, load().journal_dir, client)
+        except (NoRecord, JournalUnusable):
+            return dict(os.environ)  # the program may say by itself where its journal is
+        options = what["options"]
+        check_before_start(run_id, record, client, options.get("at"), options.get("unrecorded") or "raise")
+    return dict(os.environ) if launch_of(run_id, record) is None else environment(os.environ)
+
+
+@contextmanager
+def _reading() -> Generator[Callable[[], Any]]:
+    """Gives a function that returns a client of the collector, made when it is needed."""
+    from playhead.client import Client  # noqa: PLC0415 - `--help` does without an HTTP library
+
+    clients: list[Client] = []
+
+    def client() -> Client:
+        if not clients:
+            settings = load()
+            clients.append(Client(settings.endpoint, settings.api_key))
+        return clients[0]
+
+    try:
+        yield client
+    finally:
+        for each in clients:
+            each.close()
 
 
 @contextmanager

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, ClassVar
 from weakref import WeakSet
 
 from playhead.api.forks import delay_forks, fork_safe_lock
+from playhead.api.functions.own_code import Launcher
 from playhead.api.guard import swallowed, warn_once
 from playhead.capture.others.report import report_at_exit_if_asked
 from playhead.capture.registry import LIBRARIES, instrument
@@ -56,6 +57,7 @@ def after_instrumentors() -> None:
     """Called by `opentelemetry-instrument` when it has switched on the instrumentors that have entry points: those of
     frameworks have none.  `OTEL_PYTHON_DISABLED_INSTRUMENTATIONS` names ours `playhead-LIBRARY`.  Never raises."""
     try:
+        Launcher.name = Launcher.name or Launcher.OPENTELEMETRY
         off = {name.strip() for name in os.environ.get("OTEL_PYTHON_DISABLED_INSTRUMENTATIONS", "").split(",")}
         wanted = [] if "*" in off else [name for name in LIBRARIES if off.isdisjoint(_names_of(name))]
         installed = [name for name in wanted if find_spec(name.partition(".")[0]) and find_spec(name)]

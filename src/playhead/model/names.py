@@ -112,6 +112,8 @@ PROCESS_AFTER: Final = "playhead.process.after"
 FLOW: Final = "playhead.call.flow"
 CODE: Final = "playhead.code"
 CODE_FUNCTION: Final = "code.function.name"  # of an agent: its function's module and qualified name
+# On the root: how recording was switched on, where the program did not do that itself: "playhead run", for example.
+LAUNCH: Final = "playhead.launch"
 PROGRAM: Final = "playhead.program"  # on the root: the script, or `-m MODULE`, that the process was started with
 OUTPUT_TYPE: Final = "playhead.output_type"  # text | bytes | json: equal bytes of several types have one ref
 # Of a model call that a fork has edited: what the program asked, and which edit the model saw instead.

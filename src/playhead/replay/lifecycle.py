@@ -391,6 +391,31 @@ def prepare_fork(
     return run, replay, None
 
 
+def launch_of(run_id: str, record: Record) -> str | None:
+    """How recording was switched on when the run was recorded; None: by the program itself.  Of a fork, else, its
+    parent's."""
+    roots = [span.attributes for span in record.spans if names.LAUNCH in span.attributes]
+    own = [attributes for attributes in roots if attributes.get(names.RUN_ID) == run_id]
+    return next((str(attributes[names.LAUNCH]) for attributes in (*own, *roots)), None)
+
+
+def check_before_start(
+    run_id: str, record: Record, client: Callable[[], Any], at: int | str | None, unrecorded: Unrecorded
+) -> None:
+    """Raises ReplayError for what would stop the program at its first call, before it is started.  `at`: where a fork
+    parts; None: the run is resumed."""
+    if unrecorded == "rerun":
+        return
+    calls = recorded_calls(record.spans)
+    if at is None:
+        stop_before_unrecorded(record, calls, unrecorded)
+        return
+    span_id = _span_of(at, client, CallsElsewhere.of(run_id, record.elsewhere, calls))
+    cut = next((call for call in calls if call.span.span_id == span_id), None)
+    if cut is not None:
+        stop_before_unrecorded(record, calls, unrecorded, upto=cut.order, again=enclosing(cut, calls))
+
+
 def read_record(run_id: str, journal_dir: Path, client: Callable[[], Any]) -> Record:
     """The local journal's record when it is there (so it works with the collector down), else the collector's.
 

@@ -16,7 +16,7 @@ from playhead.api.calls.flow import current_flow, main_flow
 from playhead.api.calls.grouping import run_of_call
 from playhead.api.calls.joining import joined_call, linked_runs
 from playhead.api.calls.span import ObservedSpan
-from playhead.api.functions.own_code import started_program
+from playhead.api.functions.own_code import Launcher, started_program
 from playhead.api.guard import swallowed
 from playhead.api.ids import new_span_id, new_trace_id
 from playhead.api.ports import Recorder, Redact
@@ -151,6 +151,8 @@ def _root(to: Recorder, where: Context, kind: str, name: str, root: dict[str, An
     _link(span, around)
     if is_first:
         run.trace_id = trace_id
+        if Launcher.name is not None:
+            span.attributes[names.LAUNCH] = Launcher.name
         on_run_start = runtime.current.on_run_start
         if on_run_start is not None:
             on_run_start(span)

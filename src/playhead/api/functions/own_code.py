@@ -6,8 +6,19 @@ import site
 import sys
 import sysconfig
 from pathlib import Path
+from typing import ClassVar
 
 _files: dict[str, bool] = {}
+
+
+class Launcher:
+    """What has switched recording on in this process, where the program did not do that itself."""
+
+    RUN = "playhead run"
+    OPENTELEMETRY = "opentelemetry-instrument"
+    name: ClassVar[str | None] = None
+
+
 _OTHERS = tuple(
     str(Path(path).resolve())
     for path in (
