@@ -70,7 +70,7 @@ async def answer(
     begin_reading(settings.longest_text)
     records = [await stored_record(store, settings.project, run) for run in question.runs]
     more: dict[str, Any] = {}
-    if question.name in ("tokens", "statistics"):
+    if question.name in ("tokens", "statistics", "diff"):
         more["prices"] = settings.prices
     elif question.name == "reasoning":
         more["tag"] = settings.reasoning_tag

@@ -8,7 +8,7 @@ from playhead.model.ref import ContentRef
 from playhead.model.state import RunState
 from playhead.model.times import rfc3339
 from playhead.project.context.known_messages import KnownMessages
-from playhead.wire.answers.diff import ContextDiff, ContextEntry, Diff, DiffMoment, Moved
+from playhead.wire.answers.diff import ContextDiff, ContextEntry, Diff, DiffMoment, Moved, StateDiff
 from playhead_collector.errors import ContentMissing
 from playhead_collector.read.diff.states import (
     ADDED,
@@ -20,21 +20,22 @@ from playhead_collector.read.diff.states import (
     diff_states,
     values_in,
 )
+from playhead_collector.read.prices import Prices
 from playhead_collector.read.record import RunRecord
-from playhead_collector.read.state import seq_at, state_at
+from playhead_collector.read.state import seq_at, state_answer, state_at
 from playhead_collector.read.values import ContentCache, fetch, messages_of
 
 # What the API calls it, and what the event does.
 _SETTINGS = (("system", "system"), ("tools", "tools"), ("settings", "request"))
 
 
-async def answer_diff(record: RunRecord, before: str | None, after: str | None, hydrate: bool) -> Diff:
+async def answer_diff(record: RunRecord, before: str | None, after: str | None, hydrate: bool, prices: Prices) -> Diff:
     """What is different at `after` compared to `before`; default: the last event and the first.  Raises Refused."""
     seqs = await seq_at(record, before or "1"), await seq_at(record, after)
     old, new = await state_at(record, seqs[0]), await state_at(record, seqs[1])
     calls = await _call_before(record, seqs[0]), await _call_before(record, seqs[1])
     (had, lost), (has, also_lost) = await _messages(record, old.thread), await _messages(record, new.thread)
-    changed = await asyncio.to_thread(lambda: diff_states(comparable(old), comparable(new)))
+    changed = await asyncio.to_thread(_changes, record.run, old, new, prices)
     named = list(values_in(changed)) if hydrate else []
     cache = await fetch(
         record.store, record.project, [*(had if had != has else ()), *(has if had != has else ()), *named]
@@ -54,6 +55,11 @@ async def answer_diff(record: RunRecord, before: str | None, after: str | None, 
         answer["values"] = {str(ref): cache.parsed(ref) for ref in named}
     answer["missing"] = [*dict.fromkeys([*lost, *also_lost, *cache.missing])]
     return answer
+
+
+def _changes(run: str, old: RunState, new: RunState, prices: Prices) -> StateDiff:
+    was, now = (comparable(state_answer(run, state, prices)) for state in (old, new))
+    return diff_states(was, now)
 
 
 async def _messages(record: RunRecord, thread: ContentRef | None) -> tuple[Sequence[ContentRef], list[ContentRef]]:

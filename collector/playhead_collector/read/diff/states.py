@@ -8,26 +8,26 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from playhead.model.ref import ContentRef
-from playhead.model.state import RunState, state_to_json
 from playhead.project.context.fates import DROPPED, KEPT, message_fates, with_replacements
 from playhead.project.context.known_messages import KnownMessages
 from playhead.project.context.message_diff import diff_messages
+from playhead.wire.answers import StateAt
 from playhead.wire.answers.diff import ContextEntry, KeyedChange, ListChange, Moved, StateDiff
 
 KEYED = ("user_state", "open_calls")
 LISTS = ("history", "pending_approvals", "compressions", "tripped", "errors")
 ADDED, REPLACED = "added", "replaced"
-# Where it is, is not what it is.
-_NOT_STATE = ("seq", "time_ns")
+# Where it is, is not what it is; and what refs name is not a part of it.
+_NOT_STATE = ("run", "seq", "time", "values", "missing")
 
 
-def comparable(state: RunState) -> dict[str, Any]:
-    """The state as plain values; open calls by their span."""
-    value = state_to_json(state)
-    value["open_calls"] = {call["span"]: call for call in value["open_calls"]}
+def comparable(state: StateAt) -> dict[str, Any]:
+    """The state as it is answered, open calls by their span."""
+    value: dict[str, Any] = {name: item for name, item in state.items() if name not in _NOT_STATE}
+    value["open_calls"] = {call["span"]: call for call in state["open_calls"]}
     for name in LISTS:
         value[name] = list(value[name])
-    return {name: value[name] for name in value if name not in _NOT_STATE}
+    return value
 
 
 def diff_states(before: Mapping[str, Any], after: Mapping[str, Any]) -> StateDiff:

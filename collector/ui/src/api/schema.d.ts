@@ -3230,10 +3230,10 @@ export interface components {
         };
         /**
          * StateDiff
-         * @description Differences of the state, by field.
+         * @description Differences of the state, by field.  Applied to the state at `from`, they give the one at `to`.
          *
          *     `changed`: single values; `keyed`: `user_state` and `open_calls` (by span); `lists`: `history`,
-         *     `pending_approvals`, `compressions`, `errors`.
+         *     `pending_approvals`, `compressions`, `tripped`, `errors`.
          */
         StateDiff: {
             /** Changed */

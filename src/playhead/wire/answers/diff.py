@@ -22,10 +22,10 @@ class ListChange(TypedDict):
 
 
 class StateDiff(TypedDict):
-    """Differences of the state, by field.
+    """Differences of the state, by field.  Applied to the state at `from`, they give the one at `to`.
 
     `changed`: single values; `keyed`: `user_state` and `open_calls` (by span); `lists`: `history`,
-    `pending_approvals`, `compressions`, `errors`.
+    `pending_approvals`, `compressions`, `tripped`, `errors`.
     """
 
     changed: dict[str, Moved]
