@@ -9,6 +9,7 @@ HEAVY = frozenset(
     {
         "asyncio",  # and with it ssl
         "email",
+        "_hashlib",  # OpenSSL
         "google.protobuf",
         "httpx",
         "importlib.metadata",  # and with it csv and zipfile
@@ -24,6 +25,7 @@ HEAVY = frozenset(
         "playhead.promises",
         "playhead.replay",
         "playhead.rewind",
+        "playhead.wire.answers",
         "ssl",
         "typing_extensions",
         "wrapt",
@@ -32,7 +34,9 @@ HEAVY = frozenset(
     }
 )
 # What a decorated function is wrapped with imports these.
-OF_WRAPT = frozenset({"asyncio", "email", "importlib.metadata", "ssl", "typing_extensions", "wrapt", "zipfile"})
+OF_WRAPT = frozenset(
+    {"_hashlib", "asyncio", "email", "importlib.metadata", "ssl", "typing_extensions", "wrapt", "zipfile"}
+)
 _PROGRAM = """
 import json, sys
 {program}

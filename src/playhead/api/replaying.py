@@ -3,12 +3,12 @@
 A run that is not replayed has none, and pays one comparison per call for it.
 """
 
-import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from playhead.model import names
+from playhead.model.digest import sha256
 from playhead.model.ref import ContentRef
 
 if TYPE_CHECKING:
@@ -208,4 +208,4 @@ def idempotency_key_of(run_id: str, attributes: Mapping[str, Any]) -> str:
     identity = f"{run_id} {attributes.get(names.CALL_KEY, '')} {arguments}"
     if (process := attributes.get(names.PROCESS_ID)) is not None:
         identity += f" {process}"
-    return hashlib.sha256(identity.encode()).hexdigest()[:32]
+    return sha256(identity.encode()).hexdigest()[:32]

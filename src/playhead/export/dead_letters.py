@@ -9,7 +9,6 @@ only the user may delete them.
 
 import base64
 import os
-import secrets
 import time
 from collections.abc import Sequence
 from datetime import UTC, datetime
@@ -61,7 +60,7 @@ class DeadLetters:
         if len(data) + sum(_size(path) for path in dead_letters(self._journal_dir)) > self._max_bytes:
             raise DeadLettersFull("the dead letters take as much space as they may")
         self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-        path = self.folder / f"{time.time_ns():x}-{secrets.token_hex(3)}{_SUFFIX}"
+        path = self.folder / f"{time.time_ns():x}-{os.urandom(3).hex()}{_SUFFIX}"
         unfinished = path.with_suffix(".new")
         fd = os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
         try:

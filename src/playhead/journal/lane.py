@@ -21,7 +21,6 @@ Once an append returns, the data survive the end of the process: see `segment`.
 
 import errno
 import os
-import secrets
 import threading
 import time
 from collections.abc import Callable
@@ -70,7 +69,7 @@ class LaneWriter:
 
         `on_cut` is called with a number of bytes when somebody has cut so many off the segment: records are lost.
         """
-        self.path = journal_dir / f"{time.time_ns():x}-{os.getpid()}-{secrets.token_hex(3)}"
+        self.path = journal_dir / f"{time.time_ns():x}-{os.getpid()}-{os.urandom(3).hex()}"
         self._fsync = fsync
         self._resource_frame = resource_frame
         self._segment_bytes = segment_bytes

@@ -5,7 +5,6 @@ process ends, however it ends.  Only resumed runs have a lease; for a new run, t
 """
 
 import os
-import secrets
 from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
@@ -82,10 +81,10 @@ def journal_name(journal_dir: Path) -> str:
     """The id of this journal, which does not depend on its path. Raises OSError."""
     path = journal_dir / _FOLDER / _JOURNAL
     make_private_folder(path.parent)
-    own = path.with_suffix(f".{secrets.token_hex(8)}")
+    own = path.with_suffix(f".{os.urandom(8).hex()}")
     fd = open_private(own, os.O_WRONLY | os.O_EXCL)
     try:
-        os.write(fd, secrets.token_hex(8).encode())
+        os.write(fd, os.urandom(8).hex().encode())
     finally:
         os.close(fd)
     try:

@@ -1,10 +1,10 @@
 """Promises: what a run waits for from outside: a decision, an answer, an event.  Their kinds, and ids made of what is
 asked."""
 
-import hashlib
 from typing import Any, Final
 
 from playhead.model.canonical import content_of
+from playhead.model.digest import sha256
 
 APPROVAL: Final = "approval"
 INPUT: Final = "input"
@@ -28,7 +28,7 @@ def digest_of(asked: Any) -> str:
 
 def promise_id(kind: str, scope: str | None, key: str, digest: str) -> str:
     """Returns the id (32 hex digits) of a promise. `scope`: the run that asks; None where `key` stands for itself."""
-    return hashlib.sha256(f"{kind} {scope or '-'} {key} {digest}".encode(errors="surrogatepass")).hexdigest()[:32]
+    return sha256(f"{kind} {scope or '-'} {key} {digest}".encode(errors="surrogatepass")).hexdigest()[:32]
 
 
 def approval_id(key: str, action: str, details: Any = None) -> str:

@@ -6,9 +6,10 @@ UTF-8, else bytes.  What is otherwise has a suffix: `sha256:<hex>:text` or `sha2
 shown as depends on the record that names it, and never on who stored equal bytes first.
 """
 
-import hashlib
 import re
 from typing import TYPE_CHECKING, Any, Self
+
+from playhead.model.digest import sha256
 
 AS_TEXT, AS_BYTES = "text", "bytes"
 
@@ -37,7 +38,7 @@ class ContentRef(str):
     @classmethod
     def of(cls, data: bytes) -> Self:
         """The ref of these bytes."""
-        return cls("sha256:" + hashlib.sha256(data).hexdigest())
+        return cls("sha256:" + sha256(data).hexdigest())
 
     @classmethod
     def parse(cls, text: str) -> Self:

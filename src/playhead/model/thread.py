@@ -7,9 +7,9 @@ B's.  The empty thread has no ref: None.
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from hashlib import sha256
 
 from playhead.model.canonical import Content
+from playhead.model.digest import sha256
 from playhead.model.message import Message, message_contents
 from playhead.model.ref import ContentRef
 

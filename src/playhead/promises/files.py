@@ -5,7 +5,6 @@ could be made.  A promise that the collector has is closed here by a link of the
 """
 
 import os
-import secrets
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
@@ -122,7 +121,7 @@ class PromiseFiles:
 
     def _link(self, name: str, value: dict[str, Any]) -> bool:
         """Writes the file, durably and whole; False if there is one of this name."""
-        temporary = self._folder / f".{secrets.token_hex(8)}"
+        temporary = self._folder / f".{os.urandom(8).hex()}"
         fd = open_private(temporary, os.O_WRONLY | os.O_EXCL)
         try:
             os.write(fd, canonical_json(value))

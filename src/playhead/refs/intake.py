@@ -5,7 +5,6 @@ only once the journal has it (`known.add_all`), since a crash loses what an open
 """
 
 from collections.abc import Callable, Sequence
-from hashlib import sha256
 from typing import Any, Protocol
 
 import orjson
@@ -22,6 +21,7 @@ from playhead.model.canonical import (
     read_as,
     value_of,
 )
+from playhead.model.digest import sha256
 from playhead.model.objects.interrupts import let_through
 from playhead.model.objects.limits import NO_LIMITS, Cut, ValueLimits
 from playhead.model.objects.masking import Mask

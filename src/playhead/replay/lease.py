@@ -6,7 +6,6 @@ collector does, for as long as the holder says so again; while it is down, the l
 
 import logging
 import os
-import secrets
 import socket
 import threading
 from collections.abc import Callable
@@ -164,4 +163,4 @@ def _holder(journal_dir: Path) -> str:
     try:
         return f"{socket.gethostname()}/{journal_name(journal_dir)}"[:200]
     except OSError:
-        return f"{socket.gethostname()}/{secrets.token_hex(8)}"[:200]
+        return f"{socket.gethostname()}/{os.urandom(8).hex()}"[:200]

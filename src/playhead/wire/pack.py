@@ -14,12 +14,12 @@ sent.  Layout: header length (4 bytes, big endian), header (JSON), then the cont
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from hashlib import sha256
 from typing import Any, cast
 
 import orjson
 
 from playhead.model.canonical import Content
+from playhead.model.digest import sha256
 from playhead.model.ref import ContentRef
 from playhead.model.thread import node_ref
 

@@ -2,7 +2,6 @@
 start.
 """
 
-import hashlib
 import sys
 from typing import Any
 
@@ -22,6 +21,7 @@ from playhead.api.ids import new_span_id, new_trace_id
 from playhead.api.ports import Recorder, Redact
 from playhead.api.run import ActiveRun, NextRun
 from playhead.model import names
+from playhead.model.digest import sha256
 from playhead.model.objects.interrupts import let_through
 from playhead.model.objects.reading import READING
 
@@ -223,5 +223,5 @@ def process_attributes(run: ActiveRun, around: ObservedSpan | None) -> dict[str,
 
 
 def _shortened(path: str) -> str:
-    digest = hashlib.sha256(path[: -_MAX_PATH_LENGTH // 2].encode("utf-8", "replace")).hexdigest()[:16]
+    digest = sha256(path[: -_MAX_PATH_LENGTH // 2].encode("utf-8", "replace")).hexdigest()[:16]
     return f"...{digest}{path[-_MAX_PATH_LENGTH // 2 :]}"

@@ -19,15 +19,16 @@ class Launcher:
     name: ClassVar[str | None] = None
 
 
-_OTHERS = tuple(
-    str(Path(path).resolve())
-    for path in (
+@functools.cache
+def _folders_of_others() -> tuple[str, ...]:
+    """Where the code of Python, of installed packages and of Playhead is; found out when it is first needed."""
+    paths = (
         *(sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")),
         *site.getsitepackages(),
         site.getusersitepackages(),
         Path(__file__).parents[2],  # our own package
     )
-)
+    return tuple(str(Path(path).resolve()) for path in paths)
 
 
 def is_own_code(file: str) -> bool:
@@ -35,7 +36,9 @@ def is_own_code(file: str) -> bool:
     known = _files.get(file)
     if known is None:
         where = str(Path(file).resolve()) if not file.startswith("<") else file
-        is_library = where.startswith(("<frozen", *_OTHERS)) or "site-packages" in where or "dist-packages" in where
+        is_library = (
+            where.startswith(("<frozen", *_folders_of_others())) or "site-packages" in where or "dist-packages" in where
+        )
         known = _files[file] = not is_library
     return known
 

@@ -4,7 +4,6 @@ copying).
 
 import copy
 import functools
-import hashlib
 import importlib
 import inspect
 import types
@@ -24,6 +23,7 @@ from playhead.api.functions.injected import (
 from playhead.api.guard import warn_once
 from playhead.api.promises.waiting import Waiting, drive, drive_async
 from playhead.model import names
+from playhead.model.digest import sha256
 
 F = TypeVar("F", bound=Callable[..., Any])
 _PLAIN, _COROUTINE, _GENERATOR, _ASYNC_GENERATOR = range(4)
@@ -281,7 +281,7 @@ def _fingerprint(function: Any) -> str | None:
     code = getattr(function, "__code__", None)
     if code is None:
         return None
-    return hashlib.sha256(_code_text(code).encode("utf-8", "replace")).hexdigest()[:16]
+    return sha256(_code_text(code).encode("utf-8", "replace")).hexdigest()[:16]
 
 
 def _code_text(code: Any) -> str:

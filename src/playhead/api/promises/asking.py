@@ -1,17 +1,21 @@
 """`playhead.approval`, `ask`, `wait_for` and `interrupt`, and the same for `await`."""
 
+from __future__ import annotations
+
+import os
 import re
-import secrets
 import time
 from dataclasses import fields
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from playhead.api.promises.port import promise_store
 from playhead.api.promises.waiting import OnReminder, Question, Waiting, drive, drive_async, shown_prompt, wait
 from playhead.errors import Denied, NoRecord, Unanswered
 from playhead.model import promises as p
 from playhead.model.times import rfc3339
-from playhead.wire.answers.promises import Promise, PromiseAnswer
+
+if TYPE_CHECKING:
+    from playhead.wire.answers.promises import Promise, PromiseAnswer
 
 _RUN_ID = re.compile("[0-9a-f]{32}")
 
@@ -142,7 +146,7 @@ def interrupt(run: str, *, reason: str | None = None, by: str | None = None) -> 
 def interrupt_of(run: str, reason: str | None, by: str | None) -> Promise:
     """The promise that a run stops."""
     return {
-        "id": secrets.token_hex(16), "kind": p.INTERRUPT, "run": run, "key": run, "name": by, "action": reason,
+        "id": os.urandom(16).hex(), "kind": p.INTERRUPT, "run": run, "key": run, "name": by, "action": reason,
         "risk": None, "details": None, "schema": None,
         "created": rfc3339(time.time_ns()), "deadline": None, "answer": None,
     }  # fmt: skip

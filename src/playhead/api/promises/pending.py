@@ -4,12 +4,14 @@ The framework decides by itself when to stop and with what to go on.  Here is wh
 what finds their answers: in this process by what is remembered, in a later one by ids made of the framework's own.
 """
 
+from __future__ import annotations
+
 import dataclasses
 import time
 from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from playhead.api import runtime
 from playhead.api.calls.lifecycle import current_span
@@ -30,7 +32,9 @@ from playhead.errors import Unanswered
 from playhead.model import names
 from playhead.model import promises as p
 from playhead.model.times import parse_time, rfc3339
-from playhead.wire.answers.promises import Promise, PromiseAnswer
+
+if TYPE_CHECKING:
+    from playhead.wire.answers.promises import Promise, PromiseAnswer
 
 # Of more, only their ids are needed again, which are made anew.
 _MAX_REMEMBERED = 1000

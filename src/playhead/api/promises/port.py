@@ -1,9 +1,12 @@
 """The interface to the store of promises, which is a later stage. `playhead.configure` provides it."""
 
-from collections.abc import Callable, Sequence
-from typing import Protocol
+from __future__ import annotations
 
-from playhead.wire.answers.promises import Promise, PromiseAnswer
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from playhead.wire.answers.promises import Promise, PromiseAnswer
 
 
 class PromiseStore(Protocol):

@@ -1,7 +1,9 @@
 """Runs that stop before their end, to be resumed: one that waits for a decision, or one that a person interrupts."""
 
+from __future__ import annotations
+
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from weakref import WeakValueDictionary
 
 from playhead.api.calls.span import ObservedSpan
@@ -15,7 +17,9 @@ from playhead.model import names
 from playhead.model.objects.interrupts import let_through
 from playhead.model.promises import ANSWERED
 from playhead.model.times import parse_time, rfc3339
-from playhead.wire.answers.promises import Promise, PromiseAnswer
+
+if TYPE_CHECKING:
+    from playhead.wire.answers.promises import Promise, PromiseAnswer
 
 _runs: WeakValueDictionary[str, ActiveRun] = WeakValueDictionary()
 

@@ -1,14 +1,18 @@
 """Tools that run only after a person has approved: `@observe(kind="tool", approval=...)`, `configure(approval=...)`."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Collection
-from typing import Any, Literal, cast, get_args
+from typing import TYPE_CHECKING, Any, Literal, cast, get_args
 
 from playhead.api.guard import warn_once
 from playhead.api.promises.asking import decided
 from playhead.api.promises.waiting import Question, Waiting
 from playhead.errors import SettingInvalid
 from playhead.model import promises as p
-from playhead.wire.answers.promises import PromiseAnswer
+
+if TYPE_CHECKING:
+    from playhead.wire.answers.promises import PromiseAnswer
 
 _Word = Literal["none", "all", "always", "writes"]
 ToolRule = _Word | list[str] | tuple[str, ...] | set[str] | frozenset[str] | Callable[[str, dict[str, Any]], Any]

@@ -4,10 +4,12 @@ The steps of a wait are a generator, which the two drivers run: a function is ca
 number is a pause in seconds.  Timeouts are measured by a monotonic clock, so the machine's time may be set meanwhile.
 """
 
+from __future__ import annotations
+
 import time
 from collections.abc import Callable, Generator
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 from uuid import uuid4
 
 from playhead.api import runtime
@@ -26,12 +28,14 @@ from playhead.model.objects.interrupts import let_through
 from playhead.model.objects.masking import Mask
 from playhead.model.objects.plain_forms import safe_repr
 from playhead.model.times import parse_time, rfc3339
-from playhead.wire.answers.promises import Promise, PromiseAnswer
+
+if TYPE_CHECKING:
+    from playhead.wire.answers.promises import Promise, PromiseAnswer
 
 T = TypeVar("T")
 Step = float | Callable[[], Any]
 Waiting = Generator[Step, Any, T]
-OnReminder = Callable[[Promise], object]
+OnReminder = Callable[["Promise"], object]
 # Soon enough for a person who has just answered; a file or a request per look.
 _FIRST_POLL_SECONDS, _MAX_POLL_SECONDS = 0.05, 1.0
 # Where nothing is recorded, promises are shown all the same.

@@ -3,10 +3,10 @@
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from hashlib import sha256
 
 from playhead.journal.frame import ANNOUNCEMENT, SPAN, readable_frames
 from playhead.model import names
+from playhead.model.digest import sha256
 
 _RUN = re.compile(rb'"%s":"([^"\n]*)"' % re.escape(names.RUN_ID.encode()))
 _ROOT = b'"%s":true' % names.RUN_ROOT.encode()

@@ -5,7 +5,6 @@ sample is.  What is on another device, not computed yet or in a file is describe
 libraries are those that the program has loaded: nothing is imported.
 """
 
-import hashlib
 import io
 import sys
 from collections.abc import Callable, Iterable, Iterator
@@ -14,6 +13,7 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any
 
+from playhead.model.digest import sha256
 from playhead.model.objects.infrastructure import listed_as
 from playhead.model.objects.plain_forms import class_of, type_name
 
@@ -111,7 +111,7 @@ def _shape(shape: Any) -> list[int]:
 
 def _digest(data: bytes) -> str:
     # Not as a ref: no content has this name.
-    return hashlib.sha256(data).hexdigest()
+    return sha256(data).hexdigest()
 
 
 def _base(value: Any, module: str, name: str) -> Any:
