@@ -125,6 +125,7 @@ class ProcessState:
             Runtime(
                 recorder=recording.recorder,
                 task_run_seconds=recording.settings.task_run_seconds,
+                groups_calls=recording.settings.group_calls,
                 incoming_runs=recording.settings.incoming_runs,
                 join_seconds=recording.settings.join_seconds,
                 prefer=recording.settings.prefer,

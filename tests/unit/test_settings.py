@@ -45,6 +45,7 @@ def test_the_defaults_need_no_environment():
         ("PLAYHEAD_CONTEXT_WARN", "0.5", "context_warn", 0.5),
         ("PLAYHEAD_CONTEXT_WINDOWS", "mine=8, theirs=9", "context_windows", (("mine", 8), ("theirs", 9))),
         ("PLAYHEAD_TASK_RUN_SECONDS", "0", "task_run_seconds", 0.0),
+        ("PLAYHEAD_GROUP_CALLS", "false", "group_calls", False),
         ("PLAYHEAD_INCOMING_RUNS", "link", "incoming_runs", "link"),
         ("PLAYHEAD_JOIN_SECONDS", "60", "join_seconds", 60.0),
         ("PLAYHEAD_EXIT_TIMEOUT_SECONDS", "0", "exit_timeout_seconds", 0.0),
@@ -86,6 +87,7 @@ def test_every_setting_has_a_variable_that_the_tests_above_or_below_know():
         "PLAYHEAD_RESTORABLE",
         "PLAYHEAD_REPLAY_WAIT_SECONDS",
         "PLAYHEAD_TASK_RUN_SECONDS",
+        "PLAYHEAD_GROUP_CALLS",
         "PLAYHEAD_INCOMING_RUNS",
         "PLAYHEAD_JOIN_SECONDS",
     }

@@ -100,6 +100,15 @@ class Recorder(Protocol):
         """
         ...
 
+    def goes_on(
+        self,
+        messages: Sequence[Any],
+        to_message: Callable[[Mapping[str, Any]], Message],
+        conversation: RunThreads,
+    ) -> bool:
+        """Whether these are the messages of an earlier call of the conversation, then a model's answer, and more."""
+        ...
+
     def message_thread(self, messages: Sequence[Message], frames: Frames) -> ContentRef | None:
         """The ref of a short thread of canonical messages, e.g. a call's output."""
         ...

@@ -41,6 +41,7 @@ class ActiveRun:
         "_flows",
         "_mutex",
         "_starts",
+        "answers",
         "attempt",
         "describe_root",
         "earlier",
@@ -52,6 +53,7 @@ class ActiveRun:
         "is_request",
         "is_trace",
         "last",
+        "name",
         "occurrences",
         "outer_span",
         "process",
@@ -85,6 +87,10 @@ class ActiveRun:
         """Whether it is what has this trace, in any process: then nobody owns it, and it is ordered by time."""
         self.is_request = False
         """Whether its calls are those inside one span that another process has asked for, and that begins no agent."""
+        self.name: str | None = None
+        """For a run without an agent: what started it, if that is known."""
+        self.answers: dict[int, None] | None = None
+        """For a run whose calls are told by what they say: hashes of what models answered in it."""
         self.process = process
         """The id of this process in the run; None in the one that began the run, or goes on with it from its record."""
         self.forked_after: str | None = None

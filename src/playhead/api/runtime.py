@@ -23,6 +23,8 @@ class Runtime:
     """None: nothing is recorded."""
     task_run_seconds: float = 60.0
     """Calls of one asyncio task without an agent around them are one run while pauses are no longer; 0: never."""
+    groups_calls: bool = True
+    """Whether calls without an agent are put into runs by what started them and by what they say."""
     incoming_runs: str = "join"
     """What becomes of the run that a context from outside names: join, link or ignore."""
     join_seconds: float = 3600.0

@@ -12,6 +12,7 @@ from typing import Any
 from opentelemetry.context import Context
 
 from playhead.api.calls.begin import CONTEXTS, CURRENT, begin
+from playhead.api.calls.conversations import note_answers
 from playhead.api.calls.lifecycle import abort, enter, fail_and_detach, finish, set_payload
 from playhead.api.calls.recorded_answer import recorded_answer
 from playhead.api.calls.requested_tools import note_requested_call
@@ -210,7 +211,8 @@ def _begin(request: ModelRequest, where: Context, *, is_tentative: bool) -> Obse
     # The model is part of what is asked, not of which call it is: replay tells a changed model from another.
     name, root = request.name or request.operation, {names.RUN_NAME: label}
     kind = "llm" if request.embedding_input is None else "embedding"
-    span = begin(kind, name, span_name=label, attributes=attributes, root=root, where=where)
+    asked = request if kind == "llm" else None
+    span = begin(kind, name, span_name=label, attributes=attributes, root=root, where=where, asked=asked)
     if span is not None:
         span.otel_kind = _CLIENT
         span.inner_model_calls, span.sent_body = 0, None
@@ -261,6 +263,8 @@ def _record_embeddings(span: ObservedSpan, response: ModelResponse) -> None:
 
 def _record_answer(span: ObservedSpan, response: ModelResponse) -> None:
     to, frames = span.recorder, span.frames
+    if span.run.answers is not None:
+        note_answers(span.run, response.messages)
     redacts = to.redacts or span.redact is not None
     messages = _redacted(span, response.messages) if redacts else response.messages
     if response.reasoning:

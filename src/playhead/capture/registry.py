@@ -9,7 +9,8 @@ from typing import Protocol, cast
 import wrapt
 
 from playhead.api.forks import delay_forks
-from playhead.api.guard import log, swallowed
+from playhead.api.guard import log, swallowed, warn_once
+from playhead.errors import SettingInvalid
 from playhead.model.objects.interrupts import let_through
 
 LIBRARIES: dict[str, str] = {
@@ -33,8 +34,19 @@ LIBRARIES: dict[str, str] = {
 }
 """Library's import name → the module that instruments it: clients of models first, then frameworks of agents."""
 
+BORDERS: dict[str, str] = {
+    "asyncio": "playhead.capture.borders.asyncio_tasks",
+    "celery": "playhead.capture.borders.celery",
+    "starlette": "playhead.capture.borders.starlette",
+}
+"""Import name of what starts work whose calls belong together → the module that instruments it.  Instrumented beside
+any library: without it, an agent in a pool of threads or in tasks is a run for each of its calls."""
+
 _requested: set[str] = set()
 """Libraries that are instrumented, or will be when the program imports them."""
+
+_left_alone: set[str] = set()
+"""Those of `BORDERS` that the program has switched off."""
 _waiting: set[str] = set()
 """Libraries that are patched as soon as the program imports them."""
 _hooked: set[str] = set()
@@ -60,29 +72,37 @@ class Capture(Protocol):
 def instrument(*libraries: str) -> tuple[str, ...]:
     """Records the calls of these libraries, or of every installed one that is supported; returns their names.
 
-    An unknown name, or a library that is not installed, is a warning, not an error.
+    Beside them, Celery, Starlette (FastAPI) and asyncio say what starts and ends, so that the calls of one request or
+    task are one run; the setting `PLAYHEAD_GROUP_CALLS=false` leaves them alone.  An unknown name, or a library that is
+    not installed, is a warning, not an error.
     """
-    done: list[str] = []
-    for name in libraries or LIBRARIES:
-        try:
-            path = _path(name, is_explicit=bool(libraries))
-            if path is not None:
-                _patch_when_imported(name, path)
-                _requested.add(name)
-                done.append(name)
-        except BaseException as error:  # noqa: BLE001 - the guard
-            let_through(error)
-            swallowed(f"instrument {name}", error)
-    return tuple(done)
+    return tuple(name for name in libraries or LIBRARIES if _instrument(name, is_explicit=bool(libraries)))
+
+
+def _instrument(name: str, *, is_explicit: bool) -> bool:
+    """Whether it is done, or will be with its import."""
+    try:
+        path = _path(name, is_explicit=is_explicit)
+        if path is not None:
+            _patch_when_imported(name, path)
+            _requested.add(name)
+            _left_alone.discard(name)
+            return True
+    except BaseException as error:  # noqa: BLE001 - the guard
+        let_through(error)
+        swallowed(f"instrument {name}", error)
+    return False
 
 
 def uninstrument(*libraries: str) -> None:
     """Stops recording the calls of these libraries, or of all."""
-    for name in libraries or LIBRARIES:
+    for name in libraries or (*LIBRARIES, *BORDERS):
         try:
             _waiting.discard(name)
             _requested.discard(name)
-            module = sys.modules.get(LIBRARIES.get(name, ""))
+            if libraries and name in BORDERS:
+                _left_alone.add(name)
+            module = sys.modules.get(_module_of(name) or "")
             if module is not None:
                 cast(Capture, module).unpatch()
         except BaseException as error:  # noqa: BLE001 - the guard
@@ -109,7 +129,7 @@ def _patch_when_imported(name: str, path: str) -> None:
     What a capture module needs takes longer to load than all else that a program does when it starts.
     """
     if name in sys.modules or path in sys.modules:
-        _capture(path).patch()
+        _patch(name, path)
         return
     _waiting.add(name)
     if name not in _hooked:
@@ -121,10 +141,29 @@ def _on_import(name: str, path: str, _: object) -> None:
     try:
         if name in _waiting:
             _waiting.discard(name)
-            _capture(path).patch()
+            _patch(name, path)
     except BaseException as error:  # noqa: BLE001 - the guard
         let_through(error)
         swallowed(f"instrument {name}", error)
+
+
+def _patch(name: str, path: str) -> None:
+    """Patches the library, and with the first one what says when work begins."""
+    _capture(path).patch()
+    if name not in BORDERS and groups_calls():
+        for border, module in BORDERS.items():
+            if border not in _left_alone and is_installed(border):
+                _patch_when_imported(border, module)
+
+
+def groups_calls() -> bool:
+    """Whether the settings say that calls are put together by what started them."""
+    from playhead.settings.sdk import load  # noqa: PLC0415 - a program that uses no library needs none of it
+
+    try:
+        return load(on_invalid=lambda sentence: warn_once(sentence, sentence)).group_calls
+    except SettingInvalid:  # said by whoever starts recording
+        return False
 
 
 def _capture(path: str) -> Capture:
@@ -137,8 +176,12 @@ def _capture(path: str) -> Capture:
         return cast(Capture, importlib.import_module(path))
 
 
+def _module_of(name: str) -> str | None:
+    return LIBRARIES.get(name) or BORDERS.get(name)
+
+
 def _path(name: str, *, is_explicit: bool) -> str | None:
-    path = LIBRARIES.get(name)
+    path = _module_of(name)
     if path is None:
         log.warning("cannot instrument %r: known are %s", name, ", ".join(sorted(LIBRARIES)))
         return None

@@ -24,7 +24,7 @@ from playhead.refs.faithful import encode, encode_error, restore_data
 from playhead.refs.hidden_values import is_covered_by_recorded
 from playhead.refs.intake import PayloadIntake
 from playhead.refs.secrets import holds_secret, without_secrets
-from playhead.refs.threads import exact_thread, extend_thread, native_ref, thread_ref
+from playhead.refs.threads import exact_thread, extend_thread, goes_on, native_ref, thread_ref
 
 # What a program goes on from, or waits for, after its end: written at once, also where calls are kept in memory.
 _DURABLE_LOGS = frozenset({names.CHECKPOINT, names.APPROVAL_REQUESTED, names.INPUT_REQUESTED})
@@ -117,6 +117,19 @@ class JournalRecorder:
             let_through(error)
             swallowed("record a model call's messages", error)
             return None, None
+
+    def goes_on(
+        self,
+        messages: Sequence[Any],
+        to_message: Callable[[Mapping[str, Any]], Message],
+        conversation: RunThreads,
+    ) -> bool:
+        try:
+            return goes_on(messages, to_message, conversation.threads)
+        except BaseException as error:  # noqa: BLE001 - the guard: they are the user's values
+            let_through(error)
+            swallowed("compare a model call's messages", error)
+            return False
 
     def _shape_ref(self, shape: Mapping[str, Any], exact: ContentRef | None, frames: Any) -> ContentRef:
         """The ref of a request's shape, which most providers have as a constant, with the messages' `exact_ref`."""

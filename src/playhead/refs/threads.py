@@ -184,6 +184,19 @@ def _note_exact(
     patches.append(intake.content(canonical_json(node), JSON, sink))
 
 
+def goes_on(messages: Sequence[Any], to_message: ToMessage, known: Sequence[KnownThread]) -> bool:
+    """Whether these are the messages of an earlier call, then a model's answer.  May raise."""
+    given: list[Any] = messages if type(messages) is list else list(messages)  # pyright: ignore[reportUnknownVariableType]
+    lengths = {len(thread.messages) for thread in tuple(known) if _begins_with(given, thread)}
+    return any(to_message(_native(given[length]))["role"] == "assistant" for length in lengths)
+
+
+def _begins_with(messages: list[Any], thread: KnownThread) -> bool:
+    """Whether these are the thread's messages, and more."""
+    count = len(thread.messages)
+    return 0 < count < len(messages) and (_equal(messages, thread, count) or _common(messages, thread, count) == count)
+
+
 def extend_thread(
     intake: PayloadIntake, messages: Sequence[Message], parent: ContentRef | None, sink: NewContentSink
 ) -> ContentRef | None:

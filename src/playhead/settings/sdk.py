@@ -248,6 +248,14 @@ class Settings:
         s.SECONDS,
         "how far apart calls of one asyncio task may be that are one run without an agent or span around them; 0: none",
     )
+    # Else an agent in a pool of threads, or in tasks, is a run for each of its calls.
+    group_calls: bool = setting(
+        "PLAYHEAD_GROUP_CALLS",
+        True,
+        s.SWITCH,
+        "false: calls without an agent are not put into runs by what started them (a request, a task of Celery, "
+        "asyncio.run) and by what they say (a conversation in a thread)",
+    )
     # Join: who calls a program of yours is another program of yours, mostly. A public service hears from strangers.
     incoming_runs: Literal["join", "link", "ignore"] = setting(
         "PLAYHEAD_INCOMING_RUNS",

@@ -31,12 +31,6 @@ def is_only_task_of(loop: Any) -> bool:
     return len(_of_asyncio("all_tasks")(loop)) <= 1
 
 
-def is_task(value: object) -> bool:
-    """Whether this is a task of asyncio's own kind."""
-    kind = _of_asyncio("Task")
-    return kind is not None and isinstance(value, kind)
-
-
 def is_cancelled_error(raised: BaseException) -> bool:
     """Whether asyncio raised this in a task that was cancelled."""
     kind = _of_asyncio("CancelledError")

@@ -11,8 +11,9 @@ from opentelemetry.context import Context
 
 from playhead.api import runtime
 from playhead.api.calls import mirror_span
+from playhead.api.calls.conversations import AskedMessages
 from playhead.api.calls.flow import current_flow, main_flow
-from playhead.api.calls.grouping import run_of_call
+from playhead.api.calls.grouping import UnattendedCall, run_of_call
 from playhead.api.calls.joining import joined_call, linked_runs
 from playhead.api.calls.span import ObservedSpan
 from playhead.api.functions.own_code import Launcher, started_program
@@ -47,13 +48,14 @@ def begin(
     redact: Redact | None = None,
     root: dict[str, Any] | None = None,
     where: Context | None = None,
+    asked: AskedMessages | None = None,
 ) -> ObservedSpan | None:
     """Creates the span of a call that is about to be made, or returns None when nothing is recorded. The span is
     neither current nor in the journal yet (`calls.enter` does both).
 
     None when it is not recorded: then there is nothing to end.  Never raises.  Without a `kind` it is an agent where a
     run begins, and a step inside one.  `root` are attributes for the case that a run begins here; `where` is the
-    current context, for callers that have asked for it.
+    current context, for callers that have asked for it; `asked`: the messages of a model call.
     """
     try:
         if where is None:
@@ -73,7 +75,7 @@ def begin(
         elif (handed := _handed_call(to, where)) is not None:
             span = _child(to, handed, kind or "step", name, redact)
         else:
-            span = _root(to, where, kind or "agent", name, root)
+            span = _root(to, where, kind or "agent", name, root, asked)
             span.redact = redact
             span.path = name
             if span.run.describe_root is not None:
@@ -123,22 +125,13 @@ def _link(span: ObservedSpan, around: trace.Span) -> None:
         span.attributes[names.LINKED_RUNS] = linked
 
 
-def _root(to: Recorder, where: Context, kind: str, name: str, root: dict[str, Any] | None) -> ObservedSpan:
-    """Starts a run for an agent; another call without a parent starts one or joins the run of its trace, task or
-    script."""
+def _root(
+    to: Recorder, where: Context, kind: str, name: str, root: dict[str, Any] | None, asked: AskedMessages | None
+) -> ObservedSpan:
+    """Starts a run for an agent; another call without a parent starts one or joins the run that `grouping` finds."""
     around = trace.get_current_span(where)
     outer = around.get_span_context()
-    rewinding = _rewinding(where)
-
-    def next_run() -> ActiveRun | None:
-        return rewinding.take() if rewinding is not None else None
-
-    if kind in names.CALL_KINDS:
-        run, is_first = run_of_call(around, where.get(NEXT_RUN), next_run)
-    else:
-        run, is_first = next_run() or ActiveRun(), True
-    if is_first and run.replay is None:
-        run.earlier = rewinding
+    run, is_first = _run_of_root(to, where, kind, name, asked)
     trace_id = outer.trace_id if outer.is_valid else run.trace_id or new_trace_id()
     span = ObservedSpan(to, run, kind, name, trace_id, new_span_id(), outer.span_id if outer.is_valid else None)
     span.attributes = {names.RUN_ROOT: True, names.RUN_NAME: name, **run.root}
@@ -148,6 +141,8 @@ def _root(to: Recorder, where: Context, kind: str, name: str, root: dict[str, An
         span.attributes |= root
     if run.is_named_by_span:
         span.attributes[names.RUN_NAME] = getattr(around, "name", span.attributes[names.RUN_NAME])
+    elif run.name is not None:
+        span.attributes[names.RUN_NAME] = run.name
     _link(span, around)
     if is_first:
         run.trace_id = trace_id
@@ -157,6 +152,25 @@ def _root(to: Recorder, where: Context, kind: str, name: str, root: dict[str, An
         if on_run_start is not None:
             on_run_start(span)
     return span
+
+
+def _run_of_root(
+    to: Recorder, where: Context, kind: str, name: str, asked: AskedMessages | None
+) -> tuple[ActiveRun, bool]:
+    """The run, and whether it begins here."""
+    rewinding = _rewinding(where)
+
+    def next_run() -> ActiveRun | None:
+        return rewinding.take() if rewinding is not None else None
+
+    if kind in names.CALL_KINDS:
+        around, tool = trace.get_current_span(where), name if kind == "tool" else None
+        run, is_first = run_of_call(UnattendedCall(to, where, around, where.get(NEXT_RUN), next_run, tool, asked))
+    else:
+        run, is_first = next_run() or ActiveRun(), True
+    if is_first and run.replay is None:
+        run.earlier = rewinding
+    return run, is_first
 
 
 def _rewinding(where: Context) -> NextRun | None:

@@ -1,0 +1,49 @@
+"""asyncio: a task, such as that of `asyncio.run`, and the tasks that it waits for with `gather` are one run.
+
+Other tasks have runs of their own: a task that nobody waits for may do the work of somebody else, as the handlers of a
+server and of a bot do, also inside `asyncio.run`.
+"""
+
+import sys
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from playhead.api.calls.borders import awaiting, awaiting_thread
+from playhead.capture.patching import Instrumentation, Wrap
+
+SUPPORTS = "python >= 3.11"
+
+
+def _gather(wrapped: Callable[..., Any], instance: Any, args: Any, kwargs: Any) -> Any:
+    with awaiting(args):
+        return wrapped(*args, **kwargs)
+
+
+async def _wait_for(wrapped: Callable[..., Awaitable[Any]], instance: Any, args: Any, kwargs: Any) -> Any:
+    """Before Python 3.12, a task is made of the coroutine."""
+    with awaiting((args[0] if args else kwargs.get("fut"),)):
+        return await wrapped(*args, **kwargs)
+
+
+async def _to_thread(wrapped: Callable[..., Awaitable[Any]], instance: Any, args: Any, kwargs: Any) -> Any:
+    with awaiting_thread():
+        return await wrapped(*args, **kwargs)
+
+
+_instrumentation = Instrumentation(
+    [
+        Wrap("asyncio", "gather", _gather),
+        Wrap("asyncio", "to_thread", _to_thread),
+        *([Wrap("asyncio", "wait_for", _wait_for)] if sys.version_info < (3, 12) else []),
+    ]
+)
+
+
+def patch() -> None:
+    """Wraps these functions.  A second time changes nothing."""
+    _instrumentation.patch()
+
+
+def unpatch() -> None:
+    """Leaves asyncio as it was."""
+    _instrumentation.unpatch()

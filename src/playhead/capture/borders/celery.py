@@ -1,0 +1,62 @@
+"""Tasks of Celery: the calls of one execution of a task are one run, named after the task.
+
+Celery says itself when a task begins and ends, by its signals.
+"""
+
+from importlib import import_module
+from typing import Any
+
+from playhead.api.calls.borders import WorkBorder
+from playhead.api.forks import fork_safe_lock
+from playhead.api.guard import swallowed
+from playhead.model.objects.interrupts import let_through
+
+SUPPORTS = "celery >= 5.4"
+_NAME = "playhead"
+
+
+class _ExecutedTasks:
+    """Executions that have begun and not ended, by the ids that Celery gives them."""
+
+    mutex = fork_safe_lock()
+    borders: dict[Any, WorkBorder] = {}  # noqa: RUF012 - of the process
+
+
+def patch() -> None:
+    """Listens to Celery's signals.  A second time changes nothing."""
+    signals = _signals()
+    signals.task_prerun.connect(_began, weak=False, dispatch_uid=_NAME)
+    signals.task_postrun.connect(_ended, weak=False, dispatch_uid=_NAME)
+
+
+def unpatch() -> None:
+    """Listens no more."""
+    signals = _signals()
+    signals.task_prerun.disconnect(dispatch_uid=_NAME)
+    signals.task_postrun.disconnect(dispatch_uid=_NAME)
+
+
+def _signals() -> Any:
+    return import_module("celery.signals")
+
+
+def _began(sender: Any = None, task_id: Any = None, **_: Any) -> None:
+    try:
+        border = WorkBorder(str(getattr(sender, "name", None) or "celery task"))
+        border.begin()
+        with _ExecutedTasks.mutex:
+            _ExecutedTasks.borders[task_id] = border
+    except BaseException as error:  # noqa: BLE001 - the guard
+        let_through(error)
+        swallowed("note that a task of Celery begins", error)
+
+
+def _ended(task_id: Any = None, **_: Any) -> None:
+    try:
+        with _ExecutedTasks.mutex:
+            border = _ExecutedTasks.borders.pop(task_id, None)
+        if border is not None:
+            border.end()
+    except BaseException as error:  # noqa: BLE001 - the guard
+        let_through(error)
+        swallowed("note that a task of Celery has ended", error)
