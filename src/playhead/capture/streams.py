@@ -21,6 +21,7 @@ Assemble = Callable[[list[Any]], ModelResponse | None]
 
 # A stream without end must not become a leak: far more chunks than any provider's longest answer.
 _MAX_CHUNKS = 200_000
+_MAX_PROXIES = 16
 
 
 class StreamRecording:
@@ -216,9 +217,19 @@ class ObservedOpenResponse(ObservedRawResponse):
         return self._self_response.close()
 
 
+def _within(stream: Any) -> Any:
+    """The client's own stream: other instrumentations put proxies around it that have the methods of both kinds."""
+    for _ in range(_MAX_PROXIES):
+        inner = getattr(stream, "__wrapped__", None)
+        if inner is None:
+            break
+        stream = inner
+    return stream
+
+
 def observed_stream(stream: Any, recording: StreamRecording) -> Any:
     """Returns the stream, recorded. Anything else ends the call and is returned as it is."""
-    kind = cast(Any, type(stream))
+    kind = cast(Any, type(_within(stream)))
     if hasattr(kind, "__next__"):
         return ObservedStream(stream, recording)
     if hasattr(kind, "__anext__"):
