@@ -31,10 +31,11 @@ from playhead.api.recorded_values import recording_in_every_run
 from playhead.api.run import NextRun
 from playhead.api.runtime import OFF, UNCONFIGURED, Runtime
 from playhead.export.cursor import is_released
+from playhead.export.keeping import JournalKeeper
 from playhead.export.ship import Shipper
 from playhead.export.shippers import MakeShipper, Shippers
 from playhead.export.target import ShipTarget
-from playhead.journal.journal import Journal
+from playhead.journal.journal import Journal, what_makes_room
 from playhead.journal.lane import Position
 from playhead.journal.listeners import LISTENERS
 from playhead.journal.memory import MemoryJournal
@@ -243,7 +244,8 @@ def start(settings: Settings) -> None:
         runtime.install(OFF)
         return
     with delay_forks():  # what OpenTelemetry's variables name is imported, too
-        _import_http()
+        if settings.endpoint is not None or ProcessState.exports:
+            _import_http()
         provider = _own_provider()
     declare_modules(settings.restorable)
     # One payload must not fill a small journal.
@@ -260,9 +262,10 @@ def start(settings: Settings) -> None:
         durability="process" if ProcessState.is_ending and settings.durability == "off" else settings.durability,
         max_bytes=settings.journal_max_bytes,
         resource=_resource(provider),
-        on_room=partial(_on_room, intake, settings.journal_dir),
+        on_room=partial(_on_room, intake, settings),
         on_failed_write=intake.forget,
         on_new_segment=intake.forget,
+        is_local=settings.endpoint is None,
     )
     recorder = JournalRecorder(
         intake,
@@ -283,14 +286,14 @@ def start(settings: Settings) -> None:
     ProcessState.install(recording)
 
 
-def _on_room(intake: PayloadIntake, folder: Path, room: bool) -> None:
+def _on_room(intake: PayloadIntake, settings: Settings, room: bool) -> None:
     """Whether the journal takes payloads has changed."""
     intake.full = not room
     if not room:
         warn_once(
             "journal full",
-            f"the journal in {folder} is full: calls are recorded without what they were given and returned until the "
-            "collector has taken some; start one, or raise PLAYHEAD_JOURNAL_MAX_BYTES",
+            f"the journal in {settings.journal_dir} is full: calls are recorded without what they were given and "
+            f"returned until {what_makes_room(is_local=settings.endpoint is None)}",
         )
 
 
@@ -326,19 +329,40 @@ def _on_first_append(recording: Recording) -> Callable[[], None]:
 
 def _shipper(recording: Recording, lane: Path | None) -> Shippers:
     if recording.shipper is None:
-        makes = [_to_target(recording, lane, target) for target in _targets(recording.settings)]
+        targets = _targets(recording.settings)
+        # Without any, one keeps the journal in order.
+        makes = [_to_target(recording, lane, target) for target in targets] or [_keeper(recording, lane)]
         return Shippers(makes, recording.journal.acknowledged, recording.journal.delivered_from_memory)
     recording.shipper.restart_after_fork(lane)  # the parent's, in a child
     return recording.shipper
 
 
 def _targets(settings: Settings) -> list[ShipTarget]:
-    """The collector, and where else spans go.  Without a collector, the first of these frees the journal's space."""
+    """The collector, and where else spans go.  Without a collector, the first of these frees the journal's space.
+    None at all: runs stay in the journal."""
+    if settings.endpoint is None and not ProcessState.exports:
+        return []
     named = settings.endpoint_is_named if ProcessState.with_collector is None else ProcessState.with_collector
-    if named or not ProcessState.exports:
+    if (named and settings.endpoint is not None) or not ProcessState.exports:
         return [ShipTarget(), *ProcessState.exports]
     first, *others = ProcessState.exports
     return [replace(first, instead=True), *others]
+
+
+def _keeper(recording: Recording, lane: Path | None) -> MakeShipper:
+    journal = recording.journal
+
+    def make(*_: object) -> Shipper:
+        return JournalKeeper(
+            recording.settings,
+            lane,
+            before_read=looking_first(journal.before_read),
+            waiting=journal.waiting,
+            note_end=journal.note_end,
+            begin_segment=journal.begin_segment,
+        )
+
+    return make
 
 
 def _to_target(recording: Recording, lane: Path | None, target: ShipTarget) -> MakeShipper:

@@ -116,7 +116,8 @@ def resume(
             settings.replay_wait_seconds,
         )
         deliver = partial(flush, settings.exit_timeout_seconds)
-        terms = LeaseTerms(settings.journal_dir, _lease_client, settings.lease_seconds, force, deliver)
+        lease_seconds = 0.0 if settings.endpoint is None else settings.lease_seconds
+        terms = LeaseTerms(settings.journal_dir, _lease_client, lease_seconds, force, deliver)
         others = other_processes or "raise"
         return _whole(prepare_resume(run, collector, given=given, terms=terms, other_processes=others))
 
@@ -284,7 +285,7 @@ def _lease_client() -> Any:
     from playhead.client import Client  # noqa: PLC0415 - as below
 
     settings = settings_in_force()
-    return Client(settings.endpoint, settings.api_key, timeout_seconds=_LEASE_TIMEOUT_SECONDS)
+    return Client(settings.collector, settings.api_key, timeout_seconds=_LEASE_TIMEOUT_SECONDS)
 
 
 class _Collector:
@@ -299,7 +300,7 @@ class _Collector:
 
         if self._client is None:
             settings = settings_in_force()
-            self._client = Client(settings.endpoint, settings.api_key)
+            self._client = Client(settings.collector, settings.api_key)
         return self._client
 
     def close(self) -> None:

@@ -34,7 +34,7 @@ class CollectorAddress:
     def ask(self, timeout_seconds: float = _SECONDS) -> Client:
         """A client for questions, to be used in a `with`.  Without a collector they are answered from the journal:
         with `--local`, and, which stderr says, when no address was given and nothing answers at the default one."""
-        if self.is_local:
+        if self.is_local or (self.url is None and load().endpoint is None):
             from playhead.local.client import JournalClient  # noqa: PLC0415 - only for this
 
             return cast("Client", JournalClient(load().journal_dir, _say, timeout_seconds))

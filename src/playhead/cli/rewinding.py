@@ -196,7 +196,7 @@ def _has_ended(run_id: str) -> bool:
     from playhead.client import Client  # noqa: PLC0415 - `--help` does without an HTTP library
 
     settings = load()
-    record = read_record(run_id, settings.journal_dir, lambda: Client(settings.endpoint, settings.api_key))
+    record = read_record(run_id, settings.journal_dir, lambda: Client(settings.collector, settings.api_key))
     # Calls without an agent may be followed by others, and a fork's record has its parent's spans, too.
     return any(
         names.RUN_ROOT in span.attributes

@@ -62,7 +62,13 @@ def in_force(environ: Mapping[str, str] = os.environ, **options: Any) -> tuple[I
 def collector_url(given: str | None = None, environ: Mapping[str, str] = os.environ) -> str:
     """URL of the collector: `given`, else the variable, else the one that receives spans.  Raises SettingInvalid."""
     (line,) = in_force(environ, collector_url=given)
-    return line.value or settings.load(environ).endpoint
+    url = line.value or settings.load(environ).endpoint
+    if url is None:
+        raise SettingInvalid(
+            "PLAYHEAD_ENDPOINT=none says that there is no collector: ask the journal (--local, playhead.replay), or "
+            "name a collector (PLAYHEAD_COLLECTOR_URL, --url)"
+        )
+    return url
 
 
 def options(base_url: str, api_key: str | None, timeout_seconds: float) -> dict[str, Any]:

@@ -63,9 +63,9 @@ class CollectorEndpoint:
 
     def __init__(self, settings: Settings, counters: ShipCounters):
         """Does not connect yet."""
-        self.shown = without_password(settings.endpoint)
+        self.shown = without_password(settings.collector)
         self._is_otel = settings.endpoint_is_otel
-        self._base = settings.endpoint.rstrip("/")
+        self._base = settings.collector.rstrip("/")
         self._counters = counters
         self._zstd = zstandard.ZstdCompressor(compression_params=_ZSTD)
         self._is_known = False

@@ -88,6 +88,10 @@ def ship_orphans(
 def _ship(
     folder: Path, settings: Settings, letters: bool, clock: Clock | None, on_problem: Callable[[str], None] | None
 ) -> ShipReport:
+    if settings.endpoint is None:
+        left = len([lane for lane in undelivered(folder) if LaneReader(lane).is_begun()])
+        problem = "there is no collector (PLAYHEAD_ENDPOINT=none)" if left else ""
+        return ShipReport(0, 0, 0, 0, left, count_letters(folder), problem=problem)
     counters = ShipCounters()
     dead = DeadLanes(folder, counters, only=lanes_for(folder, ShipTarget().reader))
     again = dead_letters(folder) if letters else []  # listed before this run adds its own

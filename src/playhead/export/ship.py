@@ -22,7 +22,7 @@ from playhead.export.expiry.dead_lanes import Expiry
 from playhead.export.expiry.own_lane import OwnExpiry
 from playhead.export.shipment import Shipment, shipments_of
 from playhead.export.target import DeliversShipments, ShipTarget, to_collector
-from playhead.journal.lane import NoLane, Position
+from playhead.journal.lane import LaneReader, NoLane, Position
 from playhead.settings.sdk import Settings
 
 # 1 MiB: a larger request would not compress better and takes more of the collector's memory.
@@ -103,7 +103,8 @@ class Shipper:
         self._ended: list[Path] = []  # this process's former lanes that are not delivered yet
         self._too: list[Path] = []  # lanes of dead processes that flushes wait for
         self._stuck: Position | None = None
-        self._expiry = Expiry(journal_dir, self._settings.journal_keep_seconds)
+        local_keep = self._settings.local_keep_seconds
+        self._expiry = Expiry(journal_dir, self._settings.journal_keep_seconds, local_keep_seconds=local_keep)
         self._own_expiry: OwnExpiry | None = None
         self._letters = DeadLetters(journal_dir, most_bytes(self._settings))
         self._cursor: LaneCursor | None = None
@@ -245,6 +246,10 @@ class Shipper:
             self._delivery.close()
         self._expire(_LANES_AT_THE_END)
 
+    def _expire_all(self) -> None:
+        self._expire(_LANES_AT_A_LOOK)
+        self._expire_own()
+
     def _expire(self, most_lanes: int) -> None:
         if not self._target.frees or isinstance(self._lane, NoLane):
             return  # one shipper of a process does it
@@ -256,9 +261,12 @@ class Shipper:
     def _expire_own(self) -> None:
         if not self._target.frees:
             return
-        lane, keep = self._lane.path, self._settings.journal_keep_seconds
+        lane = self._lane.path
         if self._own_expiry is None or self._own_expiry.lane != lane:
-            self._own_expiry = OwnExpiry(lane, keep, self._begin_segment)
+            settings = self._settings
+            is_local = LaneReader(lane).is_for_nobody()
+            keep = settings.local_keep_seconds if is_local else settings.journal_keep_seconds
+            self._own_expiry = OwnExpiry(lane, keep, self._begin_segment, after_end=is_local)
         try:
             self._own_expiry.run_once()
         except Exception as error:  # noqa: BLE001 - as in `_run`; the next look may do
@@ -447,8 +455,7 @@ class Shipper:
             if self._clock.now() < self._next_look or isinstance(self._lane, NoLane):
                 return
             self._next_look = self._clock.now() + _DEAD_LANES_SECONDS
-            self._expire(_LANES_AT_A_LOOK)
-            self._expire_own()
+            self._expire_all()
             self._dead = DeadLanes(self._lane.path.parent, self.counters, self._lane.path, reader=self._reader)
         try:
             if not self._dead.step(lambda shipment: self._delivery_in_use().deliver(shipment)):

@@ -16,7 +16,8 @@ class PlayheadBlobUploader:
     """Keeps binary content under its hash.  Never raises, and waits for no network."""
 
     def upload(self, blob: Any) -> str | None:
-        """The address under which the collector will have the data; None when they are not recorded."""
+        """The address under which the collector will have the data; None when they are not recorded, and without a
+        collector."""
         try:
             to = runtime.current.recorder or runtime.recorder()
             if to is None or not to.content:
@@ -24,7 +25,8 @@ class PlayheadBlobUploader:
             found = RecordedContent(to)
             ref = found.content(blob.data)
             found.keep()
-            return f"{settings_in_force().endpoint.rstrip('/')}/api/v1/content/{ref}" if is_recorded(ref) else None
+            endpoint = settings_in_force().endpoint
+            return f"{endpoint}/api/v1/content/{ref}" if endpoint is not None and is_recorded(ref) else None
         except BaseException as error:  # noqa: BLE001 - the guard
             let_through(error)
             swallowed("record a blob", error)

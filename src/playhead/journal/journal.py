@@ -72,11 +72,13 @@ class Journal:
         on_room: Callable[[bool], None],
         on_failed_write: Callable[[], None],
         on_new_segment: Callable[[], None] = lambda: None,
+        is_local: bool = False,
         now: Callable[[], float] = time.monotonic,
     ):
         """`on_room(False)` is called when the limit is reached, `on_room(True)` when there is room again.
 
         `on_new_segment`: earlier segments may be deleted, so new records must not refer to content in them.
+        `is_local`: nobody takes what is recorded, so each segment is to be read without the others.
         """
         self.journal_dir = journal_dir
         self.counters = JournalCounters()
@@ -89,6 +91,7 @@ class Journal:
         self._fsync = durability == "fsync"
         self._off = durability == "off"
         self._max_bytes = max_bytes
+        self._is_local = is_local
         self._resource_frame = frame(RESOURCE, canonical_json(resource))
         self._on_room = on_room
         self._on_failed_write = on_failed_write
@@ -253,8 +256,8 @@ class Journal:
             if not self._room.take(len(frames), self._making_room.run):
                 self._warn(
                     "full",
-                    f"the journal in {self.journal_dir} has no room for more: calls are not recorded until the "
-                    "collector has taken some; start one, or raise PLAYHEAD_JOURNAL_MAX_BYTES",
+                    f"the journal in {self.journal_dir} has no room for more: calls are not recorded until "
+                    f"{what_makes_room(is_local=self._is_local)}",
                 )
                 return self._lose()
             due = self._now() >= self._next_try
@@ -351,6 +354,7 @@ class Journal:
             resource_frame=self._resource_frame,
             segment_bytes=min(SEGMENT_BYTES, self._max_bytes // _SEGMENTS),
             on_cut=self._on_cut,
+            on_rotation=self._on_new_segment if self._is_local else _ignore_append,
         )
         self.lane, self._acked = lane, Position(1, 0)
         self.on_lane(lane.path)
@@ -434,6 +438,13 @@ class Journal:
         if what not in self._said:
             self._said.add(what)
             log.warning("%s", message)
+
+
+def what_makes_room(*, is_local: bool) -> str:
+    """What has to happen for the journal to have room again, and what the user can do."""
+    if is_local:
+        return "runs have ended, of which the oldest are deleted then; or raise PLAYHEAD_JOURNAL_MAX_BYTES"
+    return "the collector has taken some; start one, or raise PLAYHEAD_JOURNAL_MAX_BYTES"
 
 
 def _ignore_append() -> None:

@@ -64,16 +64,19 @@ class LaneWriter:
         resource_frame: bytes,
         segment_bytes: int = SEGMENT_BYTES,
         on_cut: Callable[[int], None] = lambda lost_bytes: None,
+        on_rotation: Callable[[], None] = lambda: None,
     ):
         """Creates the lane's folder and locks it. Raises JournalUnusable.
 
         `on_cut` is called with a number of bytes when somebody has cut so many off the segment: records are lost.
+        `on_rotation` is called when another segment has begun.
         """
         self.path = journal_dir / f"{time.time_ns():x}-{os.getpid()}-{os.urandom(3).hex()}"
         self._fsync = fsync
         self._resource_frame = resource_frame
         self._segment_bytes = segment_bytes
         self._on_cut = on_cut
+        self._on_rotation = on_rotation
         # Re-entrant: a signal handler or finalizer may append while this thread holds the lock.
         self._mutex = threading.RLock()
         self._number = 0
@@ -291,6 +294,7 @@ class LaneWriter:
                 raise SegmentGone("it could not be given its name") from error
         finally:
             self._is_rotating = False
+        self._on_rotation()
 
     def _begun(self, path: Path) -> Segment:
         path.unlink(missing_ok=True)  # left by a failed attempt
@@ -379,7 +383,9 @@ class LaneReader:
 
     def released(self) -> Position:
         """The position up to which every destination has acknowledged; one that was not served for a day does not
-        count any more. Raises OSError."""
+        count any more. Of a lane that is for nobody, its end. Raises OSError."""
+        if self.is_for_nobody():
+            return self.end()
         others = [path for path in self.path.glob(f"{_ACKED}-*") if time.time() - path.stat().st_mtime < _DAY_SECONDS]
         return min(map(position_in, (self.path / _ACKED, *others)))
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from playhead.journal.ended.ended_runs import EndedRuns
-from playhead.journal.ended.runs_seen import merge_runs_seen, runs_in
+from playhead.journal.ended.runs_seen import RunsSeen, merge_runs_seen, runs_in
 from playhead.journal.index.pruning import prune
 from playhead.journal.lane import LaneReader, Position, adopt, lanes
 
@@ -51,9 +51,9 @@ def _segments(reader: LaneReader) -> Iterator[tuple[int, float]]:
 def reclaim(journal_dir: Path, own: Path | None, excess: int, *, seconds: float = float("inf")) -> int:
     """Deletes acknowledged segments until so many bytes are free. Returns how many bytes were freed.
 
-    Lanes of which all runs have ended go first, then whatever was acknowledged, each oldest first. Stops after
-    `seconds`, since thousands of lanes take long. From the lane `own` it deletes only segments before the one being
-    shipped. Of the other lanes it considers only those of dead processes.
+    Lanes of which all runs have ended go first, then whatever was acknowledged, each oldest first; what is for nobody
+    goes only when its runs have ended. Stops after `seconds`, since thousands of lanes take long. From the lane `own`
+    it deletes only segments before the one being shipped. Of the other lanes it considers only those of dead processes.
     """
     deadline = time.monotonic() + seconds
     found = lanes(journal_dir)
@@ -62,7 +62,10 @@ def reclaim(journal_dir: Path, own: Path | None, excess: int, *, seconds: float 
         if freed >= excess or time.monotonic() > deadline:
             break
         with suppress(OSError):  # cannot be deleted now, e.g. because another process does so, too
-            freed += (_shrink_own if path == own else _shrink_dead)(path, excess - freed)
+            if LaneReader(path).is_for_nobody():
+                freed += _shrink_ended(journal_dir, path, excess - freed, is_own=path == own)
+            else:
+                freed += (_shrink_own if path == own else _shrink_dead)(path, excess - freed)
     if freed:
         prune(journal_dir)
     return freed
@@ -93,6 +96,40 @@ def _delete_ended(journal_dir: Path, found: Iterable[Path], excess: int) -> int:
 
 def _is_delivered(reader: LaneReader, numbers: Sequence[int]) -> bool:
     return not numbers or reader.released() >= reader.end()
+
+
+def _shrink_ended(journal_dir: Path, path: Path, excess: int, *, is_own: bool) -> int:
+    """Deletes the oldest segments whose runs have ended, of a lane that is for nobody: nothing else has open runs."""
+    adopted = None if is_own else adopt(path)
+    if adopted is None and not is_own:
+        return 0
+    try:
+        return _delete_ended_segments(LaneReader(path), EndedRuns(journal_dir), excess)
+    finally:
+        if adopted is not None:
+            adopted.close()
+
+
+def _delete_ended_segments(reader: LaneReader, notes: EndedRuns, excess: int) -> int:
+    freed, left = 0, _MAX_READ
+    known = notes.known()
+    waiting: list[tuple[int, RunsSeen]] = []
+    for number in reader.segments():
+        left -= reader.segment_bytes(number)
+        if left < 0:
+            break
+        seen = runs_in(reader.segment_path(number).read_bytes())
+        notes.note(seen.ended - known)  # before the segment is deleted: others of these runs do not say it
+        known |= seen.ended
+        waiting.append((number, seen))
+        # The last one is being written to, or was written last.
+        for old, what in [pair for pair in waiting[:-1] if pair[1].runs <= known]:
+            freed += reader.segment_bytes(old)
+            reader.delete_segment(old)
+            waiting.remove((old, what))
+            if freed >= excess:
+                return freed
+    return freed
 
 
 def _shrink_own(path: Path, excess: int) -> int:

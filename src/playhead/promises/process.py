@@ -14,7 +14,7 @@ _TIMEOUT_SECONDS = 2.0
 
 class _Made:
     mutex = threading.Lock()
-    key: tuple[Path, str] | None = None
+    key: tuple[Path, str | None] | None = None
     promises: Promises | None = None
 
 
@@ -23,8 +23,9 @@ def promises_of(settings: Settings) -> Promises:
     key = (settings.journal_dir, settings.endpoint)
     with _Made.mutex:
         if _Made.promises is None or _Made.key != key:
+            client = None if settings.endpoint is None else lambda: _client(settings)
             files = PromiseFiles(settings.journal_dir, settings.promise_keep_seconds)
-            _Made.key, _Made.promises = key, Promises(files, lambda: _client(settings))
+            _Made.key, _Made.promises = key, Promises(files, client)
         return _Made.promises
 
 
@@ -37,4 +38,4 @@ def drain_promises(seconds: float) -> None:
 def _client(settings: Settings) -> Any:
     from playhead.client import Client  # noqa: PLC0415 - an HTTP client is needed only by programs that wait
 
-    return Client(settings.endpoint, settings.api_key, timeout_seconds=_TIMEOUT_SECONDS)
+    return Client(settings.collector, settings.api_key, timeout_seconds=_TIMEOUT_SECONDS)

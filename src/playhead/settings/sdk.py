@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Literal
 from urllib.parse import unquote
 
-from playhead.errors import SettingInvalid
+from playhead.errors import CollectorUnreachable, SettingInvalid
 from playhead.model.instrumentations import FAMILIES
 from playhead.model.names import VALUE_KINDS
 from playhead.model.objects.masking import DEFAULT_KEYS
@@ -105,7 +105,12 @@ def _collector(text: str) -> str:
     return url
 
 
+def _collector_or_none(text: str) -> str | None:
+    return None if text.lower() == "none" else _collector(text)
+
+
 COLLECTOR_URL = s.ValueKind(s.HTTP_URL.accepts, _collector)
+ENDPOINT = s.ValueKind(f"{s.HTTP_URL.accepts}, or none", _collector_or_none, absent="none")
 OTEL_ENDPOINT, OTEL_HEADERS = "OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_HEADERS"
 VALUES = s.ValueKind(f"{', '.join(VALUE_KINDS)}, or some of them with commas between", _values)
 HEADERS = s.ValueKind("name=value pairs with commas between them", _headers)
@@ -115,11 +120,11 @@ HEADERS = s.ValueKind("name=value pairs with commas between them", _headers)
 class Settings:
     """Everything that a user of the SDK can set, with the values in force."""
 
-    endpoint: str = setting(
+    endpoint: str | None = setting(
         "PLAYHEAD_ENDPOINT",
         "http://127.0.0.1:4318",
-        COLLECTOR_URL,
-        "the Playhead collector: where spans and content go",
+        ENDPOINT,
+        "the Playhead collector: where spans and content go; none: there is none, and the journal keeps all runs",
         fallback=OTEL_ENDPOINT,
         if_invalid=STOP,
     )
@@ -165,6 +170,14 @@ class Settings:
         RETENTION,
         "how long the journal keeps records once they are delivered and their runs have ended; "
         "`playhead.run(retention=...)` says it for a session",
+    )
+    # A day: whoever works with the journal alone looks at what ended yesterday, too.
+    local_keep_seconds: float = setting(
+        "PLAYHEAD_LOCAL_KEEP_SECONDS",
+        86_400.0,
+        RETENTION,
+        "how long the journal keeps runs after their end without a collector (PLAYHEAD_ENDPOINT=none), as far as its "
+        "limit has room for them",
     )
     # 64 MiB: what the collector accepts; above it a marker with size, digest and the first 64 KiB is kept.
     max_content_bytes: int = setting(
@@ -317,6 +330,14 @@ class Settings:
     exit_timeout_seconds: float = setting(
         "PLAYHEAD_EXIT_TIMEOUT_SECONDS", 5.0, s.SECONDS, "how long the program's exit may wait for delivery"
     )
+
+    @property
+    def collector(self) -> str:
+        """The collector's address.  Raises CollectorUnreachable where there is none."""
+        if self.endpoint is None:
+            raise CollectorUnreachable("there is no collector (PLAYHEAD_ENDPOINT=none)")
+        return self.endpoint
+
     endpoint_is_otel: bool = False
     """Whether `endpoint` is OpenTelemetry's variable's: whose collector is there has to be found out first."""
     endpoint_is_named: bool = False

@@ -44,6 +44,8 @@ class ValueKind:
 
     accepts: str
     read: Callable[[str], Any]  # raises ValueError
+    absent: str = "not set"
+    """How the value None is shown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +76,7 @@ class Setting:
     def shown(self, value: Any) -> str:
         """The value as a person may see it, in a terminal or a log: without secrets."""
         if value is None or (self.secret and not value):
-            return "not set"
+            return self.kind.absent if value is None else "not set"
         return "set (not shown)" if self.secret else without_password(_as_text(value) or "none")
 
 

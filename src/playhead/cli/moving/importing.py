@@ -57,7 +57,7 @@ def import_into(
     try:
         sources = Sources(form, most, scratch, total_bytes(existing(paths)))
         uploader = Uploader(known, refused.add, address.ask_collector())
-        position = ImportPosition(known.journal_dir, known.endpoint, paths, uploader.epoch(), restart=restart)
+        position = ImportPosition(known.journal_dir, known.collector, paths, uploader.epoch(), restart=restart)
         try:
             with progress() as show:
                 _send(sources.items(paths), uploader, position, refused, lambda: show_bytes(show, sources))

@@ -79,6 +79,9 @@ def _of_commands(ctx: typer.Context) -> Iterable[str]:
 
 def _reach(collector: CollectorAddress, lines: list[Line]) -> PlayheadError | None:
     """Asks for one run, and notes how that went."""
+    if collector.url is None and settings.load().endpoint is None:
+        lines.append({"of": "collector", "setting": "reachable", "value": "there is none", "from": ""})
+        return None
     url, took, problem = "", time.perf_counter(), None
     try:
         with collector.ask_collector() as client:
@@ -127,6 +130,8 @@ def _sending() -> Line:
     from playhead.export.http import CollectorEndpoint, RequestRejected  # noqa: PLC0415
 
     in_force = settings.load()
+    if in_force.endpoint is None:
+        return {"of": "SDK", "setting": "takes records", "value": "there is none", "from": "none"}
     endpoint = CollectorEndpoint(in_force, ShipCounters())
     said = _TAKEN
     try:

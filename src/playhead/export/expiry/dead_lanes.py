@@ -32,8 +32,10 @@ _random = SystemRandom()
 @dataclass(frozen=True, slots=True)
 class _LaneRuns:
     path: Path
-    delivered: float
-    """When its last record was, in seconds since 1970."""
+    since: float
+    """When its last record was delivered, or written if it is for nobody, in seconds since 1970."""
+    is_local: bool
+    """Whether it is for nobody."""
     what: RunsSeen
 
 
@@ -46,15 +48,20 @@ class Expiry:
         keep_seconds: float,
         wall: Callable[[], float] = time.time,
         start: Callable[[], float] = _random.random,
+        *,
+        local_keep_seconds: float | None = None,
     ):
         """`keep_seconds`: how long a lane is kept after its last record was delivered, where nothing else was said for
-        one of its sessions.
+        one of its sessions; `local_keep_seconds`: the same for lanes that are for nobody, after their last record.
 
         `wall`: the time in seconds since 1970.  `start`: the lane to begin with, as a share of all, from 0 to 1.  It is
         random, so that short-lived programs, which check only a few lanes each, reach all lanes in the long run.
         """
         self._journal_dir = journal_dir
         self._retention = Retention(journal_dir, keep_seconds)
+        self._local_retention = Retention(
+            journal_dir, keep_seconds if local_keep_seconds is None else local_keep_seconds
+        )
         self._wall = wall
         self._start = start
         self._after: str | None = None
@@ -75,7 +82,8 @@ class Expiry:
         ended = {run for lane in seen for run in lane.what.ended}
         # Before deletion: the record of a run's end may be in a deleted lane, and is needed to delete its other lanes.
         self._ended.note(ended - noted)
-        self._retention.learn(lane.what for lane in seen)
+        for retention in (self._retention, self._local_retention):
+            retention.learn(lane.what for lane in seen)
         over = [lane.path for lane in seen if lane.what.runs <= ended | noted and self._is_due(lane)]
         deleted = sum(map(self._delete, over))
         if deleted:
@@ -83,7 +91,7 @@ class Expiry:
         return deleted
 
     def _is_due(self, lane: _LaneRuns) -> bool:
-        until = lane.delivered + self._retention.seconds(lane.what)
+        until = lane.since + self._retention_of(lane.is_local).seconds(lane.what)
         if until <= self._wall():
             return True
         with suppress(OSError):
@@ -91,6 +99,9 @@ class Expiry:
             with os.fdopen(fd, "w") as file:
                 file.write(str(until))
         return False
+
+    def _retention_of(self, is_local: bool) -> Retention:
+        return self._local_retention if is_local else self._retention
 
     def _part(self, found: list[str], most: int) -> list[str]:
         if len(found) <= most:
@@ -102,7 +113,8 @@ class Expiry:
 
     def _is_old(self, path: Path) -> bool:
         with suppress(OSError):
-            is_old = _delivered(path) + self._retention.least_seconds <= self._wall()
+            retention = self._retention_of(LaneReader(path).is_for_nobody())
+            is_old = _since(path) + retention.least_seconds <= self._wall()
             return is_old and _kept_until(path) <= self._wall() and is_released(path)
         return False
 
@@ -118,7 +130,7 @@ class Expiry:
                     break
                 left -= size
                 what = merge_runs_seen(runs_in(reader.segment_path(n).read_bytes()) for n in numbers)
-                seen.append(_LaneRuns(path, _delivered(path), what))
+                seen.append(_LaneRuns(path, _since(path), reader.is_for_nobody(), what))
         return seen
 
     def _delete(self, path: Path) -> bool:
@@ -134,7 +146,10 @@ class Expiry:
         return False
 
 
-def _delivered(path: Path) -> float:
+def _since(path: Path) -> float:
+    reader = LaneReader(path)
+    if reader.is_for_nobody():
+        return max((reader.segment_path(number).stat().st_mtime for number in reader.segments()), default=0.0)
     return (path / "acked").stat().st_mtime
 
 

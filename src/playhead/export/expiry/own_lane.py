@@ -34,9 +34,13 @@ class OwnExpiry:
         keep_seconds: float,
         begin_segment: Callable[[], int | None],
         wall: Callable[[], float] = time.time,
+        *,
+        after_end: bool = False,
     ):
         """`keep_seconds`: how long a segment is kept after the last append to it, where nothing else was said for one
         of its sessions.
+
+        `after_end`: a run is kept for so long after its end, which may be in a later segment.
 
         `begin_segment` begins a new segment whose records do not refer to contents in earlier segments. It returns the
         segment's number, or None if it could not begin one or the current segment is empty.
@@ -46,6 +50,7 @@ class OwnExpiry:
         self._retention = Retention(lane.parent, keep_seconds)
         self._begin_segment = begin_segment
         self._wall = wall
+        self._after_end = after_end
         self._began = wall()
         self._seen: dict[int, RunsSeen] = {}
         """The runs in segments that are complete, by segment number."""
@@ -92,7 +97,9 @@ class OwnExpiry:
             if not all(number in ages and number in seen for number in group):
                 continue
             what = merge_runs_seen(seen[number] for number in group)
-            if what.runs <= ended and min(ages[number] for number in group) >= self._retention.seconds(what):
+            ends = [number for number, other in seen.items() if other.ended & what.runs] if self._after_end else []
+            age = min(ages.get(number, 0.0) for number in (*group, *ends))
+            if what.runs <= ended and age >= self._retention.seconds(what):
                 gone += group
         return gone
 
