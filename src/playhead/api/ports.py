@@ -16,12 +16,14 @@ class Frames(list[bytes]):
     """Journal frames that a call has collected. Opaque here; made and consumed by the recorder.
 
     `new` are the refs of the contents and threads in it, by digest; who makes one gives it an empty one.  `cut` says
-    why something of the payload that was recorded last is left out; None: nothing is.
+    why something of the payload that was recorded last is left out; None: nothing is.  `dropped` is the digest of a
+    content for which there was no room.
     """
 
-    __slots__ = ("cut", "new")
+    __slots__ = ("cut", "dropped", "new")
     new: dict[bytes, ContentRef]
     cut: Cut | None
+    dropped: bytes
 
 
 class RunThreads:

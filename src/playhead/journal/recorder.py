@@ -1,5 +1,6 @@
 """api, capture → refs → [journal].  The recorder: implements `api.ports.Recorder` with an intake and a journal."""
 
+import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, cast
 
@@ -307,7 +308,9 @@ def _fields_json(fields: Sequence[Any]) -> bytes:
         return orjson.dumps(fields)
     except BaseException as error:  # noqa: BLE001 - an attribute of the user's that is no OpenTelemetry value
         let_through(error)
-        return safe_json(list(fields))
+        # Half of a surrogate pair has no UTF-8 form, and whoever reads a span refuses its escape: it becomes `?`.
+        plain = json.loads(safe_json(list(fields)))
+        return json.dumps(plain, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
 
 
 class CallFrames(Frames):

@@ -121,6 +121,7 @@ ASKED_MESSAGES_REF: Final = "playhead.asked.messages_ref"
 ASKED_SYSTEM_REF: Final = "playhead.asked.system_instructions_ref"
 EDIT_REF: Final = "playhead.edit_ref"  # JSON: a list of edits, each with what a call begins like for which it holds
 INPUT_CUT: Final = "playhead.input_cut"  # why a part of the arguments is not recorded: size, time
+INPUT_DIGEST: Final = "playhead.input_digest"  # SHA-256 of arguments for which the journal had no room
 OUTPUT_CUT: Final = "playhead.output_cut"  # the same of the result
 UNRESTORABLE: Final = "playhead.unrestorable"  # why a result cannot be given back as it was
 REPLAYABLE: Final = "playhead.replayable"  # true: answered from the record although its kind is not

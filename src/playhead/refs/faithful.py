@@ -44,6 +44,7 @@ __all__ = [
     "encode",
     "encode_error",
     "is_plain",
+    "refuse_marker",
     "restore_data",
     "restored_value",
     "with_key_orders",
@@ -82,10 +83,10 @@ def restored_value(ordinary: Any, kept: Any, *, with_defaults: bool = False, fet
     has gained since have their defaults, instead of an error. `fetch` gives the bytes of a content; None: it is not at
     hand. Raises CannotRestore."""
     if kept is None:
-        _refuse_marker(ordinary)
+        refuse_marker(ordinary)
         return ordinary
     if isinstance(kept, dict) and cast(dict[str, Any], kept).get(MARK) == "key order":
-        _refuse_marker(ordinary)
+        refuse_marker(ordinary)
         try:
             return in_key_order(ordinary, cast(Any, kept)["orders"])
         except Exception as error:
@@ -115,7 +116,7 @@ def encode(value: Any, limits: ValueLimits = NO_LIMITS, keep: KeepBytes | None =
 
 def decode(tree: Any, *, with_defaults: bool = False, fetch: FetchBytes | None = None) -> Any:
     """The value that was encoded; the rest as in `restored_value`. Raises CannotRestore."""
-    _refuse_marker(tree)
+    refuse_marker(tree)
     try:
         return _TaggedDecoding(with_defaults, fetch)(tree)
     except CannotRestore:
@@ -142,7 +143,8 @@ def decode_error(tree: Any, fetch: FetchBytes | None = None) -> BaseException:
     return raised
 
 
-def _refuse_marker(value: Any) -> None:
+def refuse_marker(value: Any) -> None:
+    """Raises CannotRestore for what stands where content was not kept."""
     if isinstance(value, dict) and NOT_KEPT in value:
         reason = cast(dict[str, Any], value)[NOT_KEPT]
         raise CannotRestore(f"this value was not kept ({reason}); the call has to be made again")

@@ -29,6 +29,7 @@ from playhead.model.objects.reading import reading
 from playhead.model.objects.safe_json import bounded_json, safe_json
 from playhead.model.ref import AS_TEXT, ContentRef
 from playhead.refs.known_refs import KnownRefs
+from playhead.refs.plain import NOT_KEPT
 
 Redact = Callable[[Any], Any]
 
@@ -40,6 +41,8 @@ class NewContentSink(Protocol):
     """The refs of the contents and threads that this call brings already, by digest."""
     cut: Cut | None
     """Why something of the payload that came last was left out; None: nothing was."""
+    dropped: bytes
+    """The digest of the content that came last of those for which there was no room."""
 
     def content(self, digest: bytes, ref: ContentRef, data: bytes, media_type: str) -> None:
         """Takes a new content."""
@@ -51,7 +54,7 @@ class NewContentSink(Protocol):
 
 
 _MARKER_HEAD = 64 * 1024
-_MARKER = "$playhead"
+_MARKER = NOT_KEPT
 # Tool definitions and request settings hardly change between calls: comparing bytes is quicker than sorting keys, and
 # than hashing.  So they are found by their length and their end; others of the same take their place.
 _MAX_REPEATED = 256
@@ -111,7 +114,9 @@ class PayloadIntake:
         if type(value) is not dict and issubclass(type(value), bytes | bytearray | memoryview):
             content = content_of(value)
             return self.content(content.data, content.media_type, sink, read_as(content.data, content.media_type))
-        data, sink.cut = bounded_json(value, self.mask, limits, lambda data: self.part(data, sink))
+        data, cut = bounded_json(value, self.mask, limits, lambda data: self.part(data, sink))
+        if cut is not None:
+            sink.cut = cut
         return self.content(data, JSON, sink)
 
     def part(self, data: bytes, sink: NewContentSink) -> ContentRef:
@@ -141,9 +146,11 @@ class PayloadIntake:
         return ref
 
     def content(self, data: bytes, media_type: str, sink: NewContentSink, read_as: str | None = None) -> ContentRef:
-        """The ref of canonical bytes, which says to read them so, or of the marker that takes their place."""
+        """The ref of canonical bytes, which says to read them so, or of the marker that takes their place, which
+        `sink.cut` says."""
         if len(data) > self._max_bytes:
             self.oversize += 1
+            sink.cut = "size"
             return self._marker(_oversize(data, media_type, self._max_bytes), sink)
         digest = sha256(data).digest()
         ref = self.known.get(digest) or sink.new.get(digest)
@@ -153,6 +160,8 @@ class PayloadIntake:
             return ref if read_as is None else ref.with_reading(read_as)
         if self.full:
             self.dropped += 1
+            # Without the digest: markers that are alike take no more room.
+            sink.cut, sink.dropped = "room", digest
             marker = {_MARKER: "journal full", "bytes": len(data), "media_type": media_type}
             return self._marker(canonical_json(marker), sink)
         ref = ContentRef("sha256:" + digest.hex())

@@ -10,6 +10,7 @@ from playhead.model.promises import ANSWERED, APPROVED, DENIED
 from playhead.model.ref import ContentRef
 from playhead.model.span import LogEvent
 from playhead.model.times import rfc3339
+from playhead.refs.faithful import refuse_marker
 from playhead.replay.record import Record
 from playhead.wire.answers.promises import PromiseAnswer
 
@@ -57,4 +58,6 @@ def _value(record: Record, ref: Any) -> Any:
     content = record.content(ContentRef(ref)) if isinstance(ref, str) else None
     if content is None:
         raise CannotRestore("what was answered is not at hand")
-    return value_of(content)
+    value = value_of(content)
+    refuse_marker(value)
+    return value

@@ -1,14 +1,16 @@
 """Builds the answer for the program from a recorded call, or from an outcome that a person set."""
 
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any, cast
 
 from playhead.api.replaying import ReplayAnswer, ResponseRestorer
 from playhead.errors import CannotRestore, ReplayDiverged, ReplayError
 from playhead.model import names
-from playhead.model.canonical import Content, parse_json
+from playhead.model.canonical import Content, is_json_type, parse_json
+from playhead.model.objects.limits import CUT_SENTENCES
 from playhead.model.ref import ContentRef
-from playhead.refs.faithful import FetchBytes, decode, decode_error, restored_value, with_key_orders
+from playhead.refs.faithful import FetchBytes, decode, decode_error, refuse_marker, restored_value, with_key_orders
 from playhead.replay.matching.recorded_calls import Outcome, RecordedCall
 from playhead.replay.record import Record
 
@@ -17,9 +19,12 @@ def answer_from_record(record: Record, call: RecordedCall, restore: ResponseRest
     """Returns the recorded outcome of the call. Raises CannotRestore."""
     if why := call.span.attributes.get(names.UNRESTORABLE):
         raise CannotRestore(str(why))
+    if call.span.attributes.get(names.OUTPUT_CUT) == "room":
+        raise CannotRestore(CUT_SENTENCES["room"])
     ending = _ending(record, call)
     if restore is not None and (call.outcome is not Outcome.FAILED or call.ref(names.RESPONSE_REF) is not None):
         raw = _value(record, call, names.RESPONSE_REF)
+        refuse_marker(raw)
         if call.ref(names.RESTORE_REF) is not None:
             raw = with_key_orders(raw, _value(record, call, names.RESTORE_REF))
         return ReplayAnswer(value=restore.response(raw, ending), raw=raw)
@@ -121,7 +126,12 @@ def _content_of(record: Record, ref: Any) -> Content:
 
 
 def _typed(content: Content, kind: Any, kept: Any) -> Any:
-    """The value with its type: text and JSON with equal bytes have one ref, and the call says which it was."""
+    """The value with its type: text and JSON with equal bytes have one ref, and the call says which it was.
+
+    Raises CannotRestore where a marker, which is JSON, stands in place of a text or of bytes."""
+    if kind in ("text", "bytes") and is_json_type(content.media_type):
+        with suppress(ValueError):  # a text that only looks like JSON, of a record whose refs do not say so yet
+            refuse_marker(parse_json(content.data))
     if kind == "text":
         return content.data.decode("utf-8", "replace")
     if kind == "bytes":

@@ -97,6 +97,39 @@ def test_an_array_is_given_back_from_what_the_collector_has(database_url: str, t
     assert np.array_equal(again["picture"], first["picture"])
 
 
+ALIKE: list[Any] = [
+    '{"price":5}', {"price": 5}, "5", 5, 5.0, "null", None, '"a"', "a", b"a", b"5", "[1]", [1], (1,), "", b"", b"\xff",
+    '{"$playhead":"too large"}', {"$playhead": "too large"}, True, "\ud800",
+]  # fmt: skip
+
+
+def test_values_that_look_alike_come_back_from_the_collector_as_what_they_were(
+    database_url: str, tmp_path: Path
+) -> None:
+    made: list[int] = []
+
+    @observe(kind="tool")
+    def give(number: int) -> Any:
+        made.append(number)
+        return ALIKE[number]
+
+    with CollectorProcess(database_url=database_url) as collector:
+        playhead.configure(endpoint=collector.url, journal_dir=tmp_path / "here")
+        with contextlib.suppress(RuntimeError), playhead.run("p") as run:
+            for number in range(len(ALIKE)):
+                give(number)
+            raise RuntimeError
+        assert playhead.flush()
+        assert run.id is not None
+        playhead.configure(endpoint=collector.url, journal_dir=tmp_path / "elsewhere")
+        shutil.rmtree(tmp_path / "here")
+        with playhead.resume(run.id), playhead.run("p"):
+            again = [give(number) for number in range(len(ALIKE))]
+        playhead.shutdown()
+    assert made == [*range(len(ALIKE))]
+    assert [(type(value), value) for value in again] == [(type(value), value) for value in ALIKE]
+
+
 SAYING = """
 import os, signal
 import playhead

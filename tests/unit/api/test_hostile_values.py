@@ -358,6 +358,18 @@ async def test_a_signal_while_a_message_is_read_reaches_the_program(
         playhead.compressed(before=[Message()], after=[])
 
 
+def test_half_a_surrogate_pair_leaves_the_record_readable(recording: Recording):
+    @observe(kind="tool")
+    def fail() -> None:
+        raise ValueError("broken \ud800 text")
+
+    with pytest.raises(ValueError), playhead.run("r", session="a \udc00 b", tags=["\ud83d"]):
+        fail()
+    seen = recording.read()
+    assert seen.call("fail").status_message == "broken ? text"
+    assert seen.value(seen.call("fail"), names.ERROR_REF)["message"] == "broken \ud800 text"
+
+
 def test_an_exit_of_the_program_s_own_is_its_own(recording: Recording):
     @observe
     def leave() -> None:

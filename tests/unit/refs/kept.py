@@ -14,6 +14,7 @@ class Kept:
     def __init__(self) -> None:
         self.new: dict[bytes, ContentRef] = {}
         self.cut: Cut | None = None
+        self.dropped = b""
         self.contents: dict[ContentRef, Content] = {}
         self.threads: dict[ContentRef, tuple[ContentRef | None, list[ContentRef]]] = {}
 

@@ -1,5 +1,6 @@
 """The intake: values to refs, and only what the journal does not have yet is kept."""
 
+from hashlib import sha256
 from typing import Any
 
 import pytest
@@ -132,6 +133,7 @@ def test_when_the_journal_is_full_new_payloads_are_markers_and_old_ones_are_them
         "bytes": 3,
         "media_type": "text/plain; charset=utf-8",
     }
+    assert (kept.cut, kept.dropped) == ("room", sha256(b"new").digest())
     mine.repeated({"tool": 1}, kept)
     mine.full = False
     assert mine.payload("new", kept) == content_of("new").ref

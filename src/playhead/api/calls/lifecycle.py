@@ -27,7 +27,7 @@ from playhead.model import names
 from playhead.model.objects.error_texts import error_text
 from playhead.model.objects.interrupts import is_from_outside, let_through
 from playhead.model.objects.kinds import plan_of
-from playhead.model.objects.limits import CUT_SENTENCES
+from playhead.model.objects.limits import CUT_SENTENCES, Cut
 from playhead.model.objects.plain_forms import class_of
 from playhead.model.objects.reading import reading
 
@@ -297,6 +297,8 @@ def _keep_faithful(span: ObservedSpan, output: Any, output_name: str | None, ite
         span.attributes[names.UNRESTORABLE] = "its result is not recorded"
         return
     cut = span.attributes.get(names.OUTPUT_CUT)
+    if cut == "room":  # which says enough: the journal has warned, and spans have to be short then
+        return
     if cut == "size":
         _unrestorable(span, CUT_SENTENCES[cut])
         return
@@ -350,7 +352,14 @@ def set_payload(span: ObservedSpan, name: str, value: Any, *, unbounded: bool = 
     if ref is not None:
         span.attributes[name] = ref
         if span.frames.cut is not None and name in _CUTS:
-            span.attributes[_CUTS[name]] = span.frames.cut
+            _note_cut(span, _CUTS[name], span.frames.cut)
+
+
+def _note_cut(span: ObservedSpan, name: str, cut: Cut) -> None:
+    if name == names.INPUT_CUT and cut == "room":  # they are compared by it; and spans have to be short then
+        span.attributes[names.INPUT_DIGEST] = span.frames.dropped.hex()
+    else:
+        span.attributes[name] = cut
 
 
 def _end(span: ObservedSpan) -> None:

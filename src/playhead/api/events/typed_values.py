@@ -10,6 +10,7 @@ from playhead.api.calls.span import ObservedSpan
 from playhead.api.guard import warn_once
 from playhead.api.ports import Frames, Recorder
 from playhead.model import names
+from playhead.model.objects.limits import CUT_SENTENCES
 from playhead.model.ref import ContentRef
 
 
@@ -23,8 +24,10 @@ def typed_payload(
     kind: Any = type(value)  # pyright: ignore[reportUnknownVariableType]
     said: dict[str, ContentRef | str | None] = {name: ref}
     said[names.OUTPUT_TYPE] = "text" if kind is str else "bytes" if kind is bytes else "json"
-    if not to.is_as_given(value, ref, span.redact, unbounded=True):
-        why: str | None = "it is redacted in the record"
+    if (cut := frames.cut) is not None:
+        why: str | None = CUT_SENTENCES[cut]
+    elif not to.is_as_given(value, ref, span.redact, unbounded=True):
+        why = "it is redacted in the record"
     else:
         said[names.RESTORE_REF], why = to.faithful(value, frames, whole=False, redact=span.redact, unbounded=True)
     if why is not None:

@@ -14,13 +14,15 @@ from typing import Any, Literal
 
 from playhead.model.objects.plain_forms import attributes_of, class_of
 
-Cut = Literal["size", "time"]
-"""Why a part of a value was left out.  By size, it is the same part each time."""
+Cut = Literal["size", "time", "room"]
+"""Why a part of a value was left out, or all of it.  By size, it is the same part each time."""
 
 CUT = "$cut"
 """The key under which a recorded value says what is left out of it."""
 CUT_SENTENCES: dict[Cut, str] = {
-    "size": "it is larger than what is recorded of a value (PLAYHEAD_MAX_VALUE_SIZE, PLAYHEAD_MAX_ARRAY_BYTES)",
+    "size": "it is larger than what is recorded of a value (PLAYHEAD_MAX_VALUE_SIZE, PLAYHEAD_MAX_ARRAY_BYTES, "
+    "PLAYHEAD_MAX_CONTENT_BYTES)",
+    "room": "the journal had no room for it (PLAYHEAD_JOURNAL_MAX_BYTES)",
     "time": "to read all of it, code of the program took longer than it may (PLAYHEAD_MAX_VALUE_SECONDS)",
 }
 

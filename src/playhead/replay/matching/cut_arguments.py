@@ -31,7 +31,7 @@ class CutArguments:
         """Arguments of this attempt by their refs: a content that comes again is not among those of its call."""
 
     def concern(self, span: ObservedSpan, call_paths: Iterable[str]) -> bool:
-        """Whether a part of this call's arguments, or of a recorded call's at its place, was not read in time."""
+        """Whether arguments of this call, or of a recorded one at its place, were not read in time."""
         return _is_cut_by_time(span.attributes) or not self._call_paths.isdisjoint(call_paths)
 
     def adopt(self, span: ObservedSpan, left: Iterable[RecordedCall], record: Record) -> None:

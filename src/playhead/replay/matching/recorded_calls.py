@@ -19,6 +19,7 @@ _REQUEST_REFS = (
     names.INPUT_REF,
 )
 
+_ARGUMENTS = (_REQUEST_REFS.index(names.TOOL_ARGUMENTS_REF), _REQUEST_REFS.index(names.INPUT_REF))
 RequestRefs = tuple[str | None, ...]
 
 # Asking a model or an index again changes nothing in the world but the bill.
@@ -98,7 +99,10 @@ class RecordedCall:
 
 def request_refs_of(attributes: Mapping[str, Any]) -> RequestRefs:
     """Returns the refs of everything the call was asked. All None: nothing was recorded, so nothing can be compared."""
-    return program_thread(attributes), program_system(attributes), *map(attributes.get, _REQUEST_REFS)
+    refs = [attributes.get(name) for name in _REQUEST_REFS]
+    if (digest := attributes.get(names.INPUT_DIGEST)) is not None:  # else they name a marker, as all of that length do
+        refs = [f"sha256:{digest}" if ref is not None and at in _ARGUMENTS else ref for at, ref in enumerate(refs)]
+    return program_thread(attributes), program_system(attributes), *refs
 
 
 def arguments_of(attributes: Mapping[str, Any]) -> str | None:
