@@ -18,7 +18,15 @@ from playhead.model.objects.interrupts import let_through
 from playhead.recording import deliver_lanes, flush, settings_in_force
 from playhead.replay.fork_options import ResumeOptions
 from playhead.replay.lease import LeaseTerms
-from playhead.replay.lifecycle import Prepared, Rewound, launch_of, prepare_fork, prepare_resume, read_record
+from playhead.replay.lifecycle import (
+    Prepared,
+    Rewound,
+    has_commands,
+    launch_of,
+    prepare_fork,
+    prepare_resume,
+    read_record,
+)
 from playhead.replay.naming import whole_run_id
 from playhead.replay.other_processes import OtherProcesses
 from playhead.replay.policy import Completed, Live, OnDivergence, OnDoubt, Policy, Tools, Unrecorded
@@ -268,15 +276,23 @@ def _whole(prepared: Prepared) -> Prepared:
     """Delivers what dead processes have left of the run, before this process ends, so that the collector has the
     whole run.  Raises ReplayError if its calls would not be seen in this process."""
     run, replay, lease = prepared
-    launch = launch_of(run.id, replay.record)
+    launch, why = launch_of(run.id, replay.record), ""
     if launch is not None and Launcher.name is None and not instrumented():
-        if lease is not None:
-            lease.release()
-        raise ReplayError(
+        why = (
             f"that run was recorded by `{launch}`, which instruments the libraries that the program uses, and in this "
             "process none is: all calls would be made again. Start the program by `playhead resume RUN -- PROGRAM`, "
             "which does what that did, or call playhead.instrument() first"
         )
+    elif has_commands(replay.record) and "subprocess" not in instrumented():
+        why = (
+            "commands of that run were recorded as tools, and in this process they are not: they would be started "
+            "again. Set PLAYHEAD_RECORD_COMMANDS=true, start the program by `playhead run --commands`, or call "
+            "playhead.instrument('subprocess') first"
+        )
+    if why:
+        if lease is not None:
+            lease.release()
+        raise ReplayError(why)
     deliver_lanes(prepared[1].record.lanes)
     return prepared
 

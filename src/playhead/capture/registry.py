@@ -42,6 +42,9 @@ BORDERS: dict[str, str] = {
 """Import name of what starts work whose calls belong together → the module that instruments it.  Instrumented beside
 any library: without it, an agent in a pool of threads or in tasks is a run for each of its calls."""
 
+OPT_IN: dict[str, str] = {"subprocess": "playhead.capture.commands"}
+"""What is recorded only where it is named, or a setting asks for it: here PLAYHEAD_RECORD_COMMANDS."""
+
 _requested: set[str] = set()
 """Libraries that are instrumented, or will be when the program imports them."""
 
@@ -76,7 +79,9 @@ def instrument(*libraries: str) -> tuple[str, ...]:
     task are one run; the setting `PLAYHEAD_GROUP_CALLS=false` leaves them alone.  An unknown name, or a library that is
     not installed, is a warning, not an error.
     """
-    return tuple(name for name in libraries or LIBRARIES if _instrument(name, is_explicit=bool(libraries)))
+    return tuple(
+        name for name in libraries or (*LIBRARIES, *_asked_for()) if _instrument(name, is_explicit=bool(libraries))
+    )
 
 
 def _instrument(name: str, *, is_explicit: bool) -> bool:
@@ -94,9 +99,16 @@ def _instrument(name: str, *, is_explicit: bool) -> bool:
     return False
 
 
+def _asked_for() -> tuple[str, ...]:
+    from playhead.settings.sdk import load  # noqa: PLC0415 - only where everything is instrumented
+
+    settings = load(on_invalid=lambda sentence: warn_once(sentence, sentence))
+    return tuple(OPT_IN) if settings.record_commands else ()
+
+
 def uninstrument(*libraries: str) -> None:
     """Stops recording the calls of these libraries, or of all."""
-    for name in libraries or (*LIBRARIES, *BORDERS):
+    for name in libraries or (*LIBRARIES, *BORDERS, *OPT_IN):
         try:
             _waiting.discard(name)
             _requested.discard(name)
@@ -177,13 +189,13 @@ def _capture(path: str) -> Capture:
 
 
 def _module_of(name: str) -> str | None:
-    return LIBRARIES.get(name) or BORDERS.get(name)
+    return LIBRARIES.get(name) or BORDERS.get(name) or OPT_IN.get(name)
 
 
 def _path(name: str, *, is_explicit: bool) -> str | None:
     path = _module_of(name)
     if path is None:
-        log.warning("cannot instrument %r: known are %s", name, ", ".join(sorted(LIBRARIES)))
+        log.warning("cannot instrument %r: known are %s", name, ", ".join(sorted(LIBRARIES | OPT_IN)))
         return None
     if not is_installed(name):
         if is_explicit:

@@ -20,13 +20,14 @@ from typing import Annotated, Any
 
 import typer
 
+from playhead.api.functions.own_code import Launcher
 from playhead.cli import connection, output
 from playhead.cli.connection import CollectorAddress
 from playhead.cli.options import Run
 from playhead.errors import CollectorUnreachable, JournalUnusable, NoRecord, ReplayError, SettingInvalid
-from playhead.launch.command import environment
+from playhead.launch.command import RECORD_COMMANDS, environment
 from playhead.model import names
-from playhead.replay.lifecycle import check_before_start, launch_of, read_record
+from playhead.replay.lifecycle import check_before_start, has_commands, launch_of, read_record
 from playhead.rewind import ASKED, CHOICES
 from playhead.settings.sdk import load
 
@@ -245,7 +246,10 @@ def _environment(what: dict[str, Any]) -> dict[str, str]:
             return dict(os.environ)  # the program may say by itself where its journal is
         options = what["options"]
         check_before_start(run_id, record, client, options.get("at"), options.get("unrecorded") or "raise")
-    return dict(os.environ) if launch_of(run_id, record) is None else environment(os.environ)
+    launch = launch_of(run_id, record)
+    commands = has_commands(record) or launch == Launcher.RUN_WITH_COMMANDS
+    environ = dict(os.environ) if launch is None else environment(os.environ)
+    return {**environ, **RECORD_COMMANDS} if commands else environ
 
 
 @contextmanager

@@ -17,7 +17,7 @@ from playhead.api.forks import delay_forks, fork_safe_lock
 from playhead.api.functions.own_code import Launcher
 from playhead.api.guard import swallowed, warn_once
 from playhead.capture.others.report import report_at_exit_if_asked
-from playhead.capture.registry import LIBRARIES, instrument
+from playhead.capture.registry import LIBRARIES, OPT_IN, instrument
 from playhead.model.objects.interrupts import let_through
 from playhead.settings.sdk import load
 
@@ -61,8 +61,9 @@ def after_instrumentors() -> None:
         off = {name.strip() for name in os.environ.get("OTEL_PYTHON_DISABLED_INSTRUMENTATIONS", "").split(",")}
         wanted = [] if "*" in off else [name for name in LIBRARIES if off.isdisjoint(_names_of(name))]
         installed = [name for name in wanted if find_spec(name.partition(".")[0]) and find_spec(name)]
-        if installed:
-            instrument(*installed)
+        commands = OPT_IN if load(on_invalid=lambda sentence: warn_once(sentence, sentence)).record_commands else ()
+        if installed or commands:
+            instrument(*installed, *commands)
     except BaseException as error:  # noqa: BLE001 - the guard
         let_through(error)
         swallowed("instrument what is installed", error)

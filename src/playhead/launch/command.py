@@ -13,7 +13,9 @@ SITE = Path(__file__).with_name("site")
 STARTED = "PLAYHEAD_RUN_PID"
 """The process that `playhead run` has become: it alone says so when it cannot be recorded."""
 
-USAGE = """Usage: playhead run [--] COMMAND [ARGUMENTS...]
+RECORD_COMMANDS = {"PLAYHEAD_RECORD_COMMANDS": "true"}
+
+USAGE = """Usage: playhead run [--commands] [--] COMMAND [ARGUMENTS...]
 
 Start a program that is recorded without a change of its code: every installed library that Playhead knows is
 instrumented, in the program and in the Python processes that it starts.
@@ -21,6 +23,9 @@ instrumented, in the program and in the Python processes that it starts.
   playhead run -- python app.py
   playhead run -- python -m package
   playhead run -- gunicorn app:wsgi
+
+With --commands, commands that the program starts with Python's subprocess are recorded as tools: a resumed run is given
+their results, and does not start them again.
 
 The program takes the place of this command: signals, standard input and the exit code are its own. Exit codes of this
 command: 2 it is used wrongly; 126 the program cannot be executed; 127 it is not found.
@@ -41,6 +46,9 @@ def run(arguments: Sequence[str]) -> int:
     if arguments and arguments[0] in {"-h", "--help"}:
         sys.stdout.write(USAGE)
         return 0
+    more: Mapping[str, str] = {}
+    if arguments and arguments[0] == "--commands":
+        arguments, more = arguments[1:], RECORD_COMMANDS
     if arguments and arguments[0] != "--" and arguments[0].startswith("-"):
         return _refused(f"unknown option {arguments[0]}: the options of the program stand behind its name", _MISUSED)
     command = list(arguments[1:] if arguments and arguments[0] == "--" else arguments)
@@ -49,7 +57,7 @@ def run(arguments: Sequence[str]) -> int:
     executable = shutil.which(command[0])
     if executable is None:
         return _not_executable(command)
-    return _become(executable, command, environment(os.environ))
+    return _become(executable, command, {**environment(os.environ), **more})
 
 
 def environment(environ: Mapping[str, str]) -> dict[str, str]:

@@ -37,6 +37,7 @@ AUDIO_OUTPUT_TOKENS: Final = "gen_ai.usage.audio.output_tokens"  # among OUTPUT_
 TOOL_NAME: Final = "gen_ai.tool.name"
 TOOL_CALL_ID: Final = "gen_ai.tool.call.id"
 TOOL_TYPE: Final = "gen_ai.tool.type"
+COMMAND: Final = "command"  # TOOL_TYPE of a command that the program started
 PROMPT_NAME: Final = "gen_ai.prompt.name"
 MCP_METHOD: Final = "mcp.method.name"
 MCP_PROTOCOL: Final = "mcp.protocol.version"

@@ -399,6 +399,11 @@ def launch_of(run_id: str, record: Record) -> str | None:
     return next((str(attributes[names.LAUNCH]) for attributes in (*own, *roots)), None)
 
 
+def has_commands(record: Record) -> bool:
+    """Whether commands of the program were recorded as tools."""
+    return any(span.attributes.get(names.TOOL_TYPE) == names.COMMAND for span in record.spans)
+
+
 def check_before_start(
     run_id: str, record: Record, client: Callable[[], Any], at: int | str | None, unrecorded: Unrecorded
 ) -> None:

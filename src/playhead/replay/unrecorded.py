@@ -135,8 +135,11 @@ class _Executions:
         """Whether the tool is one whose calls are recorded, or this call of it is."""
         if asked.name in self._names or asked.call_id in self._ids:
             return True
-        later = (call for call in self._tools if call.order > asked.at)
+        later = [call for call in self._tools if call.order > asked.at]
         if any(_is_execution(asked, self._arguments_of(call)) for call in later):
+            return True
+        commands = (call for call in later if call.span.attributes.get(names.TOOL_TYPE) == names.COMMAND)
+        if any(_is_in_command(asked, self._arguments_of(call)) for call in commands):
             return True
         # A handoff is executed by the framework, and recorded as one.
         said = _letters(f"{asked.name} {list(_values_in(asked.arguments))}")
@@ -167,6 +170,14 @@ def _is_execution(asked: AskedTool, arguments: Any) -> bool:
     if asked.call_id and asked.call_id in values:
         return True
     return asked.name in values and any(_says_the_same(asked.arguments, value) for value in values)
+
+
+def _is_in_command(asked: AskedTool, arguments: Any) -> bool:
+    """Whether a command that was recorded is, or holds, a text that the tool was asked with."""
+    command = cast("dict[str, Any]", arguments).get("command") if isinstance(arguments, dict) else None
+    said = " ".join(map(str, cast("list[Any]", command))) if isinstance(command, list) else str(command)
+    words = [value for value in _values_in(asked.arguments) if isinstance(value, str) and value.strip()]
+    return any(" ".join(word.split()) in " ".join(said.split()) for word in words)
 
 
 def _letters(text: str) -> str:

@@ -243,6 +243,14 @@ class Settings:
         "false: under `opentelemetry-instrument`, leave content and spans of other GenAI instrumentations alone",
         if_invalid=False,
     )
+    # Off: a command may be anything, and what it prints may be large or secret. Somebody has to want that.
+    record_commands: bool = setting(
+        "PLAYHEAD_RECORD_COMMANDS",
+        False,
+        s.SWITCH,
+        "true: where everything is instrumented, record commands that the program starts (`subprocess`) as tools",
+        if_invalid=False,
+    )
     # None: what is read costs a record each, and is given again in place of the real thing; somebody has to want that.
     record_values: tuple[str, ...] = setting(
         "PLAYHEAD_RECORD_VALUES", (), VALUES, "what every run records besides its calls, to be given again on resume"

@@ -94,18 +94,16 @@ class Machine:
                 self.process.kill()
         return self.process.returncode, out, errors
 
-    def killed(self, *options: str, **environ: str) -> str:
+    def killed(self, *options: str) -> str:
         """A run that has done two commands, and was killed while the model was asked for the third."""
-        code, _, errors = self.start(
-            "-m", "playhead", "run", *options, "--", sys.executable, "agent.py", kill_at=3, **environ
-        )
+        code, _, errors = self.start("-m", "playhead", "run", *options, "--", sys.executable, "agent.py", kill_at=3)
         assert code == -signal.SIGKILL, errors
         assert self.effects() == ["0", "1"]
         [run_id] = {str(span.attributes[names.RUN_ID]) for span in read_journal(self.folder / "journal").announced}
         return run_id
 
-    def playhead(self, *arguments: str, program: str = "agent.py", **environ: str) -> tuple[int, str, str]:
-        return self.start("-m", "playhead", *arguments, "--", sys.executable, program, **environ)
+    def playhead(self, *arguments: str) -> tuple[int, str, str]:
+        return self.start("-m", "playhead", *arguments, "--", sys.executable, "agent.py")
 
     def effects(self) -> list[str]:
         """What its commands have done since this was last asked."""
@@ -151,6 +149,18 @@ def test_tools_that_models_asked_for_are_named_before_the_program_is_started(mac
         assert "2 tool calls that a model asked for were executed outside the record" in errors
         assert "shell({'command': 'echo 0 | tee -a effects'})" in errors
         assert "it was started" not in errors
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("by_tools", [False, True], ids=["in words", "by tools"])
+def test_commands_that_are_recorded_are_not_started_again(machine: Machine, by_tools: bool) -> None:
+    machine.by_tools = by_tools
+    run_id = machine.killed("--commands")
+    code, out, errors = machine.playhead("resume", run_id)
+    assert (code, out) == (0, "['0\\n', '1\\n', '2\\n']\n"), errors
+    assert machine.effects() == ["2"]
+    root = read_journal(machine.folder / "journal").announced[0]
+    assert root.attributes[names.LAUNCH] == "playhead run --commands"
 
 
 @pytest.mark.slow

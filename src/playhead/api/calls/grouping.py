@@ -25,8 +25,8 @@ from dataclasses import dataclass
 from types import FrameType
 from typing import Any
 
-from opentelemetry.context import Context
-from opentelemetry.trace import Span, SpanContext
+from opentelemetry.context import Context, get_current
+from opentelemetry.trace import Span, SpanContext, get_current_span
 
 from playhead.api import runtime
 from playhead.api.calls.asyncio_here import running_task
@@ -130,6 +130,20 @@ def _run_of_border(call: UnattendedCall, border: WorkBorder) -> tuple[ActiveRun,
         if runtime.current.groups_calls:
             run.name = run.name or border.name
     return run, True
+
+
+def belongs_to_run() -> bool:
+    """Whether a call that is made here, without an agent around it, is one of a script, or of a run that such calls
+    have begun already."""
+    around, groups = get_current_span(), _groups
+    outer = around.get_span_context()
+    if outer.is_valid:
+        return _key(around, outer) in groups.traces
+    border = _border(get_current())
+    if border is None or border is groups.script:
+        return border is not None
+    group: _Group | None = border.group
+    return group is not None and group.groups is groups
 
 
 def _continued(call: UnattendedCall, border: WorkBorder) -> _Group | None:

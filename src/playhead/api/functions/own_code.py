@@ -15,6 +15,7 @@ class Launcher:
     """What has switched recording on in this process, where the program did not do that itself."""
 
     RUN = "playhead run"
+    RUN_WITH_COMMANDS = "playhead run --commands"
     OPENTELEMETRY = "opentelemetry-instrument"
     name: ClassVar[str | None] = None
 
