@@ -1,5 +1,6 @@
 """`playhead.replay`: the recorded events of this machine's journal, in order, from wherever a reader stopped."""
 
+from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime
 from heapq import merge
@@ -28,13 +29,16 @@ def replay(
     kinds: Iterable[str] | str | None = None,
     priority: Literal["critical", "normal"] | None = None,
     limit: int | None = None,
+    last: int | None = None,
+    session: str | None = None,
 ) -> Iterator[dict[str, Any]]:
-    """The events that the local journal has, without a collector: those of a run by `seq`, or of all runs by time.
+    """The events that the local journal has, without a collector: those of a run by `seq`, of all runs or those of a
+    `session` by time.
 
     An event is a dictionary as the API gives it, with `time_ns`.  `run` is an id, a part of one that no other run has,
     or "last".  A reader that was away asks for what it missed: `after`: only greater seqs, for all runs a mapping of
     run ids to the last seq that was read of each; `since`: a time, or ns since 1970 (the last `time_ns` + 1), that time
-    included.  `kinds`, `priority` and `limit` choose among these, the first `limit` of them.
+    included.  `kinds` and `priority` choose among these, `limit` the first so many, `last` the last so many.
 
     What is recorded late (by a parallel branch, or another process) may take the seq of an event that was read before,
     as in live streams; ids stay.  It has what was recorded when the first event is taken, of this and other
@@ -47,24 +51,34 @@ def replay(
         raise ValueError(f"replay(kinds={unknown}): no such kinds of events; there are: {', '.join(EVENT_KINDS)}")
     if priority not in (None, *_PRIORITIES):
         raise ValueError(f"replay(priority={priority!r}): expected one of {', '.join(_PRIORITIES)}")
-    if limit is not None and limit < 0:
-        raise ValueError(f"replay(limit={limit}): expected a number from 0 on, or None for all")
+    for option, number in (("limit", limit), ("last", last)):
+        if number is not None and number < 0:
+            raise ValueError(f"replay({option}={number}): expected a number from 0 on, or None for all")
+    if limit is not None and last is not None:
+        raise ValueError("replay(limit=..., last=...): give one, the first or the last so many")
+    if run is not None and session is not None:
+        raise ValueError("replay(session=...) is of all runs of a session: leave out the run")
     if run is None and not isinstance(after, Mapping) and after:
         raise ValueError("replay(after=...) counts within a run: name the run, or give {run: seq} for several")
     where = EventFilter(wanted, priority, _time_ns(since))
-    return _replayed(run, after, where, limit)
+    return _replayed(run, session, after, where, limit, last)
 
 
 def _replayed(
-    run: str | None, after: int | Mapping[str, int], where: EventFilter, limit: int | None
+    run: str | None,
+    session: str | None,
+    after: int | Mapping[str, int],
+    where: EventFilter,
+    limit: int | None,
+    last: int | None,
 ) -> Iterator[dict[str, Any]]:
     source = JournalSource(settings_in_force().journal_dir, _ignore)
     try:
         if run is None:
-            found = _of_all_runs(source, after if isinstance(after, Mapping) else {}, where)
+            found = _of_runs(source, session, after if isinstance(after, Mapping) else {}, where)
         else:
             found = _of_run(source, run, after, where)
-        for event in islice(found, limit):
+        for event in islice(found, limit) if last is None else deque(found, last):
             yield event_to_json(event)
     finally:
         source.close()
@@ -82,15 +96,19 @@ def _of_run(source: JournalSource, name: str, after: int | Mapping[str, int], wh
     return filter(where.fits, events)
 
 
-def _of_all_runs(source: JournalSource, after: Mapping[str, int], where: EventFilter) -> Iterator[RunEvent]:
-    """By time. Of a fork, its own events: those before are its parent's."""
-    lists = [_own(source, run, after.get(run, 0), where) for run in source.records.runs()]
+def _of_runs(
+    source: JournalSource, session: str | None, after: Mapping[str, int], where: EventFilter
+) -> Iterator[RunEvent]:
+    """By time, of all runs, or of those of a session. Of a fork, its own events: those before are its parent's."""
+    lists = [_own(source, run, session, after.get(run, 0), where) for run in source.records.runs()]
     return merge(*filter(None, lists), key=lambda event: (event.time_ns, event.run, event.seq))
 
 
-def _own(source: JournalSource, run: str, after: int, where: EventFilter) -> list[RunEvent]:
+def _own(source: JournalSource, run: str, session: str | None, after: int, where: EventFilter) -> list[RunEvent]:
     projection = source.projection(run)
-    if projection is None or (where.since_ns is not None and projection.last_ns < where.since_ns):
+    if projection is None or (session is not None and projection.row.session != session):
+        return []
+    if where.since_ns is not None and projection.last_ns < where.since_ns:
         return []
     found = [event for event in projection.events if event.seq > after and where.fits(event)]
     return sorted(found, key=lambda event: (event.time_ns, event.seq))

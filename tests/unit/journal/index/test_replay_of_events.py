@@ -93,6 +93,34 @@ def test_by_kind_and_priority():
     assert ids(list(playhead.replay(kinds="run_started"))) == ids([e for e in whole if e["kind"] == "run_started"])
 
 
+@pytest.mark.usefixtures("journal")
+def test_the_last_of_them():
+    whole = list(playhead.replay())
+    of_run = list(playhead.replay(RUN))
+    for count in (0, 1, 5, len(of_run), len(whole) + 1):
+        assert list(playhead.replay(last=count)) == whole[max(0, len(whole) - count) :]
+        assert list(playhead.replay(RUN, last=count)) == of_run[max(0, len(of_run) - count) :]
+    tools = [event for event in of_run if event["kind"] == "tool_called"]
+    assert list(playhead.replay(RUN, kinds="tool_called", last=1)) == tools[-1:]
+
+
+def test_the_runs_of_a_session(tmp_path: Path):
+    playhead.configure(journal_dir=tmp_path, endpoint="none")
+    try:
+        ids_of: dict[str | None, list[str | None]] = {"conv-1": [], "conv-2": [], None: []}
+        for session in ("conv-1", "conv-2", None, "conv-1"):
+            with playhead.run("support", session=session) as run:
+                ids_of[session].append(run.id)
+        events = list(playhead.replay(session="conv-1"))
+        assert [event["run"] for event in events if event["kind"] == "run_started"] == ids_of["conv-1"]
+        assert {event["run"] for event in events} == set(ids_of["conv-1"])
+        [end] = playhead.replay(session="conv-1", last=1)
+        assert (end["run"], end["kind"]) == (ids_of["conv-1"][1], "run_completed")
+        assert list(playhead.replay(session="conv-3")) == []
+    finally:
+        playhead.shutdown()
+
+
 def test_a_reader_that_comes_back_gets_what_it_missed_while_a_program_writes(journal: Path):
     """Of each run after the last seq that was read, in whatever pieces the records come."""
     lane = LaneWriter(journal, fsync=False, resource_frame=frame(RESOURCE, b"{}"))
@@ -132,6 +160,9 @@ def test_a_hundred_readers_at_once_get_what_each_of_them_missed():
     ("ask", "error"),
     [
         (lambda: playhead.replay(kinds=["no_such_kind"]), ValueError),
+        (lambda: playhead.replay(last=-1), ValueError),
+        (lambda: playhead.replay(last=1, limit=1), ValueError),
+        (lambda: playhead.replay(RUN, session="s"), ValueError),
         (lambda: playhead.replay(priority="high"), ValueError),  # pyright: ignore[reportArgumentType]
         (lambda: playhead.replay(after=3), ValueError),
         (lambda: playhead.replay(limit=-1), ValueError),
