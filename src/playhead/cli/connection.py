@@ -13,6 +13,7 @@ from playhead.settings.sdk import load
 
 if TYPE_CHECKING:
     from playhead.client import Client
+    from playhead.local.client import JournalClient
 
 _WHOLE = re.compile("[0-9a-f]{32}")
 # Longer than a collector takes for any question, so that its refusal is seen.
@@ -34,15 +35,24 @@ class CollectorAddress:
     def ask(self, timeout_seconds: float = _SECONDS) -> Client:
         """A client for questions, to be used in a `with`.  Without a collector they are answered from the journal:
         with `--local`, and, which stderr says, when no address was given and nothing answers at the default one."""
-        if self.is_local or (self.url is None and load().endpoint is None):
-            from playhead.local.client import JournalClient  # noqa: PLC0415 - only for this
-
-            return cast("Client", JournalClient(load().journal_dir, _say, timeout_seconds))
+        if self.asks_journal:
+            return cast("Client", self.ask_journal(timeout_seconds))
         from playhead.client import Client  # noqa: PLC0415 - `--help` does without an HTTP library
         from playhead.local.transport import CollectorOrJournal  # noqa: PLC0415 - as above
 
         transport = None if self.url else CollectorOrJournal(load().journal_dir, _say)
         return Client(self.url, self.api_key, timeout_seconds=timeout_seconds, transport=transport)
+
+    @property
+    def asks_journal(self) -> bool:
+        """Whether the journal is asked in any case: so it was said, or that there is no collector."""
+        return self.is_local or (self.url is None and load().endpoint is None)
+
+    def ask_journal(self, timeout_seconds: float = _SECONDS) -> JournalClient:
+        """A client of the journal of this machine, to be used in a `with`."""
+        from playhead.local.client import JournalClient  # noqa: PLC0415 - only for this
+
+        return JournalClient(load().journal_dir, _say, timeout_seconds)
 
     def ask_collector(self, timeout_seconds: float = _SECONDS) -> Client:
         """A client for what only a collector can do, to be used in a `with`."""

@@ -39,6 +39,11 @@ class JournalClient(Operations):
         self._timeout_seconds = timeout_seconds
         self._http: Client | None = None
 
+    @property
+    def source(self) -> JournalSource:
+        """The journal that is asked."""
+        return self._source
+
     def __enter__(self) -> Self:
         return self
 

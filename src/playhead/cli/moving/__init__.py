@@ -2,6 +2,7 @@
 
 commands      what the commands take
 exporting     what `export` does                        taken       records, contents and threads of runs
+local_export  what `export --local` does
 export_files  the files that are written                ref_queue   which refs are still to be taken
 importing     what `import` does                        sources     files → records, contents and threads
 uploading     what is sent to the collector             continuing  how far an interrupted import has come

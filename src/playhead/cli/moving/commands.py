@@ -12,6 +12,8 @@ from playhead.errors import SettingInvalid
 
 # Exit code when a part of what was to be imported was left out.
 _LEFT_OUT = 4
+# Where sessions of the journal are written to when nothing is said.
+_SESSIONS = "playhead-sessions"
 
 Runs = Annotated[
     list[str] | None,
@@ -27,7 +29,8 @@ Output = Annotated[
     typer.Option(
         "--output",
         "-o",
-        help="A folder that is made, or a file: .tar, .tar.gz or .tar.zst; of a test, the file.",
+        help="A folder that is made, or a file: .tar, .tar.gz or .tar.zst; of a test, the file. With --local a folder, "
+        "which may be there.",
         show_default=False,
     ),
 ]
@@ -58,17 +61,26 @@ def export(
 ) -> None:
     """Write runs to files: OTLP JSON lines, and contents under their digests.  `playhead import` reads them.
 
+    With `--local`, the sessions of this machine's journal as JSON Lines instead: a file for each session, in a folder
+    of the day on which it began. A file that is there gets the lines that it lacks.
+
     With `--as test`, one run becomes a test of the program: a mock model gives the recorded answers, and the agent has
     to make the same tool calls and to end with the same answer.
     """
     asked = {"agent": agent, "session": session, "user": user, "tag": tag}
     where: dict[str, Any] = {name: value for name, value in asked.items() if value is not None}
     where |= {name: at for name, at in (("since", moment(since)), ("until", moment(until))) if at is not None}
-    if bool(runs) + everything + bool(where) != 1:
+    address = ctx.ensure_object(CollectorAddress)
+    is_local = form == "files" and address.asks_journal
+    if bool(runs) + everything + bool(where) != 1 and not (is_local and not (runs or everything or where)):
         raise SettingInvalid("say what to export in one way: RUN, --all, or conditions such as --agent")
+    if is_local:
+        from playhead.cli.moving.local_export import export_sessions  # noqa: PLC0415 - `--help` does without
+
+        export_sessions(address, output_path or Path(_SESSIONS), runs or (), where, json=json)
+        return
     from playhead.cli.moving.exporting import export_runs, export_test  # noqa: PLC0415 - `--help` has no HTTP library
 
-    address = ctx.ensure_object(CollectorAddress)
     if form == "test":
         if runs is None or len(runs) != 1:
             raise SettingInvalid("a test is made of one run: playhead export RUN --as test")
