@@ -36,7 +36,8 @@ class IngestPipeline:
         self._wake()
         contents = TakenOut(lifted.contents, lifted.content_bytes, ingested.new_contents, ingested.new_bytes)
         refused = (ingested.pending, ingested.dropped, lifted.not_understood)
-        return IngestResult(ingested.spans, ingested.duplicates, *refused, contents)
+        overtaken = ingested.superseded, ingested.takeovers
+        return IngestResult(ingested.spans, ingested.duplicates, *refused, contents, *overtaken)
 
     async def missing(self, refs: Sequence[ContentRef]) -> MissingRefs:
         """Which of these are not stored. Raises StoreUnavailable."""

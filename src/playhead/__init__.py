@@ -54,6 +54,7 @@ if TYPE_CHECKING:
         PlayheadError,
         ReplayDiverged,
         RunAlive,
+        RunTakenOver,
         Suspended,
         Unanswered,
     )
@@ -82,6 +83,7 @@ __all__ = [
     "RefSpanProcessor",
     "ReplayDiverged",
     "RunAlive",
+    "RunTakenOver",
     "Suspended",
     "Unanswered",
     "annotate",
@@ -138,6 +140,7 @@ _LAZY = {
     "RefSpanProcessor": "playhead.interop.ref_processor",
     "ReplayDiverged": "playhead.errors",
     "RunAlive": "playhead.errors",
+    "RunTakenOver": "playhead.errors",
     "Suspended": "playhead.errors",
     "Unanswered": "playhead.errors",
     "annotate": "playhead.api.scope",

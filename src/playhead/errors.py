@@ -10,11 +10,12 @@ PlayheadError                  everything we raise on purpose; the message ends 
 ├─ Unanswered                  nobody has answered in time
 ├─ ReplayError                 a run cannot go on from its record as asked
 │  ├─ NoRecord                 nothing is known of the run
-│  ├─ RunAlive                 another process is running it
+│  ├─ RunAlive                 another process is running it, or has records of it that have not arrived
 │  ├─ ToolDenied               a what-if run may not execute this tool
 │  ├─ UnrecordedTools          tools were executed outside the record, and would be executed again
 │  └─ RunStopped               the run stands still here until a person decides; nothing of it was ended
 │     ├─ Interrupted           a person asked the run to stop
+│     ├─ RunTakenOver          another process goes on with the run
 │     ├─ ReplayDiverged        the program asks something else than the record says
 │     └─ InDoubt               a call may have taken effect, and running it again may do so twice
 └─ ClientError                 a question to the collector was not answered
@@ -68,7 +69,7 @@ class NoRecord(ReplayError):
 
 
 class RunAlive(ReplayError):
-    """Another process is running it."""
+    """Another process is running it, goes on with it, or has records of it that have not arrived."""
 
 
 class ToolDenied(ReplayError):
@@ -107,12 +108,20 @@ class Interrupted(RunStopped):
     """A person asked the run to stop; a later resume goes on with it."""
 
 
+class RunTakenOver(RunStopped):
+    """Another process goes on with the run: this one executes and records nothing more of it."""
+
+
 class InDoubt(RunStopped):
     """Nobody knows whether a call took effect, or what it returned: running it again may do the same twice."""
 
 
 class ClientError(PlayheadError):
-    """A question to the collector was not answered."""
+    """A question to the collector was not answered. `code`: the collector's word for why, if it has answered."""
+
+    def __init__(self, message: str = "", code: str | None = None):
+        super().__init__(message)
+        self.code = code
 
 
 class CollectorUnreachable(ClientError):

@@ -28,9 +28,9 @@ from playhead.api.ports import Redact
 from playhead.api.promises.port import PromiseStore
 from playhead.api.promises.stopping import looking_first, watching
 from playhead.api.recorded_values import recording_in_every_run
-from playhead.api.run import NextRun
+from playhead.api.run import ActiveRun, NextRun
 from playhead.api.runtime import OFF, UNCONFIGURED, Runtime
-from playhead.export.cursor import is_released
+from playhead.export.cursor import is_delivered, is_released
 from playhead.export.keeping import JournalKeeper
 from playhead.export.ship import Shipper
 from playhead.export.shippers import MakeShipper, Shippers
@@ -39,6 +39,7 @@ from playhead.journal.journal import Journal, what_makes_room
 from playhead.journal.lane import Position
 from playhead.journal.listeners import LISTENERS
 from playhead.journal.memory import MemoryJournal
+from playhead.journal.ownership import OwnRuns, RunOwnership
 from playhead.journal.recorder import JournalRecorder
 from playhead.model.objects.interrupts import let_through
 from playhead.model.objects.limits import ValueLimits
@@ -51,6 +52,8 @@ from playhead.wire.httpx_import import import_httpx
 
 # At the end of the program, functions given to `on_event` have so long for what they were not called with yet.
 _LISTENERS_SECONDS = 1.0
+# A collector that takes longer is as good as down, and no call must hang on it: it is asked again later.
+_LEASE_TIMEOUT_SECONDS = 2.0
 
 
 @dataclass(slots=True)
@@ -70,6 +73,18 @@ class Recording:
     lanes: list[Path] = field(default_factory=list[Path])
     """Lanes of dead processes that have to be delivered with this one's."""
 
+    def own(self, run: ActiveRun) -> RunOwnership:
+        """The ownership of a run that begins here, or of which this process has a part."""
+        runs, look = ProcessState.own_runs, partial(ProcessState.own_runs.taken_here, run.id)
+        begins = run.process is None and _serves_collector(self.settings)
+        # The process that has begun the run asks for all that have a part of it.
+        asking = partial(_ask_of_takeover, self.settings, run.id, run.attempt, os.getpid())
+        return runs.owner(run.id, run.attempt, look, asking if begins else lambda: None)
+
+    def lane(self) -> Path | None:
+        """The lane of this process."""
+        return None if self.journal.lane is None else self.journal.lane.path
+
     def write(self) -> bool:
         """Writes what waits in memory, and sees that it is shipped; False if it cannot be written."""
         written = self.journal.flush()
@@ -87,6 +102,8 @@ class ProcessState:
     """The recording of this process, if there is one, and what outlives it."""
 
     recording: Recording | None = None
+    own_runs = OwnRuns()
+    """The runs that this process has begun or resumed."""
     mutex = threading.RLock()
     """Held by whoever starts recording, or ends it."""
     redact: Redact | None = None
@@ -122,6 +139,7 @@ class ProcessState:
     def install(cls, recording: Recording) -> None:
         """From now on, calls are recorded by this recording."""
         cls.recording = recording
+        cls.own_runs.lane = recording.lane
         runtime.install(
             Runtime(
                 recorder=recording.recorder,
@@ -133,6 +151,7 @@ class ProcessState:
                 on_run_start=watching(recording_in_every_run(frozenset(recording.settings.record_values))),
                 on_model_call=recording.context_warnings.model_call_ended,
                 next_run=cls.next_run,
+                own=recording.own,
             )
         )
 
@@ -174,6 +193,17 @@ def flush(timeout: float = 10.0) -> bool:
         return False
 
 
+def deliver_all(timeout: float) -> bool:
+    """Waits until the collector has all that this process has recorded, and what is delivered with that; False if it
+    has not within `timeout` seconds. What the collector has refused does not count."""
+    flush(timeout)
+    recording = ProcessState.recording
+    if recording is None:
+        return False
+    lane = recording.journal.lane
+    return all(is_delivered(path) for path in ([] if lane is None else [lane.path]) + recording.lanes)
+
+
 def deliver_lanes(lanes: Sequence[Path]) -> None:
     """What dead processes have left in these lanes is delivered with what is recorded here: `flush` and the program's
     exit wait for it, too."""
@@ -206,6 +236,7 @@ def shutdown(timeout: float | None = None) -> bool:
             limit = recording.settings.exit_timeout_seconds if timeout is None else timeout
             ProcessState.tell_of_promises(limit)
             done = written if recording.shipper is None else recording.shipper.stop(limit)
+            ProcessState.own_runs.pulse.stop()
             recording.journal.close()
             return recording.nothing_lost() and done
         except BaseException as error:  # noqa: BLE001 - the guard
@@ -323,8 +354,26 @@ def _on_first_append(recording: Recording) -> Callable[[], None]:
             shipper.deliver_too(recording.lanes)
             shipper.start()
             shipper.wake()
+            ProcessState.own_runs.pulse.start()
 
     return start
+
+
+def _ask_of_takeover(settings: Settings, run_id: str, attempt: int, pid: int) -> str | None:
+    """Asks the collector whether another process has taken over a run that this one has begun; see `RunOwnership`."""
+    from playhead.replay.lease import LeaseTerms, ask_collector  # noqa: PLC0415 - few processes ever stand still
+
+    if pid != os.getpid():
+        return None  # a forked child, whose parent asks
+    terms = LeaseTerms(settings.journal_dir, partial(lease_client, settings), settings.lease_seconds)
+    return ask_collector(run_id, attempt, terms)
+
+
+def lease_client(settings: Settings) -> Any:
+    """A client of the collector that waits for a short time only."""
+    from playhead.client import Client  # noqa: PLC0415 - an HTTP client is needed only for this
+
+    return Client(settings.collector, settings.api_key, timeout_seconds=_LEASE_TIMEOUT_SECONDS)
 
 
 def _shipper(recording: Recording, lane: Path | None) -> Shippers:
@@ -337,13 +386,17 @@ def _shipper(recording: Recording, lane: Path | None) -> Shippers:
     return recording.shipper
 
 
+def _serves_collector(settings: Settings) -> bool:
+    named = settings.endpoint_is_named if ProcessState.with_collector is None else ProcessState.with_collector
+    return settings.endpoint is not None and (named or not ProcessState.exports)
+
+
 def _targets(settings: Settings) -> list[ShipTarget]:
     """The collector, and where else spans go.  Without a collector, the first of these frees the journal's space.
     None at all: runs stay in the journal."""
     if settings.endpoint is None and not ProcessState.exports:
         return []
-    named = settings.endpoint_is_named if ProcessState.with_collector is None else ProcessState.with_collector
-    if (named and settings.endpoint is not None) or not ProcessState.exports:
+    if _serves_collector(settings):
         return [ShipTarget(), *ProcessState.exports]
     first, *others = ProcessState.exports
     return [replace(first, instead=True), *others]
@@ -381,6 +434,7 @@ def _to_target(recording: Recording, lane: Path | None, target: ShipTarget) -> M
             on_damage=journal.damaged if target.frees else _nothing,
             begin_segment=journal.begin_segment,
             target=target,
+            on_taken_over=ProcessState.own_runs.taken_over,
         )
 
     return make
@@ -430,6 +484,7 @@ def _in_child() -> None:
         if (recording := ProcessState.recording) is None:
             return
         recording.journal.after_fork()
+        ProcessState.own_runs.pulse.after_fork()
         recording.has_shipper = False
         # What the parent had in memory for its journal, the child has not: it must not rely on it being there.
         recording.intake.forget()

@@ -15,7 +15,7 @@ from playhead.api.run import NextRun
 from playhead.capture.registry import instrumented
 from playhead.errors import PlayheadError, ReplayError, SettingInvalid
 from playhead.model.objects.interrupts import let_through
-from playhead.recording import deliver_lanes, flush, settings_in_force
+from playhead.recording import ProcessState, deliver_all, deliver_lanes, flush, lease_client, settings_in_force
 from playhead.replay.fork_options import ResumeOptions
 from playhead.replay.lease import LeaseTerms
 from playhead.replay.lifecycle import (
@@ -32,8 +32,6 @@ from playhead.replay.other_processes import OtherProcesses
 from playhead.replay.policy import Completed, Live, OnDivergence, OnDoubt, Policy, Tools, Unrecorded
 from playhead.replay.starting import RecordedStart
 
-# A collector that takes longer is as good as down, and resuming must not hang on it: the next heartbeat tries again.
-_LEASE_TIMEOUT_SECONDS = 2.0
 CHOICES = {
     "on_divergence": ("raise", "live"),
     "completed": ("raise", "reuse", "rerun"),
@@ -84,8 +82,9 @@ def resume(
     declared idempotent are called again.  `outcomes` are outcomes by seq, event id, or function (`pay#2`).
 
     An outcome is `{"result": value}`, `{"error": text or exception}`, or a plain value; for a model `{"message": ...}`
-    in the provider's form, or a text.  `force` resumes a run that another process still runs, or goes on with; that
-    one is told by its `lease_lost`.  Entering the block raises NoRecord or RunAlive.
+    in the provider's form, or a text.  `force` resumes a run that another process still runs, or goes on with, or
+    whose records have not all arrived; that process executes and records nothing more of it (RunTakenOver).  Entering
+    the block raises NoRecord or RunAlive.
 
     Calls that other processes made are not answered from the record, unless they were handed on inside a call that is.
     `other_processes`, where some would be made again: "raise" (ReplayError, the default), or "rerun".
@@ -123,9 +122,14 @@ def resume(
             {str(at): outcome for at, outcome in (outcomes or {}).items()},
             settings.replay_wait_seconds,
         )
-        deliver = partial(flush, settings.exit_timeout_seconds)
-        lease_seconds = 0.0 if settings.endpoint is None else settings.lease_seconds
-        terms = LeaseTerms(settings.journal_dir, _lease_client, lease_seconds, force, deliver)
+        terms = LeaseTerms(
+            settings.journal_dir,
+            partial(lease_client, settings),
+            0.0 if settings.endpoint is None else settings.lease_seconds,
+            force,
+            partial(deliver_all, settings.exit_timeout_seconds),
+            ProcessState.own_runs,
+        )
         others = other_processes or "raise"
         return _whole(prepare_resume(run, collector, given=given, terms=terms, other_processes=others))
 
@@ -295,13 +299,6 @@ def _whole(prepared: Prepared) -> Prepared:
         raise ReplayError(why)
     deliver_lanes(prepared[1].record.lanes)
     return prepared
-
-
-def _lease_client() -> Any:
-    from playhead.client import Client  # noqa: PLC0415 - as below
-
-    settings = settings_in_force()
-    return Client(settings.collector, settings.api_key, timeout_seconds=_LEASE_TIMEOUT_SECONDS)
 
 
 class _Collector:

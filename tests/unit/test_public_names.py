@@ -23,6 +23,7 @@ def test_the_public_names_are_these():
         "RefSpanProcessor",
         "ReplayDiverged",
         "RunAlive",
+        "RunTakenOver",
         "Suspended",
         "Unanswered",
         "annotate",

@@ -13,7 +13,7 @@ from typing import Final
 
 from fastapi import APIRouter, Request, Response
 
-from playhead.model.names import STORED_HEADER
+from playhead.model.names import STORED_HEADER, TAKEN_OVER_HEADER
 from playhead_collector.receive import langfuse_media
 from playhead_collector.receive.otlp import decode, reply
 from playhead_collector.receive.otlp.decode import Signal
@@ -64,4 +64,6 @@ class OtlpHttp:
             result = await self.intake.store(signal, wire, share, request.headers.get(PROJECT_HEADER))
         answer = reply.success(signal, wire, result.rejected, str(result))
         answer.headers[STORED_HEADER] = result.stored
+        if result.takeovers:
+            answer.headers[TAKEN_OVER_HEADER] = result.takeovers
         return answer

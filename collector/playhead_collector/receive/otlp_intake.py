@@ -61,7 +61,7 @@ class OtlpIntake:
     async def _store(self, signal: Signal, portion: Decoded) -> IngestResult:
         taken = await self.ingest(portion.spans, portion.logs) if portion.spans or portion.logs else IngestResult(0)
         self.counts.taken(taken.spans, taken.duplicates, len(portion.logs))
-        self.counts.rejected(signal, portion.rejected)
+        self.counts.rejected(signal, portion.rejected + taken.superseded)
         self.counts.ignored(signal, portion.ignored)
         if taken.dropped:
             self.counts.dropped(taken.dropped)

@@ -30,7 +30,9 @@ class TakenOut:
 class IngestResult:
     """Result of storing a batch. `pending`: refs in it whose content has not arrived. `dropped`: number of spans and
     log events of deleted runs. `not_understood`: number of spans and log events with content that no dialect could
-    read, by scope. `contents`: what was taken out of the batch, with repetitions."""
+    read, by scope. `contents`: what was taken out of the batch, with repetitions. `superseded`: number of spans and log
+    events that attempts at a run made after another one had taken the run over; `takeovers`: these runs, and which
+    attempts took them over. They were not stored."""
 
     spans: int
     duplicates: int = 0
@@ -38,6 +40,8 @@ class IngestResult:
     dropped: int = 0
     not_understood: Mapping[str, int] = field(default_factory=dict[str, int])
     contents: TakenOut = field(default_factory=TakenOut)
+    superseded: int = 0
+    takeovers: Mapping[str, int] = field(default_factory=dict[str, int])
 
 
 @dataclass(frozen=True, slots=True)

@@ -68,6 +68,7 @@ class Sweeper:
     async def run_once(self) -> None:
         """Sweeps what is due.  Raises StoreUnavailable."""
         await self._store.forget_tombstones(self._tombstone_ns)
+        await self._store.forget_leases()
         while await self._store.forget_changes(self._changes_ns):  # some thousand at a time
             await self._sleep(_BETWEEN_SECONDS)
         for project in await self._store.sweeps_due(int(self.grace_s * _NS)):

@@ -2,6 +2,7 @@
 different ids in every process, and a forked child other ids than its parent."""
 
 import os
+import socket
 import time
 from random import Random
 
@@ -37,3 +38,8 @@ def new_run_id() -> str:
     ms = time.time_ns() // 1_000_000
     low = _random.getrandbits(74)
     return f"{ms << 80 | 7 << 76 | (low >> 62) << 64 | 2 << 62 | low & (1 << 62) - 1:032x}"
+
+
+def process_name() -> str:
+    """This process, for people who look for it."""
+    return f"process {os.getpid()} on {socket.gethostname()}"

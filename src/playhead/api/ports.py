@@ -36,6 +36,18 @@ class RunThreads:
         self.threads: list[Any] = []
 
 
+class RunOwner(Protocol):
+    """Whether this process still owns a run that it has begun or resumed. Safe for threads."""
+
+    def loss(self, *, exact: bool) -> str | None:
+        """Who has taken the run over, as a sentence; None while this process has it. Never raises.
+
+        `exact`: as it is now, for what is about to take effect; else as it was a moment ago, which costs next to
+        nothing.
+        """
+        ...
+
+
 class Recorder(Protocol):
     """Turns payloads into refs, and makes calls durable. No method raises; none blocks longer than a journal append.
 

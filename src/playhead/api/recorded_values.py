@@ -144,11 +144,15 @@ def _recorded_or_real(span: ObservedSpan, what: str, real: Callable[[], Any]) ->
     if value is not _NO_VALUE:
         return value
     value = real()
+    if span.run.is_taken_over():
+        return value
     try:
         to = span.recorder
         frames = to.frames()
         frames.new = {}
-        said = {names.RUN_ID: span.run.id, names.CALL_ORDER: span.run.next_start(), names.VALUE_OF: key}
+        said: dict[str, Any] = {names.RUN_ID: span.run.id, names.CALL_ORDER: span.run.next_start(), names.VALUE_OF: key}
+        if span.run.attempt:
+            said[names.RUN_ATTEMPT] = span.run.attempt
         fields = (_real_time_ns(), f"{span.trace_id:032x}", f"{span.span_id:016x}", {**said, names.VALUE: value})
         to.log(names.VALUE_READ, fields, frames)
     except BaseException as error:  # noqa: BLE001 - the guard

@@ -9,7 +9,7 @@ from weakref import WeakSet
 from playhead.api.forks import fork_safe_lock
 from playhead.api.guard import swallowed, warn_once
 from playhead.api.ids import new_process_id, new_run_id
-from playhead.api.ports import RunThreads
+from playhead.api.ports import RunOwner, RunThreads
 from playhead.api.replaying import Replay
 from playhead.api.starting import StartingPoint
 from playhead.model import names
@@ -56,6 +56,7 @@ class ActiveRun:
         "name",
         "occurrences",
         "outer_span",
+        "owner",
         "process",
         "recorded",
         "replay",
@@ -101,6 +102,8 @@ class ActiveRun:
         """Who answers its calls, for a run that is resumed or forked."""
         self.earlier: NextRun | None = None
         """Of a run that began where another one was to go on from its record: that one."""
+        self.owner: RunOwner | None = None
+        """Whether this process still owns the run. None: no other process can take it over."""
         self.start: StartingPoint | None = None
         """Where it goes on, if it has a record or continues another run."""
         self.values: Any = None
@@ -149,6 +152,10 @@ class ActiveRun:
         self._starts, self.ends, self.occurrences = count(1), count(1), {}
         if self.replay is not None:
             self.replay = self.replay.in_forked_child()
+
+    def is_taken_over(self) -> bool:
+        """Whether another process has taken the run over: nothing of it is recorded here any more."""
+        return self.owner is not None and self.owner.loss(exact=False) is not None
 
     def next_start(self) -> int | None:
         """The next number of this process for a span's start or a log event; None if the run is a trace."""

@@ -9,8 +9,8 @@ from importlib import import_module
 
 from playhead.api.calls.span import ObservedSpan
 from playhead.api.forks import delay_forks
-from playhead.api.ports import Recorder
-from playhead.api.run import NextRun
+from playhead.api.ports import Recorder, RunOwner
+from playhead.api.run import ActiveRun, NextRun
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +31,8 @@ class Runtime:
     """A run is joined by what begins so long after it was handed on; later, it is linked."""
     prefer: str = "playhead"
     """Whose record of a model call counts when several instrumentations record it: see `model.instrumentations`."""
+    own: Callable[[ActiveRun], RunOwner] | None = None
+    """Returns the ownership of a run that begins in this process."""
     on_run_start: Callable[[ObservedSpan], None] | None = None
     """Called with the first call of each run, where runs record more than their calls."""
     on_model_call: Callable[[ObservedSpan], None] | None = None

@@ -333,7 +333,7 @@ def _journal_event(span: ObservedSpan, event: str, attributes: Mapping[str, Any]
     """Journals a log event of this call with the refs that `refer` returns, unless the replayed record has it."""
     try:
         to = runtime.recorder()
-        if to is None or not span.run.recorded:
+        if to is None or not span.run.recorded or span.run.is_taken_over():
             return
         replay = span.run.replay
         identity = attributes.get(names.PROMISE_KEY)
@@ -342,6 +342,8 @@ def _journal_event(span: ObservedSpan, event: str, attributes: Mapping[str, Any]
         frames = to.frames()
         frames.new = {}
         said: dict[str, Any] = {names.RUN_ID: span.run.id, **process_attributes(span.run, span), **attributes}
+        if span.run.attempt:
+            said[names.RUN_ATTEMPT] = span.run.attempt
         number = span.run.next_start()
         if number is not None:
             said[names.CALL_ORDER] = number

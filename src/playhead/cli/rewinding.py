@@ -95,7 +95,10 @@ def resume(
             "which, and stop), or rerun."
         ),
     ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Even if another process has it: that one is told.")] = False,
+    force: Annotated[
+        bool,
+        typer.Option("--force", help="Even if another process has it, or has not delivered all: that one is stopped."),
+    ] = False,
 ) -> None:
     """Run a program again where its run ended: recorded calls are answered, the rest goes live.
 

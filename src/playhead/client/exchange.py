@@ -97,10 +97,10 @@ def unreachable(base_url: str, error: httpx.TransportError) -> CollectorUnreacha
 def answer(base_url: str, request: ApiRequest[T], response: httpx.Response) -> T:
     """The answer in a response.  Raises ClientError for an error response, and if it is not from a collector."""
     if not response.is_success:
-        message = _message(response)
+        code, message = _refusal(response)
         if message is None or COLLECTOR_HEADER not in response.headers:
             raise _not_a_collector(base_url, f" (it said {response.status_code}{f': {message}' if message else ''})")
-        raise _MEANS.get(response.status_code, ClientError)(message)
+        raise _MEANS.get(response.status_code, ClientError)(message, code)
     try:
         return request.read(response)
     except ValueError:
@@ -113,8 +113,10 @@ def _not_a_collector(base_url: str, said: str = "") -> CollectorUnreachable:
     )
 
 
-def _message(response: httpx.Response) -> str | None:
+def _refusal(response: httpx.Response) -> tuple[str | None, str | None]:
+    """Code and message of an error response; None where it has none."""
     try:
-        return str(parse_json(response.content)["error"]["message"])
-    except (ValueError, KeyError, TypeError):
-        return None
+        error = parse_json(response.content)["error"]
+        return error.get("code"), str(error["message"])
+    except (ValueError, KeyError, TypeError, AttributeError):
+        return None, None

@@ -4,18 +4,22 @@ not sent again.
 Imports HTTP, which takes a while: only the shipping thread imports this module.
 """
 
+import socket
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar, cast
+from urllib.parse import urlencode
 
 import orjson
 
 from playhead.export.backoff import ProblemReporter, Unavailable
 from playhead.export.counters import ShipCounters
 from playhead.export.dead_letters import DeadLetters, Record
-from playhead.export.http import CollectorEndpoint, everything_refused
+from playhead.export.http import CollectorEndpoint, RequestRejected, everything_refused
+from playhead.export.left_runs import LeftRun
 from playhead.export.sending import GivenUp, Sending
 from playhead.export.shipment import Shipment
 from playhead.model.canonical import Content
+from playhead.model.names import TAKEN_OVER_HEADER
 from playhead.model.ref import ContentRef
 from playhead.model.span import LogEvent, Span
 from playhead.outbound.otlp import logs_request, rejected_logs, rejected_spans, traces_request
@@ -43,15 +47,18 @@ class Delivery:
         problems: ProblemReporter,
         letters: DeadLetters,
         on_epoch_change: Callable[[], None] = lambda: None,
+        on_taken_over: Callable[[str, int], None] = lambda run, attempt: None,
     ):
         """`letters` stores what the collector refuses. `on_epoch_change` is called when the collector may have deleted
-        content that it had."""
+        content that it had; `on_taken_over` with a run of which it refuses what was sent, and the attempt that has
+        taken the run over."""
         self._endpoint = CollectorEndpoint(settings, counters)
         self._sending = Sending(self._endpoint.shown)
         self._counters = counters
         self._problems = problems
         self._letters = letters
         self._on_epoch_change = on_epoch_change
+        self._on_taken_over = on_taken_over
         self._known = KnownRefs()
         self._epoch: str | None = None
 
@@ -62,6 +69,15 @@ class Delivery:
     def forget(self) -> None:
         """Forgets which contents the collector has."""
         self._known.forget()
+
+    def tell_left(self, run: LeftRun, journal: str) -> None:
+        """Says that all records of a run have arrived which nobody of this journal goes on with. Raises Unavailable."""
+        given = {"holder": f"{socket.gethostname()}/{journal}"[:200], "attempt": run.attempt, "process": run.process}
+        query = urlencode({name: value for name, value in given.items() if value not in (None, "")})
+        try:
+            self._endpoint.delete(f"/api/v1/runs/{run.run_id}/lease?{query}")
+        except RequestRejected as error:  # an older collector: there nobody asks for it either
+            self._problems.report("left runs", f"{self._endpoint.shown} does not note which runs were left: {error}")
 
     def deliver(self, shipment: Shipment) -> None:
         """Returns when every record was acknowledged or stored as a dead letter. Raises Unavailable.
@@ -145,10 +161,18 @@ class Delivery:
     # --- OTLP ---------------------------------------------------------------------------------------------------------
 
     def _send_spans(self, spans: Sequence[Span]) -> tuple[int, str]:
-        return self._left_out(*rejected_spans(self._endpoint.post("/v1/traces", traces_request(spans), _PROTOBUF)))
+        return self._left_out(*rejected_spans(self._post("/v1/traces", traces_request(spans))))
 
     def _send_logs(self, logs: Sequence[LogEvent]) -> tuple[int, str]:
-        return self._left_out(*rejected_logs(self._endpoint.post("/v1/logs", logs_request(logs), _PROTOBUF)))
+        return self._left_out(*rejected_logs(self._post("/v1/logs", logs_request(logs))))
+
+    def _post(self, path: str, body: bytes) -> bytes:
+        answer = self._endpoint.exchange(path, body, _PROTOBUF)
+        for item in answer.headers.get(TAKEN_OVER_HEADER, "").split(","):
+            run, equals, attempt = item.strip().partition("=")
+            if equals and attempt.isdecimal():
+                self._on_taken_over(run, int(attempt))
+        return answer.content
 
     def _left_out(self, count: int, why: str) -> tuple[int, str]:
         if why and not count:

@@ -98,6 +98,14 @@ class CollectorEndpoint:
             self._raise_for(answer)
         return answer
 
+    def delete(self, path: str) -> None:
+        """Asks for a deletion. Raises Unavailable or RequestRejected."""
+        if not self._is_known:
+            self._check_is_collector()
+        answer = self._exchange("DELETE", path, self._key)
+        if not (answer.is_success and COLLECTOR_HEADER in answer.headers):
+            self._raise_for(answer)
+
     def _check_is_collector(self) -> None:
         # An address from OpenTelemetry's variable gets no key of ours: it may name a server that is not a collector.
         answer = self._exchange("GET", COLLECTOR_PATH, {} if self._is_otel else self._key)

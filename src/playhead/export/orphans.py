@@ -16,6 +16,7 @@ from playhead.export.delivery import Delivery
 from playhead.export.destination_notes import DestinationNote, noted_destination
 from playhead.export.destinations.delivery import DestinationDelivery
 from playhead.export.destinations.target import export_target
+from playhead.export.left_runs import tell_of_left_runs
 from playhead.export.shipment import Shipment
 from playhead.export.target import DeliversShipments, ShipTarget
 from playhead.journal.lane import LaneReader, lanes
@@ -103,6 +104,8 @@ def _ship(
             pass
         for path in again:
             _send_again(path, deliver)
+        if settings.lease_seconds:
+            tell_of_left_runs(folder, delivery.tell_left)
     except Unavailable as error:
         problem = str(error)
     finally:

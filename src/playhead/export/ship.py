@@ -20,6 +20,7 @@ from playhead.export.dead_letters import DeadLetters, most_bytes
 from playhead.export.destination_notes import note_destination
 from playhead.export.expiry.dead_lanes import Expiry
 from playhead.export.expiry.own_lane import OwnExpiry
+from playhead.export.left_runs import tell_of_left_runs
 from playhead.export.shipment import Shipment, shipments_of
 from playhead.export.target import DeliversShipments, ShipTarget, to_collector
 from playhead.journal.lane import LaneReader, NoLane, Position
@@ -67,6 +68,7 @@ class Shipper:
         on_damage: Callable[[], None] = lambda: None,
         begin_segment: Callable[[], int | None] = lambda: None,
         target: ShipTarget | None = None,
+        on_taken_over: Callable[[str, int], None] = lambda run, attempt: None,
     ):
         """Does not start the thread. `lane_path` None: no lane could be made yet. `target`: another destination than
         the collector. `on_problem` gets one sentence per kind of problem; by default it is logged.
@@ -76,7 +78,7 @@ class Shipper:
         `before_read`: writes what is still in memory, and returns False if that failed; then `waiting` gives what is
         behind a place there, and `on_delivered_from_memory` is told up to which place the destination has it.
         `note_end`: notes how much was written; called soon after an append. `on_damage`: a part of this process's lane
-        cannot be read. `begin_segment`: see `OwnExpiry`.
+        cannot be read. `begin_segment`: see `OwnExpiry`. `on_taken_over`: see `Delivery`.
         """
         self._settings = settings
         self._clock = clock or SystemClock()
@@ -89,6 +91,7 @@ class Shipper:
         self._note_end = note_end
         self._on_damage = on_damage
         self._begin_segment = begin_segment
+        self._on_taken_over = on_taken_over
         self._target = target or ShipTarget()
         self._reader = self._target.reader
         self._begin(lane_path)
@@ -444,9 +447,8 @@ class Shipper:
             with delay_forks():
                 make = self._target.delivery or to_collector()
                 "host".encode("idna")  # these two import more: the first look-up of an address, and the first client
-                self._delivery = make(
-                    self._settings, self.counters, self._problems, self._letters, self._on_epoch_change
-                )
+                how = self.counters, self._problems, self._letters, self._on_epoch_change, self._on_taken_over
+                self._delivery = make(self._settings, *how)
         return self._delivery
 
     def _ship_dead(self) -> None:
@@ -460,11 +462,17 @@ class Shipper:
         try:
             if not self._dead.step(lambda shipment: self._delivery_in_use().deliver(shipment)):
                 self._dead = None
+                self._tell_of_left_runs()
         except Unavailable as error:  # it is found again at the next try
             self._dead = None
             self._problems.report(error.cause, str(error))
         except Exception as error:  # noqa: BLE001 - as in `_run`; the next dead lane may be better
             self._warn_of_bug(error)
+
+    def _tell_of_left_runs(self) -> None:
+        """Raises Unavailable, OSError."""
+        if self._target.delivery is None and self._settings.lease_seconds:
+            tell_of_left_runs(self._lane.path.parent, lambda run, name: self._delivery_in_use().tell_left(run, name))
 
 
 _of_parents: list[object] = []

@@ -9,6 +9,7 @@ from playhead.export.backoff import ProblemReporter
 from playhead.export.counters import ShipCounters
 from playhead.export.dead_letters import DeadLetters
 from playhead.export.destination_notes import DestinationNote
+from playhead.export.left_runs import LeftRun
 from playhead.export.shipment import Shipment
 from playhead.journal.lane import LaneReader
 from playhead.settings.sdk import Settings
@@ -22,6 +23,11 @@ class DeliversShipments(Protocol):
         call with the same shipment goes on where the first one failed."""
         ...
 
+    def tell_left(self, run: LeftRun, journal: str) -> None:
+        """Says that all records of this run have arrived, and that no process of this journal goes on with it. Raises
+        Unavailable."""
+        ...
+
     def forget(self) -> None:
         """Forgets what the destination has."""
         ...
@@ -31,7 +37,10 @@ class DeliversShipments(Protocol):
         ...
 
 
-MakeDelivery = Callable[[Settings, ShipCounters, ProblemReporter, DeadLetters, Callable[[], None]], DeliversShipments]
+MakeDelivery = Callable[
+    [Settings, ShipCounters, ProblemReporter, DeadLetters, Callable[[], None], Callable[[str, int], None]],
+    DeliversShipments,
+]
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,15 +5,17 @@ process ends, however it ends.  Only resumed runs have a lease; for a new run, t
 """
 
 import os
+import re
 from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from weakref import WeakSet
 
 from playhead.journal.files import OwnFile, make_private_folder, open_private
-from playhead.journal.locking import lock_file
+from playhead.journal.locking import lock_file, share_lock
 
 _FOLDER = "leases"
+_RUN_ID = re.compile("[0-9a-f]{32}")
 _JOURNAL = "journal"  # the file with this journal's name; those of runs have 32 hex digits
 # How often the file may be deleted between opening and locking it before that is an error.
 _ATTEMPTS = 100
@@ -75,6 +77,23 @@ def holder_of(journal_dir: Path, run_id: str) -> str:
         return _path(journal_dir, run_id).read_text() or "another process"
     except OSError:
         return "another process"
+
+
+def abandoned_runs(journal_dir: Path) -> list[str]:
+    """Runs that a process of this machine was resuming when it died. Raises OSError."""
+    try:
+        names = os.listdir(journal_dir / _FOLDER)  # noqa: PTH208 - called by each process: mostly there is no such folder
+    except FileNotFoundError:
+        return []
+    return [name for name in names if _RUN_ID.fullmatch(name) and not _is_locked(journal_dir / _FOLDER / name)]
+
+
+def _is_locked(path: Path) -> bool:
+    lock = share_lock(path)
+    if lock is None:
+        return True  # or gone
+    lock.close()
+    return False
 
 
 def journal_name(journal_dir: Path) -> str:

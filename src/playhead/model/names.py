@@ -89,6 +89,7 @@ RUN_TAGS: Final = "playhead.run.tags"
 PROJECT_NAME: Final = "openinference.project.name"  # Phoenix's word for a group of traces, on a resource
 RUN_RETENTION: Final = "playhead.run.retention_seconds"  # on the root: how long the journal keeps the session
 RUN_METADATA_REF: Final = "playhead.run.metadata_ref"
+RUN_PROCESS: Final = "playhead.run.process"  # on the root: the process that began the run, for people
 RUN_ROOT: Final = "playhead.run.root"  # true on the span that the run begins and ends with
 LINKED_RUNS: Final = "playhead.run.linked"  # ids of runs that a context named and that the call is not a part of
 RECORDED_VALUES: Final = "playhead.run.record"  # on the root: what is recorded besides calls, "clock,random,uuid"
@@ -147,6 +148,7 @@ EVALUATION_ON_SPAN: Final = "playhead.score.on_span"  # with EVALUATION, when fo
 SCORED_SPAN: Final = "playhead.score.span_id"  # with EVALUATION, of our own: what was scored, if not the run
 SPAN_PARENT: Final = "playhead.span.parent_id"
 RESUMED: Final = "playhead.resumed"
+RESUMED_AFTER: Final = "playhead.resumed.after"  # with RESUMED: the attempt that this one goes on from
 RESUMED_WITHOUT: Final = "playhead.resumed.without"  # with RESUMED: CALL_ORDERs of which the record it goes on from has
 # nothing, as first, last, first, last, ...: the dead process had begun these, and what they were is done again
 DIVERGED: Final = "playhead.diverged"
@@ -244,6 +246,7 @@ ONE_MESSAGE_REFS: Final = frozenset({MESSAGE_REF, COMPRESSION_SUMMARY_REF})
 COLLECTOR_HEADER: Final = "playhead-collector"  # on every answer of a collector, and of nobody else
 PACK_LOOKED_AT_HEADER: Final = "playhead-refs-looked-at"  # with a pack: of the refs that were asked for, how many
 STORED_HEADER: Final = "playhead-stored"  # with an answer to OTLP: what of the request was new, as name=count, ...
+TAKEN_OVER_HEADER: Final = "playhead-taken-over"  # the same: runs that other attempts have taken over, run=attempt, ...
 COLLECTOR_PATH: Final = "/v1/playhead"  # answers whoever asks whether a collector is there; needs no key
 
 # Our kinds of the operations that the GenAI conventions name.

@@ -73,6 +73,8 @@ _MAX_MISSED = 20
 class RecordReplay:
     """Replays one run's record into the run that goes on.  Safe for threads and tasks."""
 
+    after: int = 0
+    """The latest attempt that the record has."""
     missing_orders: Sequence[int] = ()
     """Numbers of which the record has nothing: see `holes`."""
 
@@ -708,12 +710,13 @@ class RecordReplay:
 
     def _journal_resumed(self, span: ObservedSpan) -> None:
         with self._mutex:
-            said, self._said_resumed = self._said_resumed, True
-        if not said:
+            is_said, self._said_resumed = self._said_resumed, True
+        if not is_said:
             while span.enclosing is not None:
                 span = span.enclosing
             without = {names.RESUMED_WITHOUT: list(self.missing_orders)} if self.missing_orders else {}
-            log_event_of(span, names.RESUMED, {names.RUN_ATTEMPT: span.run.attempt, **without}, {})
+            said = {names.RUN_ATTEMPT: span.run.attempt, names.RESUMED_AFTER: self.after}
+            log_event_of(span, names.RESUMED, {**said, **without}, {})
 
     def _arguments(self, span: ObservedSpan) -> Any:
         ref = arguments_of(span.attributes)

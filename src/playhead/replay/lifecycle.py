@@ -13,11 +13,13 @@ from opentelemetry import context as otel
 
 from playhead.api.calls.begin import NEXT_RUN
 from playhead.api.calls.lifecycle import current_span
+from playhead.api.ids import process_name
 from playhead.api.run import ActiveRun, NextRun
 from playhead.api.starting import RecordedCheckpoint
 from playhead.errors import CannotRestore, ClientError, NoRecord, ReplayError, RunAlive
+from playhead.journal.ownership import take_from
 from playhead.model import names
-from playhead.model.span import Span
+from playhead.model.span import LogEvent, Span
 from playhead.replay.answering import RecordReplay
 from playhead.replay.editing import is_edit, rule_of
 from playhead.replay.fork_options import (
@@ -29,15 +31,15 @@ from playhead.replay.fork_options import (
     policy_of,
     recorded_outcome,
 )
-from playhead.replay.lease import LeaseTerms, RunLeaseHolder, local_lease, run_alive_error
+from playhead.replay.lease import KnownRecord, LeaseTerms, RunLeaseHolder, local_lease, run_alive_error
 from playhead.replay.lost_ends import check_lost_ends, with_delivered_ends
 from playhead.replay.matching.handed_on import handed_on_before
-from playhead.replay.matching.missing_orders import missing_orders
+from playhead.replay.matching.missing_orders import has_all_orders, missing_orders
 from playhead.replay.matching.nesting import as_of_fork, enclosing
 from playhead.replay.matching.recorded_calls import Outcome, RecordedCall, recorded_calls, request_refs_of
 from playhead.replay.other_processes import CallsElsewhere, OtherProcesses
 from playhead.replay.policy import RERUN, Live, Policy, ReplayReport, Unrecorded, completed_run_sentence
-from playhead.replay.record import ForkRecord, MergedRecord, Record, last_attempt, read_local
+from playhead.replay.record import ForkRecord, KnownPart, MergedRecord, Record, attempt_of, last_attempt, read_local
 from playhead.replay.recorded_values import load_recorded_values
 from playhead.replay.remote import RemoteRecord
 from playhead.replay.restoring import check_outcome
@@ -133,9 +135,9 @@ class Rewound:
 
     @property
     def lease_lost(self) -> bool:
-        """Whether the run was taken over, with force or after this machine could not be heard: told by a warning, too.
+        """Whether another process has taken the run over, with force.
 
-        Nothing is raised: whether to go on is the program's to decide.
+        Calls of the run then raise RunTakenOver: nothing more of it is executed or recorded here.
         """
         return self._lease is not None and self._lease.lost
 
@@ -183,7 +185,8 @@ def prepare_resume(
     """The run, going on as its next attempt, with the right to do so.  Raises ReplayError."""
     lease, holder = local_lease(terms, run_id)
     try:
-        record, calls, needs_lease = _leased(run_id, client, terms, lease, holder)
+        record, calls, attempt = _leased(run_id, client, terms, lease, holder)
+        needs_lease = attempt is not None
         fork = _fork_that_goes_on(run_id, record, calls) if needs_lease else None
         if fork is not None:
             calls = fork.calls
@@ -207,10 +210,7 @@ def prepare_resume(
     if not needs_lease and policy.outcomes:  # what came of its calls is known, and other runs may have been told
         at = next(call.name for call in calls if call.span.span_id in policy.outcomes)
         raise ReplayError(completed_run_sentence(run_id, "it takes no other outcomes", at))
-    run = ActiveRun(run_id=run_id, attempt=1 + last_attempt(record.spans))
-    run.flow_prefix = f"{run.attempt}."
-    run.root = _fork_of(run_id, record)
-    _go_on_counting(run, record, calls)
+    run = _next_attempt(run_id, record, calls, attempt, lease)
     completed_run = None if needs_lease else run_id
     replay = RecordReplay(
         record,
@@ -224,12 +224,25 @@ def prepare_resume(
     )
     if fork is not None:
         replay.take_beyond(fork.own)
+    replay.after = last_attempt(_own(run_id, record))
     replay.missing_orders = missing_orders(record, int(run.root.get(names.FORK_ORDER, 1)))
     run.replay = replay
     load_recorded_values(run, record)
     # One that has completed gives its results again, from the beginning.
     run.start = _start(run, record, replay) if needs_lease else None
     return run, replay, lease if needs_lease else None
+
+
+def _next_attempt(
+    run_id: str, record: Record, calls: list[RecordedCall], attempt: int | None, lease: RunLeaseHolder | None
+) -> ActiveRun:
+    run = ActiveRun(run_id=run_id, attempt=1 + _attempt(record) if attempt is None else attempt)
+    if lease is not None and attempt is not None:
+        run.owner = lease.own(attempt)
+    run.flow_prefix = f"{run.attempt}."
+    run.root = _fork_of(run_id, record)
+    _go_on_counting(run, record, calls)
+    return run
 
 
 @dataclass(slots=True)
@@ -288,28 +301,52 @@ def _start(run: ActiveRun, record: Record, replay: RecordReplay, upto: int | Non
 
 def _leased(
     run_id: str, client: Callable[[], Any], terms: LeaseTerms, lease: RunLeaseHolder | None, holder: str
-) -> tuple[Record, list[RecordedCall], bool]:
-    """The record, as it is while nobody else goes on with the run; and whether that has to be so: one that has
-    completed only gives its results again, which any number of processes may do at once.  Raises ReplayError."""
+) -> tuple[Record, list[RecordedCall], int | None]:
+    """The record, as it is while nobody else goes on with the run; and the number of this attempt. None: the run has
+    completed, and only gives its results again, which any number of processes may do at once.  Raises ReplayError."""
     record = read_record(run_id, terms.journal_dir, client)
     calls = recorded_calls(record.spans)
     roots = _roots(run_id, calls)
     if _has_completed(roots):
-        return record, calls, False
+        return record, calls, None
     if lease is None:
         raise run_alive_error(run_id, holder)
     is_over = any(root.span.end_ns is not None for root in roots)
     if not terms.force and record.alive and not is_over:
         raise RunAlive(f"run {run_id} is still running in another process; end that, or resume with force")
-    lease.take(unless_heard=record.remote and not is_over)
+    if record.alive:
+        _take_from_living(run_id, record, terms)
+        record = read_record(run_id, terms.journal_dir, client)
+    known = _known(run_id, record, roots)
+    attempt = lease.take(known, unless_heard=record.remote and not is_over)
     if record.remote:  # who had the lease until now may have written meanwhile
         record = read_record(run_id, terms.journal_dir, client)
+    elif attempt > known.attempt:  # another machine has made an attempt since
+        record = KnownPart(MergedRecord(record, _remote_record(run_id, client)))
     elif lease.is_remote and (elsewhere := _newer_remote_record(run_id, record, client)) is not None:
-        record = MergedRecord(record, elsewhere)
+        record = KnownPart(MergedRecord(record, elsewhere))
     if record.lost_ends:
-        record = with_delivered_ends(run_id, record, client)
+        record = KnownPart(with_delivered_ends(run_id, record, client))
     calls = recorded_calls(record.spans)
-    return record, calls, not _has_completed(_roots(run_id, calls))
+    completed = _has_completed(_roots(run_id, calls))
+    return record, calls, None if completed else max(attempt, 1 + _attempt(record))
+
+
+def _take_from_living(run_id: str, record: Record, terms: LeaseTerms) -> None:
+    """Tells the processes of this machine that have the run that this one goes on with it."""
+    try:
+        take_from(record.lanes, run_id, process_name())
+    except OSError as error:
+        log.warning("the process that has run %s cannot be told that it was taken over (%s): end it", run_id, error)
+
+
+def _known(run_id: str, record: Record, roots: list[RecordedCall]) -> KnownRecord:
+    latest, own = _attempt(record), [span for span in record.spans if span.attributes.get(names.RUN_ID) == run_id]
+    ends = [root.ended[0] for root in roots if root.ended is not None and attempt_of(root.span) == latest]
+    first = int(_fork_of(run_id, record).get(names.FORK_ORDER, 1))
+    process = next((span.attributes[names.RUN_PROCESS] for span in own if names.RUN_PROCESS in span.attributes), None)
+    is_whole = bool(ends) and has_all_orders(record, first, max(ends))
+    return KnownRecord(1 + latest, not record.remote, is_whole, process if isinstance(process, str) else None)
 
 
 def _roots(run_id: str, calls: list[RecordedCall]) -> list[RecordedCall]:
@@ -323,13 +360,26 @@ def _has_completed(roots: list[RecordedCall]) -> bool:
     return any(root.outcome is Outcome.COMPLETED for root in roots)
 
 
+def _remote_record(run_id: str, client: Callable[[], Any]) -> Record:
+    try:
+        return RemoteRecord(client(), run_id)
+    except ClientError as error:
+        raise NoRecord(
+            f"another machine has gone on with run {run_id}, and what it did cannot be read: {error}"
+        ) from error
+
+
 def _newer_remote_record(run_id: str, record: Record, client: Callable[[], Any]) -> Record | None:
     """Returns the collector's record of the run if it has a later attempt than the local journal; else None."""
     try:
         latest = int(client().run(run_id)["attempt"])
-        return RemoteRecord(client(), run_id) if latest > last_attempt(record.spans) else None
+        return RemoteRecord(client(), run_id) if latest > _attempt(record) else None
     except ClientError:  # it does not know the run, or it is gone just now: the journal has what this machine did
         return None
+
+
+def _attempt(record: Record) -> int:
+    return last_attempt((*record.spans, *record.logs))
 
 
 def prepare_fork(
@@ -426,7 +476,7 @@ def read_record(run_id: str, journal_dir: Path, client: Callable[[], Any]) -> Re
 
     Of a fork, the part that it shares with its parent, too.  Raises NoRecord.
     """
-    record = _read(run_id, journal_dir, client)
+    record = KnownPart(_read(run_id, journal_dir, client))
     parent = next((span.attributes[names.FORK_OF] for span in record.spans if names.FORK_OF in span.attributes), None)
     if parent is None:
         return record
@@ -462,17 +512,40 @@ def _shared_spans(calls: list[RecordedCall], own: Sequence[Span], first: int) ->
 
 def _read(run_id: str, journal_dir: Path, client: Callable[[], Any]) -> Record:
     local = read_local(journal_dir, run_id, lambda ref: client().content(ref))
-    if local is not None:
+    if local is not None and local.begins_here and not _lacks_attempts(local, run_id):
         return local
     try:
         remote = RemoteRecord(client(), run_id)
     except ClientError as error:
+        part = " " if local is None else " as a whole "
         raise NoRecord(
-            f"run {run_id} is not in the journal in {journal_dir}, and the collector does not help: {error}"
+            f"run {run_id} is not{part}in the journal in {journal_dir}, and the collector does not help: {error}"
         ) from error
     if not remote.spans:
         raise NoRecord(f"run {run_id} is neither in the journal in {journal_dir} nor in the collector")
-    return remote
+    return remote if local is None else MergedRecord(local, remote, begins_here=local.begins_here)
+
+
+def _lacks_attempts(record: Record, run_id: str) -> bool:
+    """Whether the latest attempt goes on from one that was recorded elsewhere."""
+    own = _own(run_id, record)
+    made, attempt = set(map(attempt_of, own)), last_attempt(own)
+    after = {
+        attempt_of(log): log.attributes.get(names.RESUMED_AFTER) for log in record.logs if log.name == names.RESUMED
+    }
+    while attempt > 0:
+        before = after.get(attempt)
+        if not isinstance(before, int) or not 0 <= before < attempt:
+            return False
+        attempt = before
+        if attempt not in made:
+            return True
+    return False
+
+
+def _own(run_id: str, record: Record) -> list[Span | LogEvent]:
+    """What is not the parent's of a fork."""
+    return [item for item in (*record.spans, *record.logs) if item.attributes.get(names.RUN_ID) == run_id]
 
 
 def _fork_of(run_id: str, record: Record) -> dict[str, Any]:

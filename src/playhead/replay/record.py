@@ -64,7 +64,7 @@ class Record(Protocol):
 
     @property
     def remote(self) -> bool:
-        """Whether this is what the collector knows: the journal of the run's process is elsewhere, or gone."""
+        """Whether the collector had to be asked for its beginning: the journal that has it is elsewhere, or gone."""
         ...
 
     @property
@@ -118,6 +118,13 @@ class LocalRecord:
     """What was read last: what a program asks for again stands as it was asked for, mostly side by side."""
     _rest: bytes = b""
     """What stands behind the last readable frame of the segment that was read last."""
+
+    @property
+    def begins_here(self) -> bool:
+        """Whether it has the beginning of the run."""
+        return any(
+            span.attributes.get(names.CALL_ORDER) == 1 or names.FORK_OF in span.attributes for span in self.spans
+        )
 
     def content(self, ref: ContentRef) -> Content | None:
         """Read from its place in the file."""
@@ -217,7 +224,8 @@ class LocalRecord:
 def read_local(
     journal_dir: Path, run_id: str, fetch_content: Callable[[ContentRef], Content] | None = None
 ) -> LocalRecord | None:
-    """The run's record from the journal's files; None when they do not have its beginning.
+    """The run's record from the journal's files; None when they have nothing of it. It may lack the beginning, of a run
+    that began on another machine: see `begins_here`.
 
     Raises JournalUnusable: a journal that cannot be read may have it all the same.
     """
@@ -250,10 +258,50 @@ def _read_local(
     # What an earlier attempt lost was executed again by the last one, and stands in its record.
     last = last_attempt(record.spans)
     record.lost_ends = [end for attempt, end in lost_ends if attempt == last]
-    begins = any(
-        span.attributes.get(names.CALL_ORDER) == 1 or names.FORK_OF in span.attributes for span in record.spans
-    )
-    return record if begins else None
+    return record if record.spans or record.logs else None
+
+
+class KnownPart:
+    """The part of a record that its latest attempt has gone on from: without what other attempts did that it had not
+    known of, whose numbers are taken twice. That is only so where a run was taken over by force."""
+
+    def __init__(self, record: Record):
+        """Each attempt says which one it follows, and where it begins: all numbers before that were known to it."""
+        limits = _limits(record)
+        self.spans = [span for span in record.spans if _is_within(span, limits)]
+        self.logs = [log for log in record.logs if _is_within(log, limits)]
+        self.elsewhere, self.lanes, self.parent = record.elsewhere, record.lanes, record.parent
+        self.alive, self.remote, self.lost_ends = record.alive, record.remote, record.lost_ends
+        self.content, self.messages = record.content, record.messages
+
+
+_FOREVER = 2**62
+
+
+def _limits(record: Record) -> tuple[dict[int, int], int]:
+    """For each attempt the number up to which it counts; and up to which attempt they count without a limit."""
+    attempt = last_attempt((*record.spans, *record.logs))
+    began = {attempt_of(log): log.attributes for log in record.logs if log.name == names.RESUMED}
+    limits, upto = dict[int, int](), _FOREVER
+    while attempt > 0:
+        limits[attempt] = upto
+        after = began[attempt].get(names.RESUMED_AFTER) if attempt in began else None
+        if not isinstance(after, int) or not 0 <= after < attempt:  # of a version that did not say so, or cut off
+            return limits, attempt - 1
+        upto = min(upto, int(began[attempt].get(names.CALL_ORDER, 0)) or _FOREVER)
+        attempt = after
+    limits[0] = upto
+    return limits, -1
+
+
+def _is_within(item: Span | LogEvent, limits: tuple[dict[int, int], int]) -> bool:
+    attempt, (upto, without_limit) = attempt_of(item), limits
+    return attempt <= without_limit or int(item.attributes.get(names.CALL_ORDER, 0)) < upto.get(attempt, 0)
+
+
+def attempt_of(item: Span | LogEvent) -> int:
+    """The attempt at the run that has recorded it."""
+    return int(item.attributes.get(names.RUN_ATTEMPT, 0))
 
 
 class RecordWithPendingCall:
@@ -287,9 +335,9 @@ class RecordWithPendingCall:
         return None if before is None else before + own
 
 
-def last_attempt(spans: Iterable[Span]) -> int:
+def last_attempt(items: Iterable[Span | LogEvent]) -> int:
     """The number of the last attempt among these records: 0 is the first."""
-    return max((int(span.attributes.get(names.RUN_ATTEMPT, 0)) for span in spans), default=0)
+    return max(map(attempt_of, items), default=0)
 
 
 def _segments(lane: Path) -> Iterator[tuple[Path, bytes]]:
@@ -332,16 +380,16 @@ class ForkRecord:
 
 
 class MergedRecord:
-    """This machine's journal of a run, merged with what the collector has of it: the run was continued on another
-    machine, or the journal has lost a part that was delivered."""
+    """This machine's journal of a run, merged with what the collector has of it: several machines went on with the run,
+    or the journal has lost a part that was delivered."""
 
-    def __init__(self, local: Record, remote: Record):
-        """Calls that are in both are one: see `recorded_calls`."""
+    def __init__(self, local: Record, remote: Record, *, begins_here: bool = True):
+        """Calls that are in both are one: see `recorded_calls`. `begins_here`: the journal has its beginning."""
         self.spans: list[Span] = [*local.spans, *remote.spans]
         said = {_log_identity(entry) for entry in local.logs}
         self.logs = [*local.logs, *(entry for entry in remote.logs if _log_identity(entry) not in said)]
         self.elsewhere = [*local.elsewhere, *remote.elsewhere]
-        self.alive, self.remote = local.alive, False
+        self.alive, self.remote = local.alive, not begins_here
         self.lanes, self.parent = local.lanes, local.parent
         self.lost_ends: Sequence[LostEnd] = [end for end in local.lost_ends if not end.is_delivered]
         self._records = (local, remote)

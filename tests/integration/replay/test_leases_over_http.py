@@ -65,7 +65,7 @@ def test_who_was_overtaken_hears_of_it_when_it_renews(client: Client):
     with pytest.raises(Conflict, match=f"run {RUN} belongs to process 1 on b"):
         client.renew_lease(RUN, holder="a", seconds=30)
     client.release_lease(RUN, holder="b")
-    with pytest.raises(Conflict, match="another had taken it, and given it back"):
+    with pytest.raises(Conflict, match=f"run {RUN} was taken over by process 1 on b"):
         client.renew_lease(RUN, holder="a", seconds=30)
 
 
@@ -74,3 +74,17 @@ def test_what_cannot_be_meant_is_refused(client: Client):
         client.take_lease("last", holder="a", process="p", seconds=30)
     with pytest.raises(BadRequest, match="seconds"):
         client.take_lease(RUN, holder="a", process="p", seconds=0)
+
+
+def test_a_holder_whose_records_may_not_have_arrived_is_named_to_who_asks(client: Client):
+    asked = {"holder": "b", "process": "process 2 on b", "seconds": 30, "unless_undelivered": True}
+    with pytest.raises(Conflict, match="nobody has said yet that all its records have arrived") as refused:
+        client.take_lease(RUN, **asked)
+    assert refused.value.code == "holder_unknown"
+    client.take_lease(RUN, holder="a", process="process 1 on a", seconds=0.001)
+    with pytest.raises(Conflict, match=f"run {RUN} belonged to process 1 on a, which has not said") as refused:
+        client.take_lease(RUN, **asked)
+    assert refused.value.code == "records_undelivered"
+    assert client.take_lease(RUN, **asked, attempt=1, force=True)["attempt"] == 1
+    with pytest.raises(Conflict, match="belongs to process 2 on b"):
+        client.renew_lease(RUN, holder="a", seconds=30, attempt=0)

@@ -8,6 +8,7 @@ import pytest
 from playhead.model.canonical import content_of
 from playhead.project.inputs import Projection
 from playhead_collector.store.ports import Batch, RunFilter
+from playhead_collector.store.ports.leases import LeaseRequest
 from playhead_collector.store.postgres.store import PostgresStore
 from tests.integration.store.making import RUN, START_NS, Clock, P, events, json, log, row, run_number, span
 
@@ -24,7 +25,7 @@ async def make(store: PostgresStore, run: str = RUN, *, fork_of: str | None = No
         made = events(1_100, run=run)
         forked = {"fork_of": fork_of} if fork_of else {}
         work.result = Projection(made, row(run, status="completed", ended_ns=START_NS, **forked), ())
-    await store.take_lease(project, run, "a", "a", 60, force=True, unless_heard=False)
+    await store.take_lease(project, run, LeaseRequest(holder="a", process="a", seconds=60, attempt=1, force=True))
     await store.keep_explanation(project, run, json(run).ref, "m", json(f"about {run}"))
 
 

@@ -8,6 +8,7 @@ import pytest
 from playhead.model.span import Span
 from playhead_collector.project.runner import ProjectionRunner
 from playhead_collector.store.ports import Batch, RunFilter
+from playhead_collector.store.ports.leases import LeaseRequest
 from playhead_collector.store.postgres.store import PostgresStore
 from tests.integration.store.making import Clock, P, run_number, span
 
@@ -107,7 +108,7 @@ async def test_a_run_with_a_live_lease_is_not_lost_and_one_whose_lease_ran_out_i
     store: PostgresStore, runner: ProjectionRunner, clock: Clock, sql: asyncpg.Connection
 ):
     await arrive(store, runner, span(1, run=RUN, ended=False, RUN_ROOT=True))
-    await store.take_lease(P, RUN, "a", "process of a", seconds=30.0, force=False, unless_heard=False)
+    await store.take_lease(P, RUN, LeaseRequest(holder="a", process="process of a", seconds=30.0))
     await after(clock, runner, 10 * OWN_S)
     assert await status(store) == "running"
     await sql.execute("update run_lease set until = now() - interval '1 second'")

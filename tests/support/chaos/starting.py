@@ -1,8 +1,9 @@
 """Starts an agent again and again, each time in a new process, and kills it after a time.
 
-`python -m tests.support.chaos.starting` imports what the agent needs once, then forks a process for each line of JSON
-that it reads, so that a start takes milliseconds.  The process ends as any program does: its threads are waited for,
-and its exit handlers run.  It is killed by its parent, before that has waited for it: no other process can be hit.
+`python -m tests.support.chaos.starting AGENT` imports that module, and what it needs, once, then forks a process for
+each line of JSON that it reads, so that a start takes milliseconds.  The process ends as any program does: its threads
+are waited for, and its exit handlers run.  It is killed by its parent, before that has waited for it: no other process
+can be hit.
 """
 
 import json
@@ -33,11 +34,11 @@ class Ended:
 
 
 class Starter:
-    """Starts one process at a time."""
+    """Starts one process at a time: the `main` of an agent's module, with the id of the run to go on with."""
 
-    def __init__(self) -> None:
+    def __init__(self, agent: str = "tests.support.chaos.agent") -> None:
         path = {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
-        command = [sys.executable, "-m", "tests.support.chaos.starting"]
+        command = [sys.executable, "-m", "tests.support.chaos.starting", agent]
         self._server = subprocess.Popen(
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=os.environ | path
         )
@@ -122,8 +123,7 @@ _IMPORTED_LATER = (
 
 
 if __name__ == "__main__":
-    from tests.support.chaos import agent
-
+    agent = import_module(sys.argv[1])
     for name in _IMPORTED_LATER:
         import_module(name)
     told = _serve()

@@ -12,9 +12,10 @@ import playhead
 from playhead import observe
 from playhead.errors import CollectorUnreachable, Conflict, NotFound, RunAlive
 from playhead.journal.leases import take_local
-from playhead.replay.lease import LeaseTerms, RunLeaseHolder, local_lease
+from playhead.replay.lease import KnownRecord, LeaseTerms, RunLeaseHolder, local_lease
 
 RUN = "a" * 32
+KNOWN = KnownRecord(attempt=1, begun_here=True, is_whole=False, process="process 5 on web-0")
 
 
 @dataclass
@@ -22,6 +23,7 @@ class FakeCollector:
     """Answers as it is told."""
 
     raises: Exception | None = None
+    attempt: int = 0
     asked: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
     closed: int = 0
     renewed: threading.Event = field(default_factory=threading.Event)
@@ -30,7 +32,7 @@ class FakeCollector:
         self.asked.append((what, how))
         if self.raises is not None:
             raise self.raises
-        return {}
+        return {"attempt": self.attempt}
 
     def take_lease(self, run: str, **how: Any) -> dict[str, Any]:
         return self._answer("take", how)
@@ -63,7 +65,7 @@ def lease_in(folder: Path, collector: FakeCollector, *, force: bool = False, sec
 
 def test_it_is_taken_renewed_and_given_back(tmp_path: Path, collector: FakeCollector):
     lease = lease_in(tmp_path, collector)
-    lease.take(unless_heard=True)
+    lease.take(KNOWN, unless_heard=True)
     assert lease.renew()
     lease.release()
     lease.release()
@@ -76,7 +78,7 @@ def test_it_is_taken_renewed_and_given_back(tmp_path: Path, collector: FakeColle
 
 def test_a_thread_says_again_that_this_process_is_at_it(tmp_path: Path, collector: FakeCollector):
     lease = lease_in(tmp_path, collector, seconds=0.01)
-    lease.take(unless_heard=False)
+    lease.take(KNOWN, unless_heard=False)
     assert collector.renewed.wait(30)
     lease.release()
     assert collector.words[-1] == "release"
@@ -86,7 +88,7 @@ def test_a_thread_says_again_that_this_process_is_at_it(tmp_path: Path, collecto
 def test_processes_that_share_a_journal_are_one_holder_and_others_are_not(tmp_path: Path, collector: FakeCollector):
     for folder in ("one", "one", "two"):
         lease = lease_in(tmp_path / folder, collector)
-        lease.take(unless_heard=False)
+        lease.take(KNOWN, unless_heard=False)
         lease.release()
     first, second, third = (how["holder"] for what, how in collector.asked if what == "take")
     assert first == second != third
@@ -96,8 +98,30 @@ def test_the_collector_s_no_is_a_clear_error(tmp_path: Path, collector: FakeColl
     collector.raises = Conflict("run a belongs to process 7 on web-1 since 12:00")
     lease = lease_in(tmp_path, collector)
     with pytest.raises(RunAlive, match=r"^run a belongs to process 7 on web-1 since 12:00; end that, or resume with"):
-        lease.take(unless_heard=False)
+        lease.take(KNOWN, unless_heard=False)
     lease.release()
+
+
+def test_a_holder_whose_records_may_not_all_have_arrived_is_named(tmp_path: Path, collector: FakeCollector):
+    lease = lease_in(tmp_path, collector)
+    collector.raises = Conflict("run a belonged to process 7 on web-1, which has not said so", "records_undelivered")
+    with pytest.raises(RunAlive, match="process 7 on web-1, which has not said so: what it did may be done again"):
+        lease.take(KNOWN, unless_heard=False)
+    collector.raises = Conflict("nobody has said so", "holder_unknown")
+    with pytest.raises(RunAlive, match=f"run {RUN} was recorded by process 5 on web-0, and nobody has said so: .*ship"):
+        lease.take(KNOWN, unless_heard=False)
+    lease.release()
+    asked = [how for what, how in collector.asked if what == "take"]
+    assert [(how["unless_undelivered"], how["begun_here"], how["attempt"]) for how in asked] == [(True, True, 1)] * 2
+
+
+def test_who_takes_over_what_may_not_have_arrived_makes_a_later_attempt(tmp_path: Path, collector: FakeCollector):
+    collector.attempt = 4
+    lease = lease_in(tmp_path, collector, force=True)
+    assert lease.take(KNOWN, unless_heard=True) == 4
+    lease.release()
+    (taken, released) = (how for _, how in collector.asked)
+    assert (taken["force"], taken["unless_heard"], released["attempt"]) == (True, False, 4)
 
 
 @pytest.mark.parametrize("error", [CollectorUnreachable("down"), NotFound("nothing is at /lease")])
@@ -106,14 +130,15 @@ def test_without_a_collector_the_local_one_does_and_the_other_is_taken_when_it_i
 ):
     collector.raises = error
     lease = lease_in(tmp_path, collector, force=True)
-    lease.take(unless_heard=False)
+    lease.take(KNOWN, unless_heard=False)
     assert lease.renew()
     collector.raises = None
     assert lease.renew()
     assert lease.renew()
     lease.release()
-    assert collector.words == ["take", "take", "take", "renew", "release"]
-    assert [how["force"] for what, how in collector.asked if what == "take"] == [True, False, False]
+    # Nobody knows who has it meanwhile, so what follows is no force any more.
+    assert collector.words == ["take", "renew", "renew", "renew", "release"]
+    assert [how.get("attempt") for _, how in collector.asked] == [1] * 5
 
 
 def test_who_loses_it_is_told_once_and_gives_nothing_back(
@@ -121,14 +146,15 @@ def test_who_loses_it_is_told_once_and_gives_nothing_back(
 ):
     caplog.set_level(logging.WARNING, "playhead")
     lease = lease_in(tmp_path, collector)
-    lease.take(unless_heard=False)
+    lease.take(KNOWN, unless_heard=False)
+    owner = lease.own(1)
     assert not lease.lost
     collector.raises = Conflict("run a belongs to process 7 on web-1")
     assert [lease.renew(), lease.renew()] == [False, False]
     assert lease.lost
-    assert [record.getMessage() for record in caplog.records] == [
-        "run a belongs to process 7 on web-1: this process goes on with a run that is no longer its own"
-    ]
+    (warning,) = [record.getMessage() for record in caplog.records]
+    assert warning.startswith(f"run {RUN} was taken over by another process (run a belongs to process 7 on web-1)")
+    assert owner.loss(exact=True) == warning
     lease.release()
     assert "release" not in collector.words
 
@@ -138,9 +164,12 @@ def test_a_process_of_this_machine_that_forces_its_way_is_noticed_without_a_coll
 ):
     collector.raises = CollectorUnreachable("down")
     lease = lease_in(tmp_path, collector)
-    lease.take(unless_heard=False)
+    lease.take(KNOWN, unless_heard=False)
+    owner = lease.own(1)
+    assert owner.loss(exact=True) is None
     forced = take_local(tmp_path, RUN, force=True)
     assert forced is not None
+    assert "was taken over by process" in (owner.loss(exact=True) or "")
     assert not lease.renew()
     assert lease.lost
     assert "was taken over by process" in caplog.text
@@ -152,7 +181,7 @@ def test_a_process_of_this_machine_that_forces_its_way_is_noticed_without_a_coll
 def test_it_is_kept_until_it_runs_out_when_not_all_is_delivered(tmp_path: Path, collector: FakeCollector):
     lease, _ = local_lease(LeaseTerms(tmp_path, lambda: collector, 3600.0, deliver=lambda: False), RUN)
     assert lease is not None
-    lease.take(unless_heard=False)
+    lease.take(KNOWN, unless_heard=False)
     lease.release()
     assert collector.words == ["take"]
     assert collector.closed == 1
@@ -161,7 +190,7 @@ def test_it_is_kept_until_it_runs_out_when_not_all_is_delivered(tmp_path: Path, 
 
 def test_no_seconds_mean_this_machine_only(tmp_path: Path, collector: FakeCollector):
     lease = lease_in(tmp_path, collector, seconds=0)
-    lease.take(unless_heard=True)
+    lease.take(KNOWN, unless_heard=True)
     lease.release()
     assert collector.asked == []
 
@@ -172,7 +201,7 @@ def test_a_folder_that_cannot_be_written_to_is_told_and_stops_nobody(
     (tmp_path / "leases").write_text("a file")
     lease = lease_in(tmp_path, collector)
     assert "see that no other process resumes it" in caplog.text
-    lease.take(unless_heard=False)
+    lease.take(KNOWN, unless_heard=False)
     assert lease.renew()
     lease.release()
 

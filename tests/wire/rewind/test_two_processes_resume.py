@@ -62,6 +62,11 @@ class Machine:
         self.started.append(process)
         return process
 
+    def ship(self) -> tuple[int, str, str]:
+        command = [sys.executable, "-c", "from playhead.cli import main; main()", "ship"]
+        done = subprocess.run(command, env=self.environ, text=True, capture_output=True, timeout=60, check=False)
+        return done.returncode, done.stdout, done.stderr
+
     def end(self) -> None:
         for process in self.started:
             if process.poll() is None:
@@ -127,7 +132,9 @@ def test_the_second_process_is_refused_in_one_sentence_and_may_force_its_way(mac
     assert re.search(f"^playhead: {sentence}$", err, re.MULTILINE)
     code, out, err = machine.run(run_id, "--force")
     assert (code, out.split()[1:]) == (0, ["total", "6"]), err
-    assert first.go_on()[0] == 0
+    code, out, err = first.go_on()
+    assert code == 1
+    assert f"run {run_id} was taken over by" in err
 
 
 def test_a_killed_holder_frees_the_run_at_once(machine: Machine) -> None:
@@ -164,16 +171,48 @@ def test_two_machines_do_not_go_on_with_one_run(machines: tuple[Machine, Machine
     assert (code, out.split()[1:]) == (0, ["total", "6"]), err
 
 
-def test_a_run_that_was_taken_over_goes_on_where_it_was_and_says_so(machines: tuple[Machine, Machine]) -> None:
+def test_a_run_that_was_taken_over_stops_where_it_was_and_says_so(machines: tuple[Machine, Machine]) -> None:
     here, there = machines
     run_id = here.died(DELIVER="30")
     first = Waiting(here, run_id, PLAYHEAD_LEASE_SECONDS="1")
     code, out, err = there.run(run_id, "--force")
     assert (code, out.split()[1:]) == (0, ["total", "6"]), err
     assert first.process.stderr is not None
-    assert "this process goes on with a run that is no longer its own" in first.process.stderr.readline()
+    assert f"run {run_id} was taken over by another process" in first.process.stderr.readline()
+    done = here.effects.read_text()
     code, out, err = first.go_on()
-    assert (code, out.split()[-2:]) == (0, ["total", "6"]), "nothing is raised into the program that lost it"
+    assert (code, here.effects.read_text()) == (1, done), "it executes nothing more"
+    assert "RunTakenOver" in err
+
+
+def test_another_machine_waits_for_what_was_not_delivered(machines: tuple[Machine, Machine]) -> None:
+    here, there = machines
+    run_id = here.died(DELIVER="30")
+    # Of a resumed one: its lease runs out, and nobody says that it has delivered all.
+    code, out, err = here.run(PLAYHEAD_RESUME=run_id, DIE_AT="3", PLAYHEAD_LEASE_SECONDS="0.5")
+    assert (code, out.split()) == (-9, [run_id]), err
+    refused = ""
+    while "which has not said that all its records have arrived" not in refused:
+        code, out, refused = there.run(run_id, PLAYHEAD_LEASE_SECONDS="0.5")
+        assert (code, out) == (1, ""), "it is held, or still sending, and then undelivered"
+    assert re.search(r"belonged to process \d+ on \S+, .* Run `playhead ship` on its machine, .* force", refused)
+    code, out, err = here.ship()
+    assert code == 0, err
+    code, out, err = there.run(run_id)
+    assert (code, out.split()[1:]) == (0, ["total", "6"]), err
+    assert (here.effects.read_text(), there.effects.read_text()) == ("1 2 2 3 ", "3 "), "nothing is done again unasked"
+
+
+def test_the_process_that_began_a_run_is_named_until_all_of_it_has_arrived(machines: tuple[Machine, Machine]) -> None:
+    here, there = machines
+    run_id = here.died(DELIVER="30")
+    code, out, err = there.run(run_id, PLAYHEAD_LEASE_SECONDS="0.1")
+    assert (code, out) == (1, "")
+    process = rf"run {run_id} was recorded by process \d+ on \S+, and nobody has said yet"
+    assert re.search(process, err) or "is still sending" in err
+    assert here.ship()[0] == 0
+    code, out, err = there.run(run_id)
+    assert (code, out.split()[1:]) == (0, ["total", "6"]), err
 
 
 def test_what_another_machine_did_meanwhile_is_not_done_again(machines: tuple[Machine, Machine]) -> None:

@@ -22,6 +22,7 @@ class PartialSuccessMessage:
     _scopes: dict[str, None] = field(default_factory=dict[str, None])
     _duplicates: int = 0
     _contents: TakenOut = field(default_factory=TakenOut)
+    _takeovers: dict[str, int] = field(default_factory=dict[str, int])
 
     def left_out(self, count: int, reason: str) -> None:
         """`count` items could not be stored."""
@@ -30,6 +31,13 @@ class PartialSuccessMessage:
 
     def taken(self, taken: IngestResult) -> None:
         """A portion is stored."""
+        if taken.superseded:
+            run, attempt = next(iter(taken.takeovers.items()))
+            self.left_out(
+                taken.superseded,
+                f"run {run} was taken over by its attempt {attempt}; what an earlier one does after that is not added",
+            )
+            self._takeovers |= taken.takeovers
         self._dropped += taken.dropped
         self._duplicates += taken.duplicates
         self._contents.add(taken.contents)
@@ -41,6 +49,11 @@ class PartialSuccessMessage:
         """What of the request was new, as `name=count, ...`."""
         counts = {"duplicates": self._duplicates, **asdict(self._contents)}
         return ", ".join(f"{name}={count}" for name, count in counts.items())
+
+    @property
+    def takeovers(self) -> str:
+        """Runs of which a part was left out because later attempts had taken them over, as `run=attempt, ...`."""
+        return ", ".join(f"{run}={attempt}" for run, attempt in self._takeovers.items())
 
     def __str__(self) -> str:
         sentences: list[str] = []

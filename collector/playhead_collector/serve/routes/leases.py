@@ -13,7 +13,7 @@ from playhead_collector.serve.routes import params as p
 from playhead_collector.serve.routes.registering import conflict
 from playhead_collector.serve.schemas import schema
 from playhead_collector.store.ports import Store
-from playhead_collector.store.ports.leases import LeaseResult, StoredLease
+from playhead_collector.store.ports.leases import LeaseRequest, LeaseResult, StoredLease
 
 _RUN_ID = re.compile("[0-9a-f]{32}")
 _MOST, _NO_NUL = 200, r"^[^\x00]*$"
@@ -34,7 +34,23 @@ Process = Annotated[
 ]
 Force = Annotated[bool, Body(description="Take the lease although another process holds it.")]
 Heard = Annotated[bool, Body(description="Also refuse if spans of the run arrived within the last `seconds`.")]
+Attempt = Annotated[int, Body(ge=0, le=1_000_000, description="Which attempt at the run the holder makes.")]
+MaybeAttempt = Annotated[
+    int | None,
+    Body(ge=0, le=1_000_000, description="Which attempt at the run the holder makes."),
+]
+Undelivered = Annotated[
+    bool, Body(description="Also refuse while records of the holder before may not have arrived, and name that holder.")
+]
+BegunHere = Annotated[bool, Body(description="The holder's journal has the run's first attempt.")]
 Whose = Annotated[str, Query(min_length=1, max_length=_MOST, pattern=_NO_NUL, description="Id of the holder.")]
+WhoseProcess = Annotated[
+    str, Query(min_length=1, max_length=_MOST, pattern=_NO_NUL, description="Name of the process, shown in messages.")
+]
+ReleasedAttempt = Annotated[
+    int | None,
+    Query(ge=0, le=1_000_000, description="Which attempt has ended. Also noted of a run that has no lease."),
+]
 
 
 class LeaseRoutes:
@@ -49,26 +65,56 @@ class LeaseRoutes:
         holder: Holder,
         process: Process,
         seconds: Seconds,
+        attempt: Attempt = 0,
         force: Force = False,
         unless_heard: Heard = False,
+        unless_undelivered: Undelivered = False,
+        begun_here: BegunHere = False,
     ) -> Response:
         """Take the lease of a run for `seconds`: until it expires, no other holder can take it without `force`.
 
         409 when another process holds it; the message names that process. With `unless_heard`, also 409 when spans of
-        the run arrived within the last `seconds`. The run does not have to be stored yet.
+        the run arrived within the last `seconds`; with `unless_undelivered`, when records of the holder before may not
+        have arrived. The run does not have to be stored yet.
+
+        The answer's `attempt` is later than that of another holder before. A lease that is taken with `force` from a
+        holder whose records may not have arrived is a takeover: what earlier attempts do from then on is not added to
+        the run.
         """
-        taken = await self._store.take_lease(
-            self._project, _id(run), holder, process, seconds, force=force, unless_heard=unless_heard
+        request = LeaseRequest(
+            holder=holder,
+            process=process,
+            seconds=seconds,
+            attempt=attempt,
+            force=force,
+            unless_heard=unless_heard,
+            unless_undelivered=unless_undelivered,
+            begun_here=begun_here,
         )
-        return json_answer(_granted(run, taken))
+        return json_answer(_granted(run, await self._store.take_lease(self._project, _id(run), request)))
 
-    async def renew_lease(self, run: p.RunId, holder: Holder, seconds: Seconds) -> Response:
-        """Extend a lease to `seconds` from now. 409 when this holder no longer has it."""
-        return json_answer(_granted(run, await self._store.renew_lease(self._project, _id(run), holder, seconds)))
+    async def renew_lease(
+        self, run: p.RunId, holder: Holder, seconds: Seconds, process: Process = "", attempt: MaybeAttempt = None
+    ) -> Response:
+        """Extend a lease to `seconds` from now. 409 when this holder no longer has it.
 
-    async def release_lease(self, run: p.RunId, holder: Whose) -> Response:
-        """Release a lease, so that another process can take it. `released` is false if this holder had none."""
-        answer: Released = {"released": await self._store.release_lease(self._project, _id(run), holder)}
+        With an `attempt`, also 409 when it has the lease for a later one; a lease that nobody has taken is taken.
+        """
+        renewed = await self._store.renew_lease(
+            self._project, _id(run), holder, seconds, process=process, attempt=attempt
+        )
+        return json_answer(_granted(run, renewed))
+
+    async def release_lease(
+        self, run: p.RunId, holder: Whose, process: WhoseProcess = "", attempt: ReleasedAttempt = None
+    ) -> Response:
+        """Release a lease, so that another process can take it. `released` is false if this holder had none.
+
+        It says that the holder does not go on with the run, and that all its records have arrived. With an `attempt`,
+        that is noted of a run without a lease, too.
+        """
+        released = await self._store.release_lease(self._project, _id(run), holder, process=process, attempt=attempt)
+        answer: Released = {"released": released}
         return json_answer(answer)
 
 
@@ -82,7 +128,13 @@ def _granted(run: str, taken: LeaseResult) -> RunLease:
     """The lease that was granted. Raises Refused (409) if it was not."""
     if taken.lease is not None:
         return _answer(run, taken.lease)
-    if (held := taken.held) is not None:
+    held = taken.held
+    if taken.undelivered and held is None:
+        raise Refused(409, "holder_unknown", "nobody has said yet that all its records have arrived")
+    if taken.undelivered and held is not None:
+        who = f"run {run} belonged to {held.process}, which has not said that all its records have arrived"
+        raise Refused(409, "records_undelivered", who)
+    if held is not None and held.is_held:
         since, until = rfc3339(held.since_ns)[:19], rfc3339(held.until_ns)[:19]
         holder = f"run {run} belongs to {held.process} since {since} UTC, until {until} UTC"
         message = f"{holder}, or longer if that process renews its lease"
@@ -90,12 +142,21 @@ def _granted(run: str, taken: LeaseResult) -> RunLease:
     if taken.heard_ns is not None:
         heard = rfc3339(taken.heard_ns)[:19]
         raise Refused(409, "run_alive", f"run {run} is still sending: its last spans came at {heard} UTC")
-    raise Refused(409, "lease_gone", f"run {run} has no lease any more: another had taken it, and given it back")
+    if held is not None:
+        since = rfc3339(held.since_ns)[:19]
+        raise Refused(409, "lease_gone", f"run {run} was taken over by {held.process} at {since} UTC")
+    raise Refused(409, "lease_gone", f"run {run} has no lease")
 
 
 def _answer(run: str, lease: StoredLease) -> RunLease:
-    since, until = rfc3339(lease.since_ns), rfc3339(lease.until_ns)
-    return {"run": run, "holder": lease.holder, "process": lease.process, "since": since, "until": until}
+    return {
+        "run": run,
+        "holder": lease.holder,
+        "process": lease.process,
+        "attempt": lease.attempt,
+        "since": rfc3339(lease.since_ns),
+        "until": rfc3339(lease.until_ns),
+    }
 
 
 _HELD = "The lease was not granted or not extended. The message says why, and which process holds it."

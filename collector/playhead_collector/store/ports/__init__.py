@@ -56,6 +56,8 @@ class Ingested:
 
     `pending`: refs that new spans name and that are not stored yet.  When one comes, the runs that wait have news.
     `dropped`: spans and log events of runs that were deleted; nothing of them was kept.
+    `superseded`: what attempts at a run did after another one had taken the run over, which was not kept: so many spans
+    and log events, and which attempts took the runs over.
     `new_contents` and `new_bytes`: contents of the batch that were not stored before, and their size.
     """
 
@@ -65,6 +67,8 @@ class Ingested:
     dropped: int = 0
     new_contents: int = 0
     new_bytes: int = 0
+    superseded: int = 0
+    takeovers: Mapping[str, int] = field(default_factory=dict[str, int])
 
 
 class ContentReader(Protocol):

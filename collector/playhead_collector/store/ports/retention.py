@@ -45,6 +45,10 @@ class RetentionStore(Protocol):
         """Deletes tombstones of runs that were deleted, and received data last, longer than `older_ns` ago."""
         ...
 
+    async def forget_leases(self) -> int:
+        """Deletes leases that ran out a day ago, of runs that are not stored. Returns how many."""
+        ...
+
     async def forget_changes(self, older_ns: int) -> int:
         """Deletes some of the changes (see `changes.py`) that were stored longer than `older_ns` ago; returns how many,
         0 when none are left."""

@@ -20,6 +20,7 @@ from playhead.wire.pack import ThreadExtension
 from playhead_collector.store.packing.span_pages import PackedSpanPage, named_refs, pack
 from playhead_collector.store.ports import Batch, Ingested
 from playhead_collector.store.ports.forwarding import Recipient
+from playhead_collector.store.ports.leases import Takeover
 from playhead_collector.store.postgres import content, threads
 from playhead_collector.store.postgres import statements as sql
 from playhead_collector.store.postgres.dictionaries import Dictionaries
@@ -133,7 +134,11 @@ async def ingest(
     write_context = await begin_write(conn, project, map(UUID, by_run))
     dropped = await _drop_late(conn, write_context, by_run, now_ns)
     by_run = {run: arrival for run, arrival in by_run.items() if UUID(run) not in write_context.deleted_runs}
-    whole_batch = Batch() if dropped and not by_run else batch  # its contents belong to the deleted runs only
+    before = sum(arrival.items for arrival in by_run.values())
+    by_run, takeovers = _without_superseded(by_run, write_context.takeovers)
+    superseded = before - sum(arrival.items for arrival in by_run.values())
+    # Its contents belong to what is not kept only.
+    whole_batch = Batch() if (dropped or superseded) and not by_run else batch
     stored = await put(conn, memory, write_context, whole_batch.contents, whole_batch.threads, day(now_ns))
     fresh = await _insert_pages(conn, project, by_run)
     news = {run: by_run[run] for run, _ in fresh}
@@ -146,9 +151,36 @@ async def ingest(
     await _mark_news(conn, project, {UUID(run) for run in news}, own, stored.waiting, now_ns, entries)
     known = [page for run, each in by_run.items() for page in each.pages if (run, page.digest) not in fresh]
     duplicates = sum(page.ended for page in known)
-    return Ingested(
-        len(batch.spans), duplicates, tuple(pending), dropped, stored.new_contents, stored.new_bytes
-    ), stored
+    new = stored.new_contents, stored.new_bytes
+    return Ingested(len(batch.spans), duplicates, tuple(pending), dropped, *new, superseded, takeovers), stored
+
+
+def _without_superseded(
+    by_run: Mapping[str, RunArrival], takeovers: Iterable[Takeover]
+) -> tuple[dict[str, RunArrival], dict[str, int]]:
+    """Leaves out what earlier attempts did after a run was taken over. Returns what is left, and by which attempts the
+    runs were taken over of which something was left out. Pure."""
+    kept, left_out = dict(by_run), dict[str, int]()
+    for taken in takeovers:
+        arrival = kept.get(taken.run)
+        if arrival is None:
+            continue
+        spans = [span for span in arrival.spans if not _is_superseded(span, taken)]
+        logs = [log for log in arrival.logs if not _is_superseded(log, taken)]
+        if len(spans) + len(logs) == arrival.items:
+            continue
+        left_out[taken.run] = max(taken.attempt, left_out.get(taken.run, 0))
+        del kept[taken.run]
+        if spans or logs:
+            kept[taken.run] = RunArrival(spans, logs, pack(spans, logs), named_refs(spans, logs))
+    return kept, left_out
+
+
+def _is_superseded(item: Span | LogEvent, taken: Takeover) -> bool:
+    # What names no attempt was not recorded by one: a score, or that another run continues this one.
+    attempt = item.attributes.get(names.RUN_ATTEMPT)
+    last_ns = item.time_ns if isinstance(item, LogEvent) else item.end_ns or item.start_ns
+    return isinstance(attempt, int) and attempt < taken.attempt and last_ns > taken.since_ns
 
 
 async def _drop_late(conn: Conn, write_context: WriteContext, by_run: Mapping[str, RunArrival], now_ns: int) -> int:

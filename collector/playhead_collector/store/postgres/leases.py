@@ -1,11 +1,12 @@
 """serve → [store]: leases on runs.  Times are from the database's clock, so the holders' clocks do not matter."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from uuid import UUID
 
 from asyncpg import Record
 
-from playhead_collector.store.ports.leases import LeaseResult, StoredLease
+from playhead_collector.store.ports.leases import LeaseRequest, LeaseResult, StoredLease
 from playhead_collector.store.postgres import statements as sql
 from playhead_collector.store.postgres.connection import Database
 from playhead_collector.store.postgres.runs import id_of
@@ -18,46 +19,100 @@ class PostgresLeaseStore:
     _db: Database
     _clock: Callable[[], int]
 
-    async def take_lease(
-        self, project: int, run: str, holder: str, process: str, seconds: float, *, force: bool, unless_heard: bool
+    async def take_lease(self, project: int, run: str, request: LeaseRequest) -> LeaseResult:
+        # Arrivals are told by this clock.
+        quiet_ns = self._clock() - int(request.seconds * 1e9) if request.unless_heard else None
+        return await self._db.transact(lambda conn: _take(conn, project, id_of(run), request, quiet_ns))
+
+    async def renew_lease(
+        self, project: int, run: str, holder: str, seconds: float, *, process: str = "", attempt: int | None = None
     ) -> LeaseResult:
-        quiet_ns = self._clock() - int(seconds * 1e9) if unless_heard else None  # arrivals are told by this clock
-        return await self._db.transact(
-            lambda conn: take(conn, project, id_of(run), holder, process, seconds, force=force, quiet_ns=quiet_ns)
-        )
+        request = LeaseRequest(holder=holder, process=process, seconds=seconds, attempt=attempt or 0)
+        renewed = await self._db.transact(lambda conn: _renew(conn, project, id_of(run), request, attempt))
+        if renewed == LeaseResult(None) and attempt == 0:  # nobody has resumed the run: who began it needs no lease
+            now_ns = self._clock()
+            return LeaseResult(StoredLease(holder, process, now_ns, now_ns + int(seconds * 1e9)))
+        return renewed
 
-    async def renew_lease(self, project: int, run: str, holder: str, seconds: float) -> LeaseResult:
-        return await self._db.transact(lambda conn: renew(conn, project, id_of(run), holder, seconds))
-
-    async def release_lease(self, project: int, run: str, holder: str) -> bool:
+    async def release_lease(
+        self, project: int, run: str, holder: str, *, process: str = "", attempt: int | None = None
+    ) -> bool:
         async with self._db.transaction() as conn:
-            return await sql.run(conn, "release_lease", project=project, run=id_of(run), holder=holder) > 0
+            who = {"project": project, "run": id_of(run), "holder": holder, "attempt": attempt}
+            if await sql.run(conn, "release_lease", **who) > 0:
+                return True
+            return attempt is not None and await sql.run(conn, "note_delivered", **who, process=process) > 0
+
+    async def forget_leases(self) -> int:
+        """Deletes leases that ran out a day ago, of runs that are not stored. Returns how many."""
+        async with self._db.transaction() as conn:
+            return await sql.run(conn, "forget_leases")
 
 
-async def take(
-    conn: Conn, project: int, run: UUID, holder: str, process: str, seconds: float, *, force: bool, quiet_ns: int | None
-) -> LeaseResult:
-    """See `lease_ports.LeaseStore.take_lease`; `quiet_ns`: also refused if spans arrived after this time."""
-    found = await sql.row(conn, "lease", project=project, run=run)
-    if quiet_ns is not None and not force and (found is None or found["holder"] != holder):
-        news = await sql.row(conn, "news", project=project, run=run)
-        # Processes that were handed a part of the run may go on without the one that resumes it.
-        heard_ns = 0 if news is None else news["own_arrived_ns"] or news["arrived_ns"]
-        if heard_ns > quiet_ns:
-            return LeaseResult(None, _lease(found) if found is not None and found["is_held"] else None, heard_ns)
-    await sql.run(conn, "forget_leases")
-    who = {"holder": holder, "process": process}
-    taken = await sql.row(conn, "take_lease", project=project, run=run, seconds=seconds, force=force, **who)
-    held = None if taken is not None else await sql.row(conn, "lease", project=project, run=run)
-    return LeaseResult(_lease(taken), _lease(held), None)
+async def _take(conn: Conn, project: int, run: UUID, request: LeaseRequest, quiet_ns: int | None) -> LeaseResult:
+    before = _lease(await sql.row(conn, "lock_lease", project=project, run=run))
+    if not request.force:
+        heard_ns = await _heard(conn, project, run) if quiet_ns is not None else None
+        refused = _refusal(before, request, heard_ns if heard_ns is not None and heard_ns > (quiet_ns or 0) else None)
+        if refused is not None:
+            return refused
+    overtakes = _may_be_undelivered(before, request)
+    if before is not None:
+        later = before.attempt + (before.holder != request.holder)
+        request = replace(request, attempt=max(request.attempt, later))
+    taken = await _insert(conn, project, run, request)
+    if taken is None:  # another was quicker
+        return LeaseResult(None, _lease(await sql.row(conn, "lock_lease", project=project, run=run)))
+    if overtakes and request.force and request.attempt:
+        await sql.run(conn, "insert_takeover", project=project, run=run, attempt=request.attempt)
+    return LeaseResult(taken)
 
 
-async def renew(conn: Conn, project: int, run: UUID, holder: str, seconds: float) -> LeaseResult:
-    """See `lease_ports.LeaseStore.renew_lease`."""
-    renewed = await sql.row(conn, "renew_lease", project=project, run=run, holder=holder, seconds=seconds)
-    held = None if renewed is not None else await sql.row(conn, "lease", project=project, run=run)
-    return LeaseResult(_lease(renewed), _lease(held), None)
+def _refusal(before: StoredLease | None, request: LeaseRequest, heard_ns: int | None) -> LeaseResult | None:
+    """Why the lease is not granted without force. `heard_ns`: spans arrived too lately, at this time. Pure."""
+    is_own = before is not None and before.holder == request.holder
+    if before is not None and before.is_held and not is_own:
+        return LeaseResult(None, before)
+    if heard_ns is not None and not (is_own or (before is not None and before.delivered)):
+        return LeaseResult(None, None, heard_ns)
+    if request.unless_undelivered and _may_be_undelivered(before, request):
+        return LeaseResult(None, before, undelivered=True)
+    return None
+
+
+def _may_be_undelivered(before: StoredLease | None, request: LeaseRequest) -> bool:
+    """Whether another journal may have records of the run that have not arrived. Pure."""
+    if before is None:
+        return not request.begun_here
+    return before.holder != request.holder and not before.delivered
+
+
+async def _renew(conn: Conn, project: int, run: UUID, request: LeaseRequest, attempt: int | None) -> LeaseResult:
+    who = {"project": project, "run": run, "holder": request.holder, "seconds": request.seconds}
+    renewed = await sql.row(conn, "renew_lease", **who, attempt=attempt)
+    if renewed is not None:
+        return LeaseResult(_lease(renewed))
+    held = _lease(await sql.row(conn, "lock_lease", project=project, run=run))
+    is_free = held is None or (not held.is_held and held.attempt < request.attempt)
+    if attempt and is_free:
+        return LeaseResult(await _insert(conn, project, run, request), held)
+    return LeaseResult(None, held)
+
+
+async def _insert(conn: Conn, project: int, run: UUID, request: LeaseRequest) -> StoredLease | None:
+    who = {"holder": request.holder, "process": request.process, "attempt": request.attempt}
+    how = {"seconds": request.seconds, "force": request.force}
+    return _lease(await sql.row(conn, "take_lease", project=project, run=run, **who, **how))
+
+
+async def _heard(conn: Conn, project: int, run: UUID) -> int | None:
+    news = await sql.row(conn, "news", project=project, run=run)
+    # Processes that were handed a part of the run may go on without the one that resumes it.
+    return None if news is None else news["own_arrived_ns"] or news["arrived_ns"]
 
 
 def _lease(row: Record | None) -> StoredLease | None:
-    return None if row is None else StoredLease(row["holder"], row["process"], row["since_ns"], row["until_ns"])
+    if row is None:
+        return None
+    times = row["since_ns"], row["until_ns"]
+    return StoredLease(row["holder"], row["process"], *times, row["attempt"], row["is_held"], row["delivered"])

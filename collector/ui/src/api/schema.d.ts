@@ -387,6 +387,17 @@ export interface components {
              * @description Duration of the lease from now, in seconds.
              */
             seconds: number;
+            /**
+             * Process
+             * @description Name of the process, shown in messages.
+             * @default
+             */
+            process: string;
+            /**
+             * Attempt
+             * @description Which attempt at the run the holder makes.
+             */
+            attempt?: number | null;
         };
         /** Body_rerank_api_v1_runs__run__suspects_rerank_post */
         Body_rerank_api_v1_runs__run__suspects_rerank_post: {
@@ -446,6 +457,12 @@ export interface components {
              */
             seconds: number;
             /**
+             * Attempt
+             * @description Which attempt at the run the holder makes.
+             * @default 0
+             */
+            attempt: number;
+            /**
              * Force
              * @description Take the lease although another process holds it.
              * @default false
@@ -457,6 +474,18 @@ export interface components {
              * @default false
              */
             unless_heard: boolean;
+            /**
+             * Unless Undelivered
+             * @description Also refuse while records of the holder before may not have arrived, and name that holder.
+             * @default false
+             */
+            unless_undelivered: boolean;
+            /**
+             * Begun Here
+             * @description The holder's journal has the run's first attempt.
+             * @default false
+             */
+            begun_here: boolean;
         };
         /**
          * Both
@@ -2936,7 +2965,8 @@ export interface components {
          * RunLease
          * @description The lease of a run: no other process can take it before `until`, unless it is forced.
          *
-         *     `holder` is the id of the process's journal, `process` its name for people.  Times are those of the database.
+         *     `holder` is the id of the process's journal, `process` its name for people, `attempt` which attempt at the run it
+         *     makes.  Times are those of the database.
          */
         RunLease: {
             /** Run */
@@ -2945,6 +2975,8 @@ export interface components {
             holder: string;
             /** Process */
             process: string;
+            /** Attempt */
+            attempt: number;
             /** Since */
             since: string;
             /** Until */

@@ -18,7 +18,7 @@ from playhead.api.calls.joining import joined_call, linked_runs
 from playhead.api.calls.span import ObservedSpan
 from playhead.api.functions.own_code import Launcher, started_program
 from playhead.api.guard import swallowed
-from playhead.api.ids import new_span_id, new_trace_id
+from playhead.api.ids import new_span_id, new_trace_id, process_name
 from playhead.api.ports import Recorder, Redact
 from playhead.api.run import ActiveRun, NextRun
 from playhead.model import names
@@ -137,6 +137,8 @@ def _root(
     span.attributes = {names.RUN_ROOT: True, names.RUN_NAME: name, **run.root}
     if (program := started_program()) is not None:
         span.attributes[names.PROGRAM] = program
+    if is_first and not run.attempt:
+        span.attributes[names.RUN_PROCESS] = process_name()
     if root:
         span.attributes |= root
     if run.is_named_by_span:
@@ -145,12 +147,7 @@ def _root(
         span.attributes[names.RUN_NAME] = run.name
     _link(span, around)
     if is_first:
-        run.trace_id = trace_id
-        if Launcher.name is not None:
-            span.attributes[names.LAUNCH] = Launcher.name
-        on_run_start = runtime.current.on_run_start
-        if on_run_start is not None:
-            on_run_start(span)
+        _start_run(span, trace_id)
     return span
 
 
@@ -171,6 +168,18 @@ def _run_of_root(
     if is_first and run.replay is None:
         run.earlier = rewinding
     return run, is_first
+
+
+def _start_run(span: ObservedSpan, trace_id: int) -> None:
+    """Prepares the run that begins with this call."""
+    run, setup = span.run, runtime.current
+    run.trace_id = trace_id
+    if Launcher.name is not None:
+        span.attributes[names.LAUNCH] = Launcher.name
+    if setup.own is not None and run.owner is None and not run.is_trace:
+        run.owner = setup.own(run)
+    if setup.on_run_start is not None:
+        setup.on_run_start(span)
 
 
 def _rewinding(where: Context) -> NextRun | None:

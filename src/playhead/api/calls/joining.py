@@ -112,6 +112,8 @@ def _part_of(call: HandedCall) -> ActiveRun:
         if run is None:
             run = ActiveRun(run_id=call.run_id, attempt=call.attempt, process=new_process_id())
             run.is_decided = True
+            own = runtime.current.own
+            run.owner = own(run) if own is not None else None
             _Parts.runs[key] = run
         _Parts.runs.move_to_end(key)
         if len(_Parts.runs) > _MAX_PARTS:

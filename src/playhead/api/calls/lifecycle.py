@@ -22,7 +22,7 @@ from playhead.api.calls.span import ObservedSpan
 from playhead.api.calls.waiting import NoteWait, waiting_note
 from playhead.api.guard import swallowed, warn_once
 from playhead.api.replaying import Replay
-from playhead.errors import RunStopped, is_run_stopped
+from playhead.errors import RunStopped, RunTakenOver, is_run_stopped
 from playhead.model import names
 from playhead.model.objects.error_texts import error_text
 from playhead.model.objects.interrupts import is_from_outside, let_through
@@ -52,8 +52,20 @@ def enter(span: ObservedSpan) -> None:
     """Makes the span current, and journals its start if a crash must leave it visible.
 
     In a run that goes on from its record, raises RunStopped before a function that was answered there and would be
-    executed now; the span is not current then.
+    executed now. Raises RunTakenOver before a step, or a call that a record may answer, of a run that another process
+    has taken over. The span is not current then, and what it stands for must not be executed.
     """
+    _enter(span)
+    owner = span.run.owner
+    if owner is not None:
+        # A tool after it was announced: who takes the run over at this moment finds the announcement, or is found here.
+        lost = owner.loss(exact=span.kind == "tool" or names.REPLAYABLE in span.attributes)
+        if lost is not None and (span.can_be_answered or span.kind == "step"):
+            detach(span)
+            raise RunTakenOver(lost)
+
+
+def _enter(span: ObservedSpan) -> None:
     try:
         if not span.run.recorded:
             # Other instrumentation sees the span that the program's own sampler has dropped, and drops its own, too.
@@ -64,7 +76,7 @@ def enter(span: ObservedSpan) -> None:
         if span.run.replay is not None:
             _announce_if_new(span)
         attach(span)
-        if not (span.silent or span.announced) and is_announced(span):
+        if not (span.silent or span.announced) and is_announced(span) and not span.run.is_taken_over():
             span.recorder.announce(span.fields(), span.frames)
     except RunStopped:
         raise
@@ -111,7 +123,7 @@ def announce_replayed(span: ObservedSpan) -> None:
         announce_enclosing(span)
         span.silent = False
         _count(span)
-        if is_announced(span):
+        if is_announced(span) and not span.run.is_taken_over():
             span.recorder.announce(span.fields(), span.frames)
 
 
@@ -214,7 +226,7 @@ def fail(span: ObservedSpan, raised: BaseException, not_restorable: str | None =
     if isinstance(raised, GeneratorExit):
         abort(span)
         return
-    if span.run.replay is not None and is_run_stopped(raised):
+    if is_run_stopped(raised) and (span.run.replay is not None or span.run.is_taken_over()):
         detach(span)  # not an end: it stays as open as the crash has left it, for the next attempt
         return
     if span.end_ns is not None:  # what a signal's handler has raised after it
@@ -368,7 +380,7 @@ def _end(span: ObservedSpan) -> None:
         if span.end_ns is not None:
             return
         run, attributes = span.run, span.attributes
-        if not run.recorded or span.silent:
+        if not run.recorded or span.silent or run.is_taken_over():
             span.end_ns = span.start_ns
         elif attributes.get(names.PROCESS_ID) != run.process:
             span.end_ns = span.start_ns

@@ -99,6 +99,8 @@ async def _awaited(
         result = await coroutine
         finish(span, output, result)
     except BaseException as error:
+        if isinstance(coroutine, types.CoroutineType):  # where it was not started: else this does nothing
+            coroutine.close()
         try:  # not `fail_and_detach`, at whose beginning a handler may raise, too
             fail(span, error)
         finally:

@@ -20,23 +20,43 @@ class LeasesOperations:
         holder: str,
         process: str,
         seconds: float,
+        attempt: int = 0,
         force: bool = False,
         unless_heard: bool = False,
+        unless_undelivered: bool = False,
+        begun_here: bool = False,
     ) -> ApiRequest[RunLease]:
         """Take the lease of a run for `seconds`.  Raises Conflict if another process holds it; the message names it.
 
-        `unless_heard`: also raise Conflict if spans of the run arrived within the last `seconds`.  `force`: take the
-        lease although another process holds it.
+        `attempt`: which attempt at the run the holder makes.  `unless_heard`: also raise Conflict if spans of the run
+        arrived within the last `seconds`; `unless_undelivered`: while records of the holder before may not have
+        arrived (of a run without a lease, unless it was `begun_here`, in the holder's journal).  `force`: take the
+        lease all the same; the attempt in the answer may then be a later one, and what earlier ones do from then on is
+        not added to the run.
         """
-        body = {"holder": holder, "process": process, "seconds": seconds, "force": force, "unless_heard": unless_heard}
+        body = {"holder": holder, "process": process, "seconds": seconds, "attempt": attempt, "force": force}
+        body |= {"unless_heard": unless_heard, "unless_undelivered": unless_undelivered, "begun_here": begun_here}
         return ApiRequest(run_path(run, "lease"), body=body)
 
     @client_method
-    def renew_lease(self, run: str, *, holder: str, seconds: float) -> ApiRequest[RunLease]:
-        """Extend the lease to `seconds` from now.  Raises Conflict if this holder no longer has it."""
-        return ApiRequest(run_path(run, "lease"), body={"holder": holder, "seconds": seconds}, method="PUT")
+    def renew_lease(
+        self, run: str, *, holder: str, seconds: float, process: str | None = None, attempt: int | None = None
+    ) -> ApiRequest[RunLease]:
+        """Extend the lease to `seconds` from now.  Raises Conflict if this holder no longer has it.
+
+        With an `attempt`, also if it has the lease for a later one; a lease that nobody has taken is taken.
+        """
+        body = {"holder": holder, "seconds": seconds, "process": process, "attempt": attempt}
+        given = {name: value for name, value in body.items() if value is not None}
+        return ApiRequest(run_path(run, "lease"), body=given, method="PUT")
 
     @client_method
-    def release_lease(self, run: str, *, holder: str) -> ApiRequest[Released]:
-        """Release the lease, so that another process can take it."""
-        return ApiRequest(run_path(run, "lease"), {"holder": holder}, method="DELETE")
+    def release_lease(
+        self, run: str, *, holder: str, process: str | None = None, attempt: int | None = None
+    ) -> ApiRequest[Released]:
+        """Release the lease, so that another process can take it: all that this holder recorded has arrived.
+
+        With an `attempt`, that is noted of a run that has no lease, too.
+        """
+        query = {"holder": holder, "process": process, "attempt": attempt}
+        return ApiRequest(run_path(run, "lease"), query, method="DELETE")

@@ -16,6 +16,7 @@ from playhead.export.destinations.counted import LatelyCounted, run_key
 from playhead.export.destinations.requests import DestinationEndpoint
 from playhead.export.destinations.target import ExportTarget
 from playhead.export.http import RequestRejected
+from playhead.export.left_runs import LeftRun
 from playhead.export.sending import Sending
 from playhead.export.shipment import Shipment
 from playhead.model import names
@@ -64,6 +65,9 @@ class DestinationDelivery:
     def close(self) -> None:
         """Closes the connection."""
         self._endpoint.close()
+
+    def tell_left(self, run: LeftRun, journal: str) -> None:
+        """No other machine resumes a run from a destination."""
 
     def forget(self) -> None:
         """Uploads media again when they are next seen."""

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from playhead.journal.frame import ANNOUNCEMENT, SPAN, readable_frames
+from playhead.journal.frame import ANNOUNCEMENT, SPAN, read_span, readable_frames
 from playhead.model import names
 from playhead.model.digest import sha256
 
@@ -50,6 +50,23 @@ def runs_in(data: bytes) -> RunsSeen:
             said = dict.fromkeys([*found, *(sessions[run] for run in found if run in sessions)], float(keeps[1]))
             retention = _longer(retention, said)
     return RunsSeen(runs, frozenset(ended), sessions, retention)
+
+
+def begun_and_open(segments: Iterable[bytes]) -> dict[str, str]:
+    """The runs whose first attempt began in these segments of a lane, and has not ended there; and the process that
+    began each, as it says, or an empty text."""
+    begun: dict[str, str] = {}
+    for data in segments:
+        for kind, payload, _ in readable_frames(data) if _ROOT in data else ():
+            if kind not in (SPAN, ANNOUNCEMENT) or _ROOT not in payload:
+                continue
+            attributes = read_span(payload).attributes
+            run_id = str(attributes.get(names.RUN_ID))
+            if kind == SPAN:
+                begun.pop(run_id, None)
+            elif not attributes.get(names.RUN_ATTEMPT):
+                begun[run_id] = str(attributes.get(names.RUN_PROCESS, ""))
+    return begun
 
 
 def merge_runs_seen(seen: Iterable[RunsSeen]) -> RunsSeen:

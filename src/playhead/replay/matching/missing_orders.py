@@ -5,39 +5,32 @@ its number, a hole in the count, and no more.  The attempt that goes on does it 
 says which numbers nobody need wait for (`playhead.resumed.without`).
 """
 
-from collections.abc import Iterable
-
 from playhead.model import names
 from playhead.model.span import LogEvent, Span
+from playhead.project.attributes import replaced_by
 from playhead.replay.record import Record
 
 
 def missing_orders(record: Record, first: int) -> list[int]:
-    """Numbers from `first` on of which nothing is left, as first, last, first, last, ...
+    """Numbers from `first` on of which the record has nothing, as first, last, first, last, ...
 
-    A journal has all that was ever written.  Of a record that the collector has, more may be on its way: there only
-    calls are meant that enclosed recorded ones, and of which nothing is known.
+    A run is resumed on another machine when all of its record has arrived, or is given up.
     """
-    orders = {order for item in (*record.spans, *record.logs) if (order := _order(item)) >= first}
-    free = [order for order in range(first, max(orders, default=first)) if order not in orders]
-    return _ranges(sorted(_enclosing(record.spans, free)) if record.remote else free)
+    orders = _orders(record)
+    return _ranges([order for order in range(first, max(orders, default=first)) if order not in orders])
 
 
-def _enclosing(spans: Iterable[Span], free: list[int]) -> Iterable[int]:
-    """For each parent that is not there: the nearest free number before the first of its children."""
-    spans = list(spans)
-    known = {span.span_id for span in spans}
-    first_child: dict[str, int] = {}
-    for span in spans:
-        order, parent = _order(span), span.parent_id
-        if order and parent is not None and parent not in known and names.RUN_ROOT not in span.attributes:
-            first_child[parent] = min(order, first_child.get(parent, order))
-    left = list(free)
-    for order in sorted(first_child.values()):
-        before = [number for number in left if number < order]
-        if before:
-            left.remove(before[-1])
-            yield before[-1]
+def has_all_orders(record: Record, first: int, last: int) -> bool:
+    """Whether the record has all numbers from `first` to `last`, but those which an attempt has gone on without."""
+    orders = _orders(record)
+    replaced = [span for log in record.logs if log.name == names.RESUMED for span in replaced_by(log)]
+    return all(
+        order in orders or any(low <= order <= high for low, high in replaced) for order in range(first, last + 1)
+    )
+
+
+def _orders(record: Record) -> set[int]:
+    return {_order(item) for item in (*record.spans, *record.logs)}
 
 
 def _order(item: Span | LogEvent) -> int:

@@ -6,12 +6,14 @@ from typing import Any, TypedDict
 class RunLease(TypedDict):
     """The lease of a run: no other process can take it before `until`, unless it is forced.
 
-    `holder` is the id of the process's journal, `process` its name for people.  Times are those of the database.
+    `holder` is the id of the process's journal, `process` its name for people, `attempt` which attempt at the run it
+    makes.  Times are those of the database.
     """
 
     run: str
     holder: str
     process: str
+    attempt: int
     since: str
     until: str
 

@@ -4,17 +4,20 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from uuid import UUID
 
+from playhead_collector.store.ports.leases import Takeover
 from playhead_collector.store.postgres import statements as sql
 from playhead_collector.store.postgres.statements import Conn
 
 
 @dataclass(frozen=True, slots=True)
 class WriteContext:
-    """What a writing transaction needs: the project, whether a sweep is running, and which of its runs were deleted."""
+    """What a writing transaction needs: the project, whether a sweep is running, which of its runs were deleted, and
+    which were taken over."""
 
     project: int
     sweeping: bool = False
     deleted_runs: frozenset[UUID] = frozenset()
+    takeovers: tuple[Takeover, ...] = ()
 
     async def note_refs(self, conn: Conn, refs: Iterable[bytes]) -> None:
         """Notes refs that this transaction stores or names: a running sweep keeps them and all that they name."""
@@ -25,7 +28,14 @@ class WriteContext:
 async def begin_write(conn: Conn, project: int, runs: Iterable[UUID] = ()) -> WriteContext:
     """Starts a writing transaction. Call it first; waits for a running deletion or sweep step."""
     found = await sql.row(conn, "enter", project=project, runs=list(runs))
-    return WriteContext(project, found["sweeping"], frozenset(found["gone"])) if found else WriteContext(project)
+    if found is None:
+        return WriteContext(project)
+    return WriteContext(project, found["sweeping"], frozenset(found["gone"]), tuple(map(_takeover, found["taken"])))
+
+
+def _takeover(text: str) -> Takeover:
+    run, attempt, since_ns = text.split()
+    return Takeover(UUID(run).hex, int(attempt), int(since_ns))
 
 
 async def begin_exclusive_write(conn: Conn, project: int, lock_timeout_ms: int) -> None:

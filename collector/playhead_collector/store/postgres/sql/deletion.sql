@@ -1,7 +1,11 @@
 -- name: enter(project, runs)^
 -- To be the first statement of every transaction that stores content or spans: deletions and steps of a sweep wait until
--- it commits. Whether a sweep is under way, and which of these runs were deleted.
-select sweeping, gone from playhead_enter(:project, :runs::uuid[]);
+-- it commits. Whether a sweep is under way, which of these runs were deleted, and which were taken over.
+select sweeping, gone, array(
+    select concat_ws(' ', run_id, attempt, (extract(epoch from since) * 1000000000)::bigint)
+    from run_takeover where project_id = :project and run_id = any(:runs::uuid[])
+) as taken
+from playhead_enter(:project, :runs::uuid[]);
 
 -- name: bound_locks(milliseconds)!
 -- This transaction waits no longer than that for a lock; those that want the same wait behind it.
@@ -41,6 +45,7 @@ due as (delete from packing_due where project_id = :project and run_id = any(:ru
 pending as (delete from pending_ref where project_id = :project and run_id = any(:runs)),
 news as (delete from run_news where project_id = :project and run_id = any(:runs)),
 leases as (delete from run_lease where project_id = :project and run_id = any(:runs)),
+takeovers as (delete from run_takeover where project_id = :project and run_id = any(:runs)),
 explanations as (delete from explanation where project_id = :project and run_id = any(:runs)),
 scores as (delete from score where project_id = :project and run_id = any(:runs)),
 uses as (delete from content_use where project_id = :project and run_id = any(:runs)),

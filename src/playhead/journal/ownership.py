@@ -1,0 +1,191 @@
+"""api ← [journal]: whether this process still has a run that it has begun or resumed, or another has taken it over.
+
+Who takes a run over on this machine says so where its owner looks before each call: in the lane of the process that
+has begun the run (`take_from`), or in the place of the lease of the one that has resumed it (`leases`).  Of a takeover
+on another machine the collector knows.  It is asked when this process has stood still (`Pulse`), since for as long
+nothing here could hear of one; else its answers to what is delivered say so, and the heartbeats of a lease.
+"""
+
+import os
+import threading
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from weakref import WeakValueDictionary
+
+from playhead.api.guard import swallowed
+from playhead.journal.ended.noted_lines import NotedLines
+from playhead.journal.lane import is_own, is_owned
+from playhead.model.objects.interrupts import let_through
+
+# Records are checked against this old a look: a look at the disk for each of them would cost as much as writing it.
+_TRUSTED_SECONDS = 0.02
+# Ten times a second, a thread notes that this process runs: 0.05 % of a core. To read a run's record, take the run over
+# and execute something takes another process longer than a pause that is not noticed.
+_BEAT_SECONDS, _LATE_SECONDS = 0.1, 0.25
+# A collector that does not answer must not hold up each call.
+_ASK_AGAIN_SECONDS = 5.0
+_FILE = "taken-over"
+
+
+class Unsure(Exception):
+    """Nobody can say at present whether the run was taken over."""
+
+
+class Pulse:
+    """Notes when this process has stood still: stopped by a signal, or with its machine. `stop` ends its thread."""
+
+    def __init__(self, now: Callable[[], float] = time.monotonic):
+        """Does not start the thread; without it, nothing is noted."""
+        self._now = now
+        self._latest = float("inf")
+        self._stops = 0
+        self._running: threading.Event | None = None
+        """Set for the thread to end."""
+
+    def start(self) -> None:
+        """Starts the thread. Not safe for threads; does nothing while there is one."""
+        if self._running is not None:
+            return
+        self._latest, self._running = self._now(), threading.Event()
+        try:
+            threading.Thread(target=self._run, args=(self._running,), name="playhead-pulse", daemon=True).start()
+        except RuntimeError:  # no more threads, or the interpreter is ending
+            self._running = None
+
+    def beat(self) -> None:
+        """Notes that the process runs, and whether it has stood still before that."""
+        now = self._now()
+        self._stops += now - self._latest > _LATE_SECONDS
+        self._latest = now
+
+    def stops(self) -> int:
+        """How often this process has stood still so far."""
+        return self._stops + (self._running is not None and self._now() - self._latest > _LATE_SECONDS)
+
+    def stop(self) -> None:
+        """Ends the thread."""
+        if self._running is not None:
+            self._running.set()
+        self._running = None
+
+    def after_fork(self) -> None:
+        """In a forked child, which has no such thread until `start`."""
+        self._running = None
+
+    def _run(self, ended: threading.Event) -> None:
+        while not ended.wait(_BEAT_SECONDS):
+            self.beat()
+
+
+class RunOwnership:
+    """Implements `api.ports.RunOwner`."""
+
+    def __init__(
+        self,
+        look: Callable[[], str | None],
+        ask: Callable[[], str | None],
+        stops: Callable[[], int],
+        now: Callable[[], float] = time.monotonic,
+    ):
+        """`look`: who has taken the run over on this machine, as a sentence; None: nobody. `ask`: the same of others,
+        which the collector knows; raises Unsure. `stops`: how often this process has stood still so far."""
+        self._look = look
+        self._ask = ask
+        self._stops = stops
+        self._now = now
+        self._loss: str | None = None
+        self._look_at = float("-inf")
+        self._ask_at = float("-inf")
+        self._known_stops = stops()
+
+    def loss(self, *, exact: bool) -> str | None:
+        now = self._now()
+        if self._loss is None and (exact or now >= self._look_at):
+            try:
+                self._find_out(now)
+            except BaseException as error:  # noqa: BLE001 - the guard
+                let_through(error)
+                swallowed("see who has the run", error)
+            self._look_at = self._now() + _TRUSTED_SECONDS
+        return self._loss
+
+    def lose(self, why: str) -> None:
+        """Notes that another process has the run: nothing more of it is executed or recorded here."""
+        self._loss = self._loss or why
+
+    def _find_out(self, now: float) -> None:
+        why, stops = self._look(), self._stops()
+        if why is None and stops != self._known_stops and now >= self._ask_at:
+            try:
+                why = self._ask()
+                self._known_stops = stops
+            except Unsure:
+                self._ask_at = self._now() + _ASK_AGAIN_SECONDS
+        if why is not None:
+            self.lose(why)
+
+
+class OwnRuns:
+    """The ownerships of one process, by run and attempt. Safe for threads."""
+
+    def __init__(self) -> None:
+        self.pulse = Pulse()
+        self.lane: Callable[[], Path | None] = lambda: None
+        """Gives the lane of this process."""
+        self._looked_at: tuple[Path | None, str] = None, ""
+        """A lane, and the file in it that says what was taken over."""
+        self._owners: WeakValueDictionary[tuple[str, int], RunOwnership] = WeakValueDictionary()
+
+    def owner(
+        self, run_id: str, attempt: int, look: Callable[[], str | None], ask: Callable[[], str | None]
+    ) -> RunOwnership:
+        """The ownership of a run that this process begins, or goes on with as this attempt; see `RunOwnership`."""
+        owner = RunOwnership(look, ask, self.pulse.stops)
+        self._owners[run_id, attempt] = owner
+        return owner
+
+    def taken_here(self, run_id: str) -> str | None:
+        """Who has told this process, in its lane, that it has taken the run over, as a sentence; None: nobody."""
+        lane = self.lane()
+        if lane is None:
+            return None
+        known, path = self._looked_at
+        if known is not lane:
+            path = str(lane / _FILE)
+            self._looked_at = lane, path
+        # Half as long as any other way to ask, and there is no such file but after a takeover.
+        return taken_from(lane, run_id) if os.access(path, os.F_OK) else None
+
+    def taken_over(self, run_id: str, attempt: int) -> None:
+        """Notes that this attempt at the run goes on elsewhere."""
+        for own_attempt in range(attempt):
+            owner = self._owners.get((run_id, own_attempt))
+            if owner is not None:
+                owner.lose(taken_over_sentence(run_id, "another process"))
+
+
+def taken_over_sentence(run_id: str, by: str) -> str:
+    """What is said of a run that another process has."""
+    return (
+        f"run {run_id} was taken over by {by}: this process does not go on with it, and nothing more of it is executed "
+        "or recorded here"
+    )
+
+
+def take_from(lanes: Sequence[Path], run_id: str, by: str) -> None:
+    """Takes the run from the living processes that own these lanes. Raises OSError.
+
+    Each finds it out before it executes or records anything more of the run, so what its lane has from then on is all
+    that it has done.
+    """
+    for lane in lanes:
+        if is_owned(lane) and not is_own(lane):
+            NotedLines(lane / _FILE).note([f"{run_id} {by}".encode()])
+
+
+def taken_from(lane: Path, run_id: str) -> str | None:
+    """Who has taken this run from the owner of the lane, as a sentence; None: nobody."""
+    start = f"{run_id} ".encode()
+    found = [line for line in NotedLines(lane / _FILE).known() if line.startswith(start)]
+    return taken_over_sentence(run_id, found[-1].removeprefix(start).decode("utf-8", "replace")) if found else None
