@@ -7,7 +7,7 @@
     across   scores (score, scores), analytics (across), search
     rewind   rewinding (resume, fork)
     answering  promises (promises, approve, deny, answer, interrupt)
-    operate  start (serve, run, demo, ship, migrate), doctor, deletion, keys, forward, storage
+    operate  start (serve, run, demo, ship, migrate), doctor, journal, deletion, keys, forward, storage
     moving   commands (export, import)
 
     application  the command line with all of its commands, or with one

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 # bidirectional algorithm reach beyond their text if they are not closed. Lone surrogates cannot be written at all.
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 _SHORT_ID = 8
+_UNITS = ("B", "KiB", "MiB", "GiB", "TiB")
 # Columns of names to copy and of short words: folded, they cannot be read.
 _WHOLE = frozenset({"run", "status", "started", "took", "calls", "tokens", "cost", "seq", "time", "kind", "setting"})
 _COLOURS = {
@@ -167,6 +168,14 @@ def is_binary(found: Content) -> bool:
 def visible(text: str) -> str:
     """The text without what would steer a terminal."""
     return _CONTROL.sub("\N{REPLACEMENT CHARACTER}", text)
+
+
+def size(count: int) -> str:
+    """A number of bytes with a unit."""
+    shown, unit = float(count), 0
+    while shown >= 1024 and unit < len(_UNITS) - 1:
+        shown, unit = shown / 1024, unit + 1
+    return f"{shown:.1f} {_UNITS[unit]}" if unit else f"{count} B"
 
 
 def echo(text: str, *, err: bool = False) -> None:

@@ -19,7 +19,7 @@ from playhead.cli.across import analytics, scores, search
 from playhead.cli.answering import promises
 from playhead.cli.application.group import new_application
 from playhead.cli.moving import commands as moving
-from playhead.cli.operate import deletion, doctor, forward, keys, start, storage
+from playhead.cli.operate import deletion, doctor, forward, journal, keys, start, storage
 from playhead.cli.trees import calls
 
 app = new_application()
@@ -40,8 +40,8 @@ app.add_typer(analytics.app, name="across", rich_help_panel="Ask")
 _SERVE = "Start a collector: on your Postgres, or on one that is started for you."
 app.command("serve", help=_SERVE, rich_help_panel="Operate")(start.serve_command())
 app.command("run", help=start.RUN, rich_help_panel="Operate", context_settings=start.AS_GIVEN)(start.run)
-for _command in (start.demo, doctor.doctor, start.ship, start.migrate, storage.storage, moving.export, deletion.delete,
-                 deletion.gc):  # fmt: skip
+for _command in (start.demo, doctor.doctor, journal.journal, start.ship, start.migrate, storage.storage, moving.export,
+                 deletion.delete, deletion.gc):  # fmt: skip
     app.command(rich_help_panel="Operate")(_command)
 app.command("import", rich_help_panel="Operate")(moving.import_files)
 app.add_typer(search.app, name="search", rich_help_panel="Ask")

@@ -9,8 +9,6 @@ from playhead.cli.connection import CollectorAddress
 from playhead.cli.options import Json
 from playhead.wire.answers.across.storage import Amount, Storage, StorageSizes
 
-_UNITS = ("B", "KiB", "MiB", "GiB", "TiB")
-
 
 def storage(ctx: typer.Context, json: Json = False) -> None:
     """Say how much is stored, by kind, and the inline bytes that it stands for; ~ marks estimates."""
@@ -48,14 +46,7 @@ def _size(number: Amount) -> str:
     if number["value"] is None:
         return "unknown"
     shown = "" if number["exact"] else "~"
-    shown += _bytes(number["value"])
+    shown += output.size(number["value"])
     if number["low"] is not None and number["high"] is not None:
-        shown += f" ({_bytes(number['low'])} to {_bytes(number['high'])})"
+        shown += f" ({output.size(number['low'])} to {output.size(number['high'])})"
     return shown
-
-
-def _bytes(count: int) -> str:
-    size, unit = float(count), 0
-    while size >= 1024 and unit < len(_UNITS) - 1:
-        size, unit = size / 1024, unit + 1
-    return f"{size:.1f} {_UNITS[unit]}" if unit else f"{count} B"

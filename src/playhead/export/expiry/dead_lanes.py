@@ -114,7 +114,7 @@ class Expiry:
     def _is_old(self, path: Path) -> bool:
         with suppress(OSError):
             retention = self._retention_of(LaneReader(path).is_for_nobody())
-            is_old = _since(path) + retention.least_seconds <= self._wall()
+            is_old = since(path) + retention.least_seconds <= self._wall()
             return is_old and _kept_until(path) <= self._wall() and is_released(path)
         return False
 
@@ -130,7 +130,7 @@ class Expiry:
                     break
                 left -= size
                 what = merge_runs_seen(runs_in(reader.segment_path(n).read_bytes()) for n in numbers)
-                seen.append(_LaneRuns(path, _since(path), reader.is_for_nobody(), what))
+                seen.append(_LaneRuns(path, since(path), reader.is_for_nobody(), what))
         return seen
 
     def _delete(self, path: Path) -> bool:
@@ -146,11 +146,18 @@ class Expiry:
         return False
 
 
-def _since(path: Path) -> float:
-    reader = LaneReader(path)
-    if reader.is_for_nobody():
-        return max((reader.segment_path(number).stat().st_mtime for number in reader.segments()), default=0.0)
+def since(path: Path) -> float:
+    """From when on a lane's time counts, in seconds since 1970: its last record was delivered, or written where it is
+    for nobody.  Raises OSError."""
+    if LaneReader(path).is_for_nobody():
+        return last_record(path)
     return (path / "acked").stat().st_mtime
+
+
+def last_record(path: Path) -> float:
+    """When the last record of a lane was written, in seconds since 1970; 0 for one without files.  Raises OSError."""
+    reader = LaneReader(path)
+    return max((reader.segment_path(number).stat().st_mtime for number in reader.segments()), default=0.0)
 
 
 def _kept_until(path: Path) -> float:

@@ -31,6 +31,11 @@ class Retention:
 
     def learn(self, seen: Iterable[RunsSeen]) -> None:
         """Takes what these records and the file say, and adds to the file what it lacks.  Raises OSError."""
+        new = self.look(seen)
+        self._notes.note(b"%s %d" % (key, seconds) for key, seconds in sorted(new.items()))
+
+    def look(self, seen: Iterable[RunsSeen]) -> Mapping[bytes, float]:
+        """Takes what these records and the file say.  Returns what the file lacks.  Raises OSError."""
         said: dict[bytes, float] = {}
         for line in self._notes.known():
             key, _, seconds = line.partition(b" ")
@@ -41,8 +46,8 @@ class Retention:
             for key, seconds in each.retention.items():
                 if min(seconds, MAX_SECONDS) > max(said.get(key, 0.0), new.get(key, 0.0)):
                     new[key] = min(seconds, MAX_SECONDS)
-        self._notes.note(b"%s %d" % (key, seconds) for key, seconds in sorted(new.items()))
         self._said = said | new
+        return new
 
     def seconds(self, seen: RunsSeen) -> float:
         """How long to keep records of these runs: as long as one of them has to be."""

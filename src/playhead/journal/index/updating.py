@@ -125,6 +125,11 @@ class IndexUpdate:
         self._forget_missing(lane, reader)
         for number in reader.segments():
             self._update_segment(lane, number, reader.segment_path(number))
+        for end in reader.lost_ends():
+            self._db.execute(
+                "update segment set damaged_end = ? where lane = ? and number = ?",
+                (end.lost_bytes, lane, end.at.segment),
+            )
         self._db.execute("update lane set changed = ?, is_final = ? where id = ?", (changed, is_final, lane))
 
     def _forget_missing(self, lane: int, reader: LaneReader) -> None:

@@ -1,0 +1,100 @@
+"""`playhead journal`: what the journal of this machine has, and what of it is deleted when."""
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from playhead.cli import output
+from playhead.cli.connection import CollectorAddress
+from playhead.cli.options import Json
+from playhead.errors import JournalUnusable
+from playhead.export.expiry.forecast import LaneForecast, forecast
+from playhead.settings.sdk import Settings, load
+
+if TYPE_CHECKING:
+    from playhead.local.source import JournalSource
+
+
+def journal(
+    ctx: typer.Context,
+    limit: Annotated[int, typer.Option(min=1, help="Show at most so many processes, the newest.")] = 50,
+    json: Json = False,
+) -> None:
+    """Say what the journal of this machine has: sessions, runs, events, bytes, the oldest record, damaged files; and of
+    what each process recorded when it is deleted, or what keeps it.
+
+    A process that records deletes its own old files, by whole files, as long as it lives."""
+    settings = load()
+    with ctx.ensure_object(CollectorAddress).ask_journal() as client:
+        facts = _facts(client.source, settings.journal_dir)
+    try:
+        found = forecast(settings.journal_dir, settings)
+    except OSError as error:
+        raise JournalUnusable(f"the journal in {settings.journal_dir} cannot be read ({error.strerror})") from error
+    total = sum(lane.bytes for lane in found)
+    if json:
+        output.as_json(
+            {**facts, "bytes": total, "limit": settings.journal_max_bytes, "processes": list(map(_row, found))}
+        )
+        return
+    output.facts(_shown(facts, found, total, settings))
+    columns = ("recorded by", "bytes", "runs", "open", "last record", "is deleted")
+    newest = found[: -limit - 1 : -1]
+    output.table(columns, [list(_cells(lane)) for lane in newest])
+    if len(found) > limit:
+        output.echo(f"there are {len(found) - limit:,} older processes: ask with a larger --limit", err=True)
+
+
+def _facts(source: "JournalSource", folder: Path) -> dict[str, Any]:
+    rows = [projection.row for run in source.records.runs() if (projection := source.projection(run)) is not None]
+    began = min((row.started_ns for row in rows), default=None)
+    return {
+        "journal": str(folder),
+        "sessions": len({row.session for row in rows if row.session is not None}),
+        "runs": len(rows),
+        "events": sum(row.events for row in rows),
+        "oldest_record": None if began is None else _time(began / 1e9),
+        "damaged": {str(path): size for path, size in source.records.damaged.items()},
+    }
+
+
+def _shown(facts: dict[str, Any], found: Sequence[LaneForecast], total: int, settings: Settings) -> dict[str, object]:
+    damaged: dict[str, int] = facts["damaged"]
+    living = sum(lane.is_living for lane in found)
+    return {
+        "journal": facts["journal"],
+        "sessions": f"{facts['sessions']:,}",
+        "runs": f"{facts['runs']:,}",
+        "events": f"{facts['events']:,}",
+        "bytes": f"{output.size(total)} of {output.size(settings.journal_max_bytes)}",
+        "processes": f"{living} that record, {len(found) - living} that have ended",
+        "oldest record": facts["oldest_record"],
+        "damaged files": ", ".join(f"{path} ({size:,} bytes)" for path, size in damaged.items()) or "none",
+    }
+
+
+def _cells(lane: LaneForecast) -> Sequence[object]:
+    expires = _time(lane.expires) if lane.expires is not None else f"not yet: {lane.kept_by}"
+    return lane.path.name, output.size(lane.bytes), lane.runs, lane.open_runs, _time(lane.last_record), expires
+
+
+def _row(lane: LaneForecast) -> dict[str, Any]:
+    return {
+        "lane": lane.path.name,
+        "bytes": lane.bytes,
+        "living": lane.is_living,
+        "runs": lane.runs,
+        "open_runs": lane.open_runs,
+        "last_record": _time(lane.last_record),
+        "not_delivered": list(lane.not_delivered),
+        "expires": None if lane.expires is None else _time(lane.expires),
+        "kept_by": lane.kept_by or None,
+        "lost_bytes": sum(end.lost_bytes for end in lane.lost_ends),
+    }
+
+
+def _time(seconds: float) -> str:
+    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="seconds").replace("+00:00", "Z")

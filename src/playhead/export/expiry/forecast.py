@@ -1,0 +1,84 @@
+"""Says of each lane of a journal what it has and when it is deleted, or what keeps it.  Deletes nothing."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from playhead.export.expiry.dead_lanes import last_record, since
+from playhead.export.expiry.retention import Retention
+from playhead.journal.ended.ended_runs import EndedRuns
+from playhead.journal.ended.runs_seen import RunsSeen, merge_runs_seen, runs_in
+from playhead.journal.lane import LaneReader, LostEnd, is_owned, lanes
+from playhead.settings.sdk import Settings
+
+
+@dataclass(frozen=True, slots=True)
+class LaneForecast:
+    """A lane.  Times in seconds since 1970."""
+
+    path: Path
+    bytes: int
+    is_living: bool
+    """Whether its process records."""
+    runs: int
+    open_runs: int
+    """Runs whose end is in no file of the journal."""
+    last_record: float
+    not_delivered: tuple[str, ...]
+    """Destinations that lack a part of it; the collector is called "the collector"."""
+    expires: float | None
+    """When it is deleted; None: not before `kept_by` is over."""
+    kept_by: str
+    lost_ends: tuple[LostEnd, ...]
+
+
+def forecast(journal_dir: Path, settings: Settings) -> list[LaneForecast]:
+    """All lanes, oldest first.  Reads all segments.  Raises OSError."""
+    found = [(path, _runs_of(LaneReader(path))) for path in lanes(journal_dir)]
+    ended = EndedRuns(journal_dir).known().union(*(seen.ended for _, seen in found))
+    delivered = Retention(journal_dir, settings.journal_keep_seconds)
+    local = Retention(journal_dir, settings.local_keep_seconds)
+    for retention in (delivered, local):
+        retention.look(seen for _, seen in found)
+    return [
+        _forecast(path, seen, ended, local.seconds if LaneReader(path).is_for_nobody() else delivered.seconds)
+        for path, seen in found
+    ]
+
+
+def _forecast(path: Path, seen: RunsSeen, ended: set[bytes], keeps: Callable[[RunsSeen], float]) -> LaneForecast:
+    reader = LaneReader(path)
+    is_living = is_owned(path)
+    open_runs = len(seen.runs - ended)
+    lacking = _not_delivered(path)
+    kept_by = ""
+    if is_living:
+        kept_by = "its process records"
+    elif lacking:
+        kept_by = f"not delivered to {', '.join(lacking)}"
+    elif open_runs:
+        kept_by = f"{open_runs} open run{'s' if open_runs > 1 else ''}"
+    return LaneForecast(
+        path,
+        sum(map(reader.segment_bytes, reader.segments())),
+        is_living,
+        len(seen.runs),
+        open_runs,
+        last_record(path),
+        lacking,
+        None if kept_by else since(path) + keeps(seen),
+        kept_by,
+        tuple(reader.lost_ends()),
+    )
+
+
+def _not_delivered(path: Path) -> tuple[str, ...]:
+    if LaneReader(path).is_for_nobody():
+        return ()
+    readers = [("the collector", LaneReader(path))] if LaneReader(path).is_begun() else []
+    readers += [(name, LaneReader(path, name)) for name in LaneReader(path).destinations()]
+    return tuple(name for name, reader in readers if reader.acked() < reader.end())
+
+
+def _runs_of(reader: LaneReader) -> RunsSeen:
+    return merge_runs_seen(runs_in(reader.segment_path(number).read_bytes()) for number in reader.segments())
