@@ -6,10 +6,12 @@ import os
 import signal
 import sys
 from pathlib import Path
+from typing import cast
 
 import playhead
 from playhead import observe
 from playhead.errors import ToolDenied
+from playhead.model.names import CallKind
 
 
 def effect(what: str) -> str:
@@ -30,7 +32,7 @@ def check(order: str) -> str:
     return effect(f"check {order}")
 
 
-@observe(name=os.environ.get("NAME", "pay"), kind=os.environ.get("KIND", "tool") or None)
+@observe(name=os.environ.get("NAME", "pay"), kind=cast("CallKind | None", os.environ.get("KIND", "tool") or None))
 def pay(amount: int) -> str:
     return effect(f"pay {amount}")
 
