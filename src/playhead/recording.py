@@ -37,6 +37,7 @@ from playhead.export.shippers import MakeShipper, Shippers
 from playhead.export.target import ShipTarget
 from playhead.journal.journal import Journal, what_makes_room
 from playhead.journal.lane import Position
+from playhead.journal.latencies import READING
 from playhead.journal.listeners import LISTENERS
 from playhead.journal.memory import MemoryJournal
 from playhead.journal.ownership import OwnRuns, RunOwnership
@@ -246,7 +247,13 @@ def shutdown(timeout: float | None = None) -> bool:
 
 
 def counters() -> dict[str, Any]:
-    """What this process has recorded, sent and lost so far, for tests, benchmarks and `doctor`."""
+    """What this process has recorded, sent and lost so far, and how long that takes.
+
+    `append_ms` and `read_ms`: median, 99th percentile and longest of the last appends (each 32nd is timed) and reads of
+    the journal (for delivery, and by `playhead.replay`), in milliseconds; None without any.  `journal_files`: sizes of
+    the files of this process in bytes, oldest first.  `records`: calls that began or ended, and what was noted within
+    them, each an event or two.  {} while nothing is recorded.
+    """
     recording = ProcessState.recording
     if recording is None:
         return {}
@@ -255,6 +262,10 @@ def counters() -> dict[str, Any]:
     return {
         "payloads_dropped": intake.dropped,
         "payloads_too_large": intake.oversize,
+        "records": journal.appends,
+        "append_ms": recording.journal.latencies.summary(),
+        "read_ms": READING.summary(),
+        "journal_files": recording.journal.file_sizes(),
         "records_lost": journal.lost_records,
         "records_unwritten": journal.unwritten_records,
         "context_warnings": recording.context_warnings.count,

@@ -2,11 +2,13 @@
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from time import perf_counter
 
 from playhead.export.counters import ShipCounters
 from playhead.export.shipment import Shipment
 from playhead.journal.frame import END, HEADER_BYTES, RESOURCE, frames_in, is_cut_frame, next_frame, read_end
 from playhead.journal.lane import LaneReader, Position
+from playhead.journal.latencies import READING
 
 _CHUNK_BYTES = 2**20
 
@@ -35,6 +37,7 @@ class LaneCursor:
 
     def load(self) -> Shipment:
         """Returns the next shipment and moves `at` to its end. An empty shipment: nothing more to ship for now."""
+        began = perf_counter()
         shipment = Shipment(resource=self._resource, lane=self.lane.path)
         for kind, payload in self._frames():
             if not shipment.fits(kind, payload):
@@ -42,6 +45,8 @@ class LaneCursor:
             shipment.add(kind, payload)
         self._resource = shipment.resource
         self.skipped += shipment.unreadable
+        if shipment:
+            READING.add(perf_counter() - began)
         return shipment
 
     def report(self, counters: ShipCounters) -> bool:

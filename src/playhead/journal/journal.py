@@ -14,11 +14,14 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
+from itertools import count
 from pathlib import Path
+from time import perf_counter
 
 from playhead.errors import JournalUnusable
 from playhead.journal.frame import RESOURCE, frame
-from playhead.journal.lane import SEGMENT_BYTES, LaneWriter, Position
+from playhead.journal.lane import SEGMENT_BYTES, LaneReader, LaneWriter, Position
+from playhead.journal.latencies import Latencies
 from playhead.journal.locking import is_held
 from playhead.journal.room.allowance import Room
 from playhead.journal.room.background import BackgroundJob
@@ -43,6 +46,8 @@ _MAX_WAITING = 4 * 2**20
 # A quarter of it: what waits is delivered at once, for there is little room.
 _MUCH_WAITING = 2**20
 _PIECE = 64 * 1024
+# Every so many-th append is timed: two looks at the clock would be a part of what they measure.
+_TIMED = 32
 _FIRST_TRY_SECONDS, _MAX_TRY_SECONDS = 0.05, 5.0
 _NO_SPACE = frozenset({errno.ENOSPC, errno.EDQUOT})
 # How much to free when the disk is full: enough for many appends; and how often to try.
@@ -57,6 +62,8 @@ class JournalCounters:
     failed_writes: int = 0
     unwritten_records: int = 0
     """Appends that could not be written to the journal and were delivered from memory."""
+    appends: int = 0
+    """All appends: calls that began or ended, and what was noted within them."""
 
 
 class Journal:
@@ -82,6 +89,9 @@ class Journal:
         """
         self.journal_dir = journal_dir
         self.counters = JournalCounters()
+        self.latencies = Latencies()
+        """Of some of the appends."""
+        self._numbers = count(1)
         self.lane: LaneWriter | None = None
         self.on_append: Callable[[], None] = _ignore_append
         self.on_lane: Callable[[Path], None] = _ignore_lane
@@ -124,6 +134,8 @@ class Journal:
         """Appends these frames in one piece. Returns False if they are lost, or wait in memory for the disk."""
         if sys.is_finalizing() and (is_held(self._mutex) or (self.lane and self.lane.is_in_use())):
             return False  # a daemon thread held it when Python stopped that: it holds it for ever
+        number = self.counters.appends = next(self._numbers)
+        began = perf_counter() if number % _TIMED == 1 else 0.0
         lane, room = self._direct, self._room
         allowance = room.allowance - len(frames)
         if lane is None or allowance < 0:
@@ -135,6 +147,8 @@ class Journal:
                 kept = True
             except (OSError, ValueError):
                 kept = self._append_or_buffer(frames)
+        if began:
+            self.latencies.add(perf_counter() - began)
         self.on_append()
         return kept
 
@@ -152,6 +166,17 @@ class Journal:
                 except (OSError, JournalUnusable) as error:
                     self._fail(error)
             return self._write_waiting()
+
+    def file_sizes(self) -> list[int]:
+        """The sizes of the files that this process has written and that are there, in bytes, oldest first."""
+        lane = self.lane
+        if lane is None:
+            return []
+        try:
+            reader = LaneReader(lane.path)
+            return [reader.segment_bytes(number) for number in reader.segments()]
+        except OSError:
+            return []
 
     def note_end(self) -> None:
         """Notes beside the lane's files how much was written to them. For the shipper."""

@@ -5,9 +5,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime
 from heapq import merge
 from itertools import islice
+from time import perf_counter
 from typing import Any, Literal
 
 from playhead.errors import NotFound
+from playhead.journal.latencies import READING
 from playhead.local.finished import finished
 from playhead.local.source import JournalSource
 from playhead.model.event import EVENT_KINDS, RunEvent, event_to_json
@@ -72,13 +74,20 @@ def _replayed(
     limit: int | None,
     last: int | None,
 ) -> Iterator[dict[str, Any]]:
+    began = perf_counter()
     source = JournalSource(settings_in_force().journal_dir, _ignore)
     try:
         if run is None:
             found = _of_runs(source, session, after if isinstance(after, Mapping) else {}, where)
         else:
             found = _of_run(source, run, after, where)
-        for event in islice(found, limit) if last is None else deque(found, last):
+        wanted = islice(found, limit) if last is None else iter(deque(found, last))
+        first = next(wanted, None)
+        READING.add(perf_counter() - began)
+        if first is None:
+            return
+        yield event_to_json(first)
+        for event in wanted:
             yield event_to_json(event)
     finally:
         source.close()

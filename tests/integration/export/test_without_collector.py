@@ -192,6 +192,30 @@ def test_a_client_says_what_there_is_in_place_of_a_collector(monkeypatch: pytest
         playhead.Client()
 
 
+def test_counters_say_how_much_was_recorded_and_how_long_that_takes(journal: Path):
+    said = run(
+        journal,
+        """
+assert playhead.counters() == {}
+playhead.configure()
+counters = playhead.counters()
+nothing = [counters[name] for name in ("records", "append_ms", "read_ms", "journal_files")]
+assert nothing == [0, None, None, []]
+with playhead.run("shop"):
+    for x in range(100):
+        tool(x)
+counters = playhead.counters()
+assert counters["records"] == 2 * 101
+took = counters["append_ms"]
+assert 0 < took["p50"] <= took["p99"] <= took["max"] < 10_000
+assert counters["journal_files"] == [path.stat().st_size for path in sorted(JOURNAL.glob("*/*.segment"))]
+assert len(list(playhead.replay())) > 200
+assert 0 < playhead.counters()["read_ms"]["p50"] < 100_000
+""",
+    )
+    assert said == ""
+
+
 def test_the_command_asks_the_journal(journal: Path):
     run(journal, 'with playhead.run("shop"): tool(1)')
     said = run(

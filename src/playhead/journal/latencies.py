@@ -1,0 +1,34 @@
+"""[journal]: how long things took lately, for `playhead.counters()`."""
+
+from collections import deque
+
+# Enough for a 99th percentile, and some kilobytes.
+_KEPT = 512
+
+
+class Latencies:
+    """The last durations of one kind of work.  Safe for threads: at worst one is missing."""
+
+    __slots__ = ("_seconds",)
+
+    def __init__(self) -> None:
+        self._seconds: deque[float] = deque(maxlen=_KEPT)
+
+    def add(self, seconds: float) -> None:
+        """Takes one more."""
+        self._seconds.append(seconds)
+
+    def summary(self) -> dict[str, float] | None:
+        """Median, 99th percentile and longest of the last ones, in milliseconds; None without any."""
+        found = sorted(self._seconds.copy())
+        if not found:
+            return None
+        return {
+            "p50": found[len(found) // 2] * 1e3,
+            "p99": found[min(len(found) - 1, len(found) * 99 // 100)] * 1e3,
+            "max": found[-1] * 1e3,
+        }
+
+
+READING = Latencies()
+"""Reading pieces of the journal in this process, for delivery and for `playhead.replay`."""
