@@ -83,6 +83,10 @@ class UnrecordedTools(ReplayError):
 class RunStopped(ReplayError):
     """The run stands still here until a person decides: its calls are left open, and a later resume goes on."""
 
+    EXIT_CODE = (
+        76  # of `playhead resume` and `playhead fork`; EX_PROTOCOL of sysexits.h, which no program uses for this
+    )
+
 
 def is_run_stopped(raised: BaseException) -> bool:
     """Whether it is a RunStopped or Suspended, or what a framework or a task group raised in the place of one."""

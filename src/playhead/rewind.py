@@ -31,6 +31,7 @@ from playhead.replay.naming import whole_run_id
 from playhead.replay.other_processes import OtherProcesses
 from playhead.replay.policy import Completed, Live, OnDivergence, OnDoubt, Policy, Tools, Unrecorded
 from playhead.replay.starting import RecordedStart
+from playhead.replay.stops import StopNote
 
 CHOICES = {
     "on_divergence": ("raise", "live"),
@@ -238,7 +239,7 @@ class RequestedRewind:
             Path(mark).unlink(missing_ok=True)
         options: dict[str, Any] = what.get("options", {})
         rewound = resume(what["resume"], **options) if "resume" in what else fork(what["fork"], **options)
-        return rewound.waiting()
+        return rewound.waiting(StopNote(Path(what["stop"])) if what.get("stop") else None)
 
 
 def requested_rewind(environ: MutableMapping[str, str] = os.environ) -> RequestedRewind | None:

@@ -1,6 +1,7 @@
 """The commands that run a program again on a record: resume, fork.  The program's own code is not touched.
 
-What to do travels to the program in its environment (see `playhead.rewind`); its exit code is the command's.
+What to do travels to the program in its environment (see `playhead.rewind`); its exit code is the command's, but where
+the run was stopped (`playhead.replay.stops`).
 """
 
 import json
@@ -24,10 +25,11 @@ from playhead.api.functions.own_code import Launcher
 from playhead.cli import connection, output
 from playhead.cli.connection import CollectorAddress
 from playhead.cli.options import Run
-from playhead.errors import CollectorUnreachable, JournalUnusable, NoRecord, ReplayError, SettingInvalid
+from playhead.errors import CollectorUnreachable, JournalUnusable, NoRecord, ReplayError, RunStopped, SettingInvalid
 from playhead.launch.command import RECORD_COMMANDS, environment
 from playhead.model import names
 from playhead.replay.lifecycle import check_before_start, has_commands, launch_of, read_record
+from playhead.replay.stops import StopNote
 from playhead.rewind import ASKED, CHOICES
 from playhead.settings.sdk import load
 
@@ -218,10 +220,14 @@ def _run(program: list[str], what: dict[str, Any]) -> ProgramResult:
 
 
 def _start(program: list[str], what: dict[str, Any], stdout: int | None = None) -> "subprocess.CompletedProcess[str]":
-    """Runs the program to its end.  Raises ReplayError when it ends well and has not gone on with the run at all."""
+    """Runs the program to its end; its exit code is 76 if the run was stopped, whatever the program made of that.
+
+    Raises ReplayError when it ends well and has not gone on with the run at all.
+    """
     made, mark = tempfile.mkstemp(prefix="playhead-")
     os.close(made)
-    environ = {**_environment(what), ASKED: json.dumps({**what, "mark": mark})}
+    stop = StopNote(Path(f"{mark}.stop"))
+    environ = {**_environment(what), ASKED: json.dumps({**what, "mark": mark, "stop": f"{mark}.stop"})}
     try:
         with _interrupts_are_the_programs():
             done = subprocess.run(program, env=environ, stdout=stdout, text=True, check=False)  # noqa: S603 - the user's own
@@ -230,6 +236,10 @@ def _start(program: list[str], what: dict[str, Any], stdout: int | None = None) 
                 f"{' '.join(program)} has ended without going on with the run: it has made no observed call, or did "
                 "not get the environment that it was started with; give the program that was recorded, after --"
             )
+        if (why := stop.read()) is not None:
+            done.returncode = RunStopped.EXIT_CODE
+            if why:
+                typer.echo(f"playhead: {why}", err=True)
         return done
     except OSError as error:
         raise SettingInvalid(
@@ -237,6 +247,7 @@ def _start(program: list[str], what: dict[str, Any], stdout: int | None = None) 
         ) from error
     finally:
         Path(mark).unlink(missing_ok=True)
+        stop.delete()
 
 
 def _environment(what: dict[str, Any]) -> dict[str, str]:

@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from weakref import WeakValueDictionary
 
-from playhead.api.guard import swallowed
+from playhead.api.guard import log, swallowed
 from playhead.journal.ended.noted_lines import NotedLines
 from playhead.journal.lane import is_own, is_owned
 from playhead.model.objects.interrupts import let_through
@@ -111,8 +111,11 @@ class RunOwnership:
         return self._loss
 
     def lose(self, why: str) -> None:
-        """Notes that another process has the run: nothing more of it is executed or recorded here."""
-        self._loss = self._loss or why
+        """Notes, with one warning, that another process has the run: nothing more of it is executed or recorded
+        here."""
+        is_first, self._loss = self._loss is None, self._loss or why
+        if is_first:
+            log.warning("%s", why)
 
     def _find_out(self, now: float) -> None:
         why, stops = self._look(), self._stops()

@@ -6,7 +6,7 @@ call under its recorded identity, a report, an error.
 
 import logging
 from collections import Counter
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from typing import Any
@@ -124,6 +124,8 @@ class RecordReplay:
         self._said_resumed = not same_run
         self._rules = recorded_rules(record, calls)
         self._stopped: RunStopped | None = None
+        self.on_stopped: Callable[[RunStopped], object] = _ignore
+        """Called once, with what has stopped the run."""
         self._live_flows: set[str] = set()
         """Flows of calls without an agent around them in which the program has left the record."""
         self._has_ended = False
@@ -135,6 +137,11 @@ class RecordReplay:
     def is_stopped(self) -> bool:
         """Whether a call has raised RunStopped."""
         return self._stopped is not None
+
+    @property
+    def stopped(self) -> RunStopped | None:
+        """What has stopped the run; None: nothing."""
+        return self._stopped
 
     @property
     def progress(self) -> int:
@@ -166,9 +173,14 @@ class RecordReplay:
         try:
             yield
         except RunStopped as stopped:
-            self._stopped = stopped
+            self._stop(stopped)
             self._endings.give_up()
             raise
+
+    def _stop(self, stopped: RunStopped) -> None:
+        is_first, self._stopped = self._stopped is None, stopped
+        if is_first:
+            self.on_stopped(stopped)
 
     def answer_in_later_run(self, span: ObservedSpan) -> ReplayAnswer | None:
         """A tool that another run calls, which began where this one was to go on: see `api.replaying.Replay`."""
@@ -467,7 +479,7 @@ class RecordReplay:
     def _read_on_or_stop(self, span: ObservedSpan, call: RecordedCall, ending: BaseException) -> bool:
         goes_on = self._read_on(span, call)
         if not goes_on and isinstance(ending, RunStopped):
-            self._stopped = ending
+            self._stop(ending)
         return goes_on
 
     def _read_on(self, span: ObservedSpan, call: RecordedCall) -> bool:
@@ -724,6 +736,10 @@ class RecordReplay:
             return None
         content = RecordWithPendingCall(self.record, span.frames).content(ContentRef(ref))
         return None if content is None else value_of(content)
+
+
+def _ignore(stopped: RunStopped) -> None:
+    """Nobody has to hear of it."""
 
 
 def _only_said(logs: Sequence[LogEvent], keys: Mapping[str, str]) -> dict[str, LogEvent]:

@@ -80,12 +80,16 @@ class RunLeaseHolder:
         self._thread: threading.Thread | None = None
         self._pid = os.getpid()
         self._owner: RunOwnership | None = None
-        self._said_lost = False
 
     @property
     def lost(self) -> bool:
         """Whether another process has taken the run over."""
-        return self._owner is not None and self._owner.loss(exact=False) is not None
+        return self.loss is not None
+
+    @property
+    def loss(self) -> str | None:
+        """Who has taken the run over, as a sentence; None: nobody."""
+        return None if self._owner is None else self._owner.loss(exact=False)
 
     def take(self, known: KnownRecord, *, unless_heard: bool) -> int:
         """Takes it among all machines; `unless_heard`: not while the collector still hears of the run. Returns which
@@ -113,7 +117,7 @@ class RunLeaseHolder:
         return self._owner
 
     def renew(self) -> bool:
-        """Renews the lease; returns False, after one warning, when another process has taken it."""
+        """Renews the lease; returns False when another process has taken it."""
         why = self._look()
         if why is None:
             try:
@@ -195,11 +199,8 @@ class RunLeaseHolder:
                 log.debug("a heartbeat failed", exc_info=True)
 
     def _lose(self, why: str) -> bool:
-        if self._owner is not None:
+        if self._owner is not None and not self._ended.is_set():
             self._owner.lose(why)
-        if not self._ended.is_set() and not self._said_lost:
-            self._said_lost = True
-            log.warning("%s", why)
         return False
 
 

@@ -16,7 +16,7 @@ from playhead.api.calls.lifecycle import current_span
 from playhead.api.ids import process_name
 from playhead.api.run import ActiveRun, NextRun
 from playhead.api.starting import RecordedCheckpoint
-from playhead.errors import CannotRestore, ClientError, NoRecord, ReplayError, RunAlive
+from playhead.errors import CannotRestore, ClientError, NoRecord, ReplayError, RunAlive, is_run_stopped
 from playhead.journal.ownership import take_from
 from playhead.model import names
 from playhead.model.span import LogEvent, Span
@@ -44,6 +44,7 @@ from playhead.replay.recorded_values import load_recorded_values
 from playhead.replay.remote import RemoteRecord
 from playhead.replay.restoring import check_outcome
 from playhead.replay.starting import RecordedStart
+from playhead.replay.stops import StopNote, say_at_exit, say_now, stop_sentence
 from playhead.replay.unrecorded import stop_before_unrecorded
 
 log = logging.getLogger("playhead")
@@ -97,14 +98,37 @@ class Rewound:
                 "no run has begun in the block of resume() or fork(), so nothing was answered from the record of run "
                 "%s: begin it there, and in another thread with playhead.propagate(function)", self.id
             )  # fmt: skip
+        if (why := self._why_stopped()) is not None and not (raised is not None and is_run_stopped(raised)):
+            say_at_exit(why)
         self._close()
 
-    def waiting(self) -> NextRun:
-        """The run, prepared, for the first run that begins in this process.  Raises ReplayError."""
+    def waiting(self, note: StopNote | None = None) -> NextRun:
+        """The run, prepared, for the first run that begins in this process.  Raises ReplayError.
+
+        That the run was stopped is said when the process ends, and noted at once.
+        """
         self._used = True
         self._run, self._replay, self._lease = self._make()
-        atexit.register(self._close)
+        run_id = self._run.id
+        if note is not None:
+            self._replay.on_stopped = lambda stopped: note.note(stop_sentence(run_id, stopped))
+        atexit.register(self._end_process, note)
         return NextRun(self._run)
+
+    def _end_process(self, note: StopNote | None) -> None:
+        if (why := self._why_stopped()) is not None:
+            say_now(why)
+            if note is not None:
+                note.note(why)  # a run that was taken over
+                note.mark_said()
+        self._close()
+
+    def _why_stopped(self) -> str | None:
+        if self._run is None or self._replay is None:
+            return None
+        lost = self._lease.loss if self._lease is not None else None
+        stopped = self._replay.stopped or lost
+        return None if stopped is None else stop_sentence(self._run.id, stopped)
 
     def _close(self) -> None:
         if self._lease is not None:

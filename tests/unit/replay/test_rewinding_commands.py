@@ -151,7 +151,7 @@ def shell(tmp_path: Path) -> Shell:
 def test_a_killed_program_is_resumed_from_outside_and_its_doubts_are_settled_by_hand(shell: Shell) -> None:
     run_id = shell.killed_run()
     stopped = shell.playhead("resume", run_id)
-    assert stopped.returncode == 1
+    assert stopped.returncode == 76
     assert "sums/agent/work:tool had begun when the process died" in stopped.stderr
     step = shell.span_of(run_id, "work:tool")
     assert f"--outcome {step}=RESULT" in stopped.stderr
@@ -352,7 +352,7 @@ def test_a_changed_program_is_stopped_and_goes_on_as_the_options_say(shell: Shel
     program = shell.folder / "agent.py"
     program.write_text(program.read_text().replace("def agent():", "def sums():").replace("agent()", "sums()"))
     stopped = shell.playhead("resume", run_id)
-    assert stopped.returncode == 1
+    assert stopped.returncode == 76
     assert "--renamed sums/agent=sums/sums" in stopped.stderr
     assert shell.effects() == ["1", "2"]
     refused = shell.agent(PLAYHEAD_RESUME=run_id, PLAYHEAD_RESUME_COMPLETED="perhaps")
