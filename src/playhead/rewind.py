@@ -16,6 +16,7 @@ from playhead.capture.registry import instrumented
 from playhead.errors import PlayheadError, ReplayError, SettingInvalid
 from playhead.model.objects.interrupts import let_through
 from playhead.recording import ProcessState, deliver_all, deliver_lanes, flush, lease_client, settings_in_force
+from playhead.replay.effects import watch_effects
 from playhead.replay.fork_options import ResumeOptions
 from playhead.replay.lease import LeaseTerms
 from playhead.replay.lifecycle import (
@@ -92,7 +93,8 @@ def resume(
 
     `unrecorded`, where models asked for tools that were executed outside the record, so that the program executes them
     again: "raise" (the default: UnrecordedTools, before the block begins, with the list of them), or "rerun" (a warning
-    with that list).
+    with that list).  Commands that the program starts again outside of recorded calls, and files that it changes again
+    there, are named by warnings; with "raise", given by name, such a command raises InDoubt before it is started.
 
     A fork goes on as the fork that it is: its outcome and its options are in its record.  Its options hold for calls
     that it shares with its parent; its own calls are those of a run that is resumed, and the defaults above hold.  What
@@ -150,7 +152,7 @@ def fork(
     new: Sequence[str] | None = None,
     in_doubt: OnDoubt = "rerun",
     other_processes: OtherProcesses = "raise",
-    unrecorded: Unrecorded = "raise",
+    unrecorded: Unrecorded | None = None,
 ) -> Rewound:
     """What if step `at` had gone otherwise?  `with playhead.fork(run_id, at=9, outcome={"error": "timeout"}) as run:`.
 
@@ -183,9 +185,9 @@ def fork(
         flush(0)  # as above
         how: Tools = "live" if live == "all" else tools or "deny"
         policy = Policy(on_divergence, in_doubt, how, completed=completed, renamed=dict(renamed or {}))
-        policy.new = frozenset(new or ())
+        policy.new, policy.unrecorded = frozenset(new or ()), unrecorded
         policy.branch_wait_seconds = settings.replay_wait_seconds
-        how_asked: dict[str, Any] = {"outcome": outcome, "live": live, "unrecorded": unrecorded}
+        how_asked: dict[str, Any] = {"outcome": outcome, "live": live, "unrecorded": unrecorded or "raise"}
         how_asked["other_processes"] = other_processes
         return _whole(prepare_fork(run, at, settings.journal_dir, collector, policy=policy, **how_asked))
 
@@ -257,7 +259,7 @@ def _check(of: str, **options: Any) -> None:
     """A misspelt option would be taken for another one, and execute what it was to keep from being executed."""
     for option, given in options.items():
         choices = CHOICES[option]
-        if given is None and (of == "resume" or option == "tools"):
+        if given is None and (of == "resume" or option in ("tools", "unrecorded")):
             continue
         may_be_a_function = option in _MAY_BE_FUNCTIONS
         if given not in choices and not (may_be_a_function and callable(given)):
@@ -298,6 +300,7 @@ def _whole(prepared: Prepared) -> Prepared:
         if lease is not None:
             lease.release()
         raise ReplayError(why)
+    watch_effects(str(settings_in_force().journal_dir.absolute()))
     deliver_lanes(prepared[1].record.lanes)
     return prepared
 

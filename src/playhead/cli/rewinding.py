@@ -146,8 +146,8 @@ def fork(
         list[str] | None, typer.Option(help="A new function, as of `resume`. May be given again.", show_default=False)
     ] = None,
     unrecorded: Annotated[
-        str, typer.Option(help="Tools that were executed outside the record, as of `resume`: raise, or rerun.")
-    ] = "raise",
+        str | None, typer.Option(help="Tools that were executed outside the record, as of `resume`: raise, or rerun.")
+    ] = None,
     times: Annotated[int, typer.Option(min=1, help="So many forks, some at the same time, and a summary.")] = 1,
 ) -> None:
     """Run a program again up to a step, and on from there with another outcome, as a new run.

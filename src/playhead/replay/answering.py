@@ -51,6 +51,7 @@ from playhead.replay.policy import (
     Policy,
     ReplayReport,
     Tools,
+    command_sentence,
     completed_run_sentence,
     completed_sentence,
     in_doubt_sentence,
@@ -68,6 +69,7 @@ log = logging.getLogger("playhead")
 _NO_OUTCOME: Any = object()
 # More say no more than that another program is running.
 _MAX_MISSED = 20
+_MAX_REPEATED = 50
 
 
 class RecordReplay:
@@ -354,6 +356,38 @@ class RecordReplay:
             )
         if len(missed) > _MAX_MISSED:
             log.warning("%d more completed calls were not called again", len(missed) - _MAX_MISSED)
+
+    # --- effects.EffectWatcher ----------------------------------------------------------------------------------------
+
+    def repeats(self, span: ObservedSpan | None) -> bool:
+        """Whether the record goes on after this place, so that the program was here before."""
+        if self._stopped is not None or self._has_ended or (span is not None and self._is_live(span)):
+            return False
+        return self._completed_run is not None or self._answerable.goes_on_after(
+            span.flow if span is not None else None
+        )
+
+    def before_command(self, command: str) -> None:
+        """Warns of it; raises InDoubt where nothing may be done again that is not recorded.
+
+        By default it is started: a resumed program needs the servers that it talks to, which are commands, too.
+        """
+        if self.policy.unrecorded == "raise":
+            with self._stopping():
+                raise InDoubt(command_sentence(command))
+        self._repeat(f"started again: {command}")
+
+    def before_change(self, how: str, path: str) -> None:
+        """Warns of it, once for each file."""
+        self._repeat(f"{how} again: {path}")
+
+    def _repeat(self, what: str) -> None:
+        with self._mutex:
+            if what in self.report.repeated or len(self.report.repeated) > _MAX_REPEATED:
+                return
+            self.report.repeated.append(what)
+            is_last = len(self.report.repeated) > _MAX_REPEATED
+        log.warning("%s", "more is done again, and is not named" if is_last else f"{what} (no recorded call does this)")
 
     def unmatched_calls(self) -> list[RecordedCall]:
         """Recorded calls that were not made again; those inside a call that was answered need not be."""

@@ -115,6 +115,7 @@ def policy_of(given: ResumeOptions, fork: ForkOptions | None) -> Policy:
         _tools(given, fork),
         completed=given.completed or "raise",
         renamed=renamed,
+        unrecorded=given.unrecorded,
         new=frozenset((*(fork.new if fork is not None else ()), *(given.new or ()))),
         branch_wait_seconds=given.branch_wait_seconds,
         outcomes=dict(given.outcomes),

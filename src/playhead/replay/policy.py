@@ -37,6 +37,8 @@ class Policy:
     """Of a tool that had completed with the same arguments, where the run has diverged and goes on live."""
     renamed: Mapping[str, str] = field(default_factory=dict[str, str])
     """Paths of enclosing calls, as recorded → as they are now."""
+    unrecorded: Unrecorded | None = None
+    """Of what the program does again and the record does not have.  None: nothing was said."""
     new: frozenset[str] = frozenset()
     """Names of functions that the program did not have when it was recorded: never taken for renamed ones."""
     branch_wait_seconds: float = 1.0
@@ -58,6 +60,8 @@ class ReplayReport:
     divergences: list[Divergence] = field(default_factory=list[Divergence])
     changed_code: list[str] = field(default_factory=list[str])
     """Functions that are not what they were, and whose recorded results were given all the same."""
+    repeated: list[str] = field(default_factory=list[str])
+    """Commands that were started again, and files that were changed again, outside of recorded calls."""
 
 
 DIVERGENCE_OPTIONS = (
@@ -82,6 +86,16 @@ def in_doubt_sentence(call: RecordedCall, arguments: Any, why: str | None) -> st
         f"{what}; its arguments: {arguments!r}. Look, and then say what came of it (playhead resume --outcome "
         f"{call.span.span_id}=RESULT), or let it run again (in_doubt='rerun', or @observe(idempotent=True) if running "
         "it twice does no harm)"
+    )
+
+
+def command_sentence(command: str) -> str:
+    """Message for the person who has to decide about a command that is no recorded call."""
+    return (
+        f"the program starts this command again: {command}. It is no recorded call, and the record goes on after it, "
+        "so the program started it before. To start it and others again: unrecorded='rerun' (playhead resume "
+        "--unrecorded rerun). To record commands as tools next time: playhead run --commands, or "
+        "PLAYHEAD_RECORD_COMMANDS=true"
     )
 
 

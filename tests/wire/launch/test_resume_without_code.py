@@ -122,7 +122,7 @@ def machine(tmp_path: Path, server: MockModelServer) -> Machine:
 def test_resume_instruments_as_the_run_was(machine: Machine) -> None:
     run_id = machine.killed()
     asked = len(machine.server.requests)
-    code, out, errors = machine.playhead("resume", run_id, "--unrecorded", "rerun")
+    code, out, errors = machine.playhead("resume", run_id)
     assert (code, out) == (0, "['0\\n', '1\\n', '2\\n']\n"), errors
     assert len(machine.server.requests) - asked == 2, "the one that was cut off, and the last"
     root = read_journal(machine.folder / "journal").announced[0]
@@ -130,10 +130,26 @@ def test_resume_instruments_as_the_run_was(machine: Machine) -> None:
 
 
 @pytest.mark.slow
+def test_commands_in_words_are_named_before_they_are_started_again(machine: Machine) -> None:
+    run_id = machine.killed()
+    asked = len(machine.server.requests)
+    code, _, errors = machine.playhead("resume", run_id, "--unrecorded", "raise")
+    assert code != 0
+    assert machine.effects() == []
+    assert "starts this command again: sh -c 'echo 0 | tee -a effects'" in errors
+    assert len(machine.server.requests) == asked
+    code, out, errors = machine.playhead("resume", run_id)
+    assert (code, out) == (0, "['0\\n', '1\\n', '2\\n']\n"), errors
+    assert machine.effects() == ["0", "1", "2"]
+    assert "started again: sh -c 'echo 0 | tee -a effects' (no recorded call does this)" in errors
+    assert "echo 2" not in errors, "the record has nothing after that one"
+
+
+@pytest.mark.slow
 def test_fork_instruments_as_the_run_was(machine: Machine) -> None:
     run_id = machine.killed()
     asked = len(machine.server.requests)
-    code, out, errors = machine.playhead("fork", run_id, "--at", "chat#2", "--outcome", "done", "--unrecorded", "rerun")
+    code, out, errors = machine.playhead("fork", run_id, "--at", "chat#2", "--outcome", "done")
     assert (code, out) == (0, "['0\\n']\n"), errors
     assert len(machine.server.requests) == asked
 

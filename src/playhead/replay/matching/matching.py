@@ -213,6 +213,15 @@ class Matcher:
         with self._changed:
             return list(self._left.values())
 
+    def goes_on_after(self, flow: ExecutionFlow | None) -> bool:
+        """Whether the record has a call that has ended, and that this flow, or one that branches off from it, has not
+        come to yet."""
+        name, reached = ("", 0) if flow is None else (flow.name, flow.branched_at_order)
+        with self._changed:
+            reached = self._reached.get(name, reached)
+            ahead = [call for call in self._left.values() if call.is_settled and call.order > reached]
+            return any(call.flow == name or self._is_below(call.flow, name) for call in ahead)
+
     def claim(self, flow: ExecutionFlow, call: RecordedCall, *, surely: bool) -> None:
         """Continues the recorded flow that made this call, which encloses others."""
         with self._changed:

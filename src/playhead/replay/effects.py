@@ -1,0 +1,154 @@
+"""What a program does besides its calls while it is answered from a record: commands that it starts, files that it
+changes.  It did that before, nothing of it is recorded, and it does it once more.
+
+Python tells of both by its audit events, before they happen.  The hook is installed only in processes that go on from a
+record.
+"""
+
+import os
+import shlex
+import sys
+import threading
+from collections.abc import Callable
+from typing import Any, ClassVar, Protocol, cast
+
+from opentelemetry.context import get_current
+
+from playhead.api import runtime
+from playhead.api.calls.begin import CURRENT, NEXT_RUN
+from playhead.api.calls.span import ObservedSpan
+from playhead.api.guard import swallowed
+from playhead.api.run import NextRun
+from playhead.errors import RunStopped
+from playhead.model.objects.interrupts import let_through
+
+# The place of the command among what an event says.
+_COMMANDS = {"subprocess.Popen": 1, "os.system": 0, "os.exec": 1, "os.posix_spawn": 1, "os.spawn": 2, "os.startfile": 0}
+_CHANGES = {
+    "os.remove": "removed",
+    "os.rename": "renamed",
+    "os.rmdir": "removed",
+    "os.truncate": "truncated",
+    "sqlite3.connect": "opened as a database",
+}
+_WRITES = os.O_WRONLY | os.O_RDWR | os.O_APPEND | os.O_TRUNC | os.O_CREAT
+# They say something of the machine, and change nothing: Python's `platform` and clients of models start them.
+_HARMLESS = frozenset({"uname", "lsb_release", "ldconfig", "sw_vers"})
+# What Python and libraries write for themselves.
+_NOT_THE_PROGRAMS = (f"{os.sep}__pycache__{os.sep}", f"{os.sep}site-packages{os.sep}", f"{os.sep}dist-packages{os.sep}")
+_DEVICES = ("/dev/null", "/dev/std", "/dev/tty", "/dev/pt", "/dev/fd/", "/proc/")
+_MAX_SHOWN = 200
+
+
+class EffectWatcher(Protocol):
+    """A run that goes on from its record, and hears of effects of the program."""
+
+    def repeats(self, span: ObservedSpan | None) -> bool:
+        """Whether the program does again here what it did before.  `span`: the call around it; None: there is none."""
+        ...
+
+    def before_command(self, command: str) -> None:
+        """Called before a command is started.  May raise RunStopped."""
+        ...
+
+    def before_change(self, how: str, path: str) -> None:
+        """Called before a file is changed."""
+        ...
+
+
+class _Hook:
+    """The audit hook of this process.  Python has no way to take one out again: it finds nobody to tell then."""
+
+    is_installed: ClassVar[bool] = False
+    mutex = threading.Lock()
+    own_folder: ClassVar[str] = ""
+    here = threading.local()
+
+
+def watch_effects(own_folder: str) -> None:
+    """Tells the runs of this process that go on from their records of its effects.  `own_folder`: the journal's."""
+    with _Hook.mutex:
+        _Hook.own_folder = own_folder
+        if not _Hook.is_installed:
+            _Hook.is_installed = True
+            sys.addaudithook(_audit)
+
+
+def _audit(event: str, args: tuple[Any, ...]) -> None:
+    if event != "open" and event not in _CHANGES and event not in _COMMANDS:
+        return
+    if getattr(_Hook.here, "is_busy", False) or sys.is_finalizing():
+        return
+    _Hook.here.is_busy = True  # telling of it may write to a file
+    try:
+        tell = _tells(event, args)
+        if tell is not None and (watcher := _watcher()) is not None:
+            tell(watcher)
+    except RunStopped:
+        raise
+    except BaseException as error:  # noqa: BLE001 - the guard
+        let_through(error)
+        swallowed("see what the program does again", error)
+    finally:
+        _Hook.here.is_busy = False
+
+
+def _tells(event: str, args: tuple[Any, ...]) -> Callable[[EffectWatcher], None] | None:
+    """What is told of an event; None: it is no effect of the program."""
+    if event in _COMMANDS:
+        command = args[_COMMANDS[event]]
+        if isinstance(command, list | tuple) and command and _name_of(command[0]) in _HARMLESS:
+            return None
+        shown = _shown_command(cast(Any, command))
+        return lambda watcher: watcher.before_command(shown)
+    if event == "open" and not (isinstance(args[2], int) and args[2] & _WRITES):
+        return None
+    path = _path_of(args[0])
+    if path is None or path.startswith(_DEVICES) or any(part in path for part in _NOT_THE_PROGRAMS):
+        return None
+    if _Hook.own_folder and path.startswith(_Hook.own_folder):
+        return None
+    how = _CHANGES.get(event, "opened for writing")
+    return lambda watcher: watcher.before_change(how, path)
+
+
+def _watcher() -> EffectWatcher | None:
+    """The run that goes on here from its record, where it does again what it did before; None: there is none."""
+    where = get_current()
+    span = where.get(CURRENT)
+    if isinstance(span, ObservedSpan):
+        replay: Any = span.run.replay
+        around: ObservedSpan | None = span
+        while around is not None:
+            if around.can_be_answered:
+                return None  # a call that is executed: the record says whether that is new
+            around = around.enclosing
+    elif span is None:
+        following = where.get(NEXT_RUN) or runtime.current.next_run
+        is_begun = isinstance(following, NextRun) and not following.is_waiting
+        replay = following.run.replay if isinstance(following, NextRun) and is_begun else None
+    else:
+        return None
+    if replay is None or not hasattr(replay, "before_command"):  # one that was stopped
+        return None
+    watcher = cast(EffectWatcher, replay)
+    return watcher if watcher.repeats(span) else None
+
+
+def _name_of(executable: Any) -> str:
+    return (_path_of(executable) or "").rpartition(os.sep)[2]
+
+
+def _shown_command(command: Any) -> str:
+    if isinstance(command, list | tuple):
+        command = shlex.join(str(_path_of(part) or part) for part in cast("list[Any]", command))
+    shown = str(_path_of(command) or command)
+    return shown if len(shown) <= _MAX_SHOWN else f"{shown[:_MAX_SHOWN]}..."
+
+
+def _path_of(value: Any) -> str | None:
+    if isinstance(value, bytes):
+        return os.fsdecode(value)
+    if isinstance(value, os.PathLike):
+        return os.fsdecode(os.fspath(cast("os.PathLike[Any]", value)))
+    return value if isinstance(value, str) else None
