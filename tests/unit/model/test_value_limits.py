@@ -152,7 +152,7 @@ def test_of_a_large_value_a_sample_is_recorded_that_says_so(name: str):
 
 @pytest.mark.parametrize("name", LARGE)
 def test_equal_values_are_cut_at_the_same_place(name: str):
-    limits = replace(LIMITS, seconds=None)  # what time cuts depends on the machine
+    limits = dataclasses.replace(LIMITS, seconds=None)  # what time cuts depends on the machine
     assert bounded_json(LARGE[name], MASK, limits) == bounded_json(LARGE[name], MASK, limits)
 
 
