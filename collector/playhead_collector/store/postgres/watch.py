@@ -122,7 +122,8 @@ class DatabaseWatch:
         """Asks once, and returns what was wrong."""
         try:
             async with asyncio.timeout(seconds):
-                await sql.value(self._conn or await self._connected(), "ready")
+                conn = self._conn or await self._connected()
+                await sql.value(conn, "ready")
         except asyncpg.InsufficientResourcesError:
             return None  # it has no connection left for this question: it answers
         except (OSError, TimeoutError, asyncpg.PostgresError, asyncpg.InterfaceError) as error:
