@@ -3,14 +3,27 @@ waits with that until something is recorded.
 """
 
 from functools import cache
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from hashlib import _Hash  # pyright: ignore[reportPrivateUsage] - the only name of the type
+from typing import Any, Protocol
 
 
-def sha256(data: "bytes | bytearray | memoryview" = b"") -> "_Hash":
-    """Returns a hash object that has taken `data`, as `hashlib.sha256` does."""
+class Digest(Protocol):
+    """A hash that has taken some bytes and may take more."""
+
+    def update(self, data: "bytes | bytearray | memoryview", /) -> None:
+        """Takes more bytes."""
+        ...
+
+    def digest(self) -> bytes:
+        """The 32 bytes of the digest of all that was taken."""
+        ...
+
+    def hexdigest(self) -> str:
+        """The same as 64 hex digits."""
+        ...
+
+
+def sha256(data: "bytes | bytearray | memoryview" = b"") -> Digest:
+    """Returns a hash that has taken `data`, as `hashlib.sha256` does."""
     return _algorithm()(data)
 
 

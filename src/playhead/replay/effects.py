@@ -56,7 +56,7 @@ class EffectWatcher(Protocol):
         ...
 
 
-class _Hook:
+class _AuditHook:
     """The audit hook of this process.  Python has no way to take one out again: it finds nobody to tell then."""
 
     is_installed: ClassVar[bool] = False
@@ -67,19 +67,19 @@ class _Hook:
 
 def watch_effects(own_folder: str) -> None:
     """Tells the runs of this process that go on from their records of its effects.  `own_folder`: the journal's."""
-    with _Hook.mutex:
-        _Hook.own_folder = own_folder
-        if not _Hook.is_installed:
-            _Hook.is_installed = True
+    with _AuditHook.mutex:
+        _AuditHook.own_folder = own_folder
+        if not _AuditHook.is_installed:
+            _AuditHook.is_installed = True
             sys.addaudithook(_audit)
 
 
 def _audit(event: str, args: tuple[Any, ...]) -> None:
     if event != "open" and event not in _CHANGES and event not in _COMMANDS:
         return
-    if getattr(_Hook.here, "is_busy", False) or sys.is_finalizing():
+    if getattr(_AuditHook.here, "is_busy", False) or sys.is_finalizing():
         return
-    _Hook.here.is_busy = True  # telling of it may write to a file
+    _AuditHook.here.is_busy = True  # telling of it may write to a file
     try:
         tell = _tells(event, args)
         if tell is not None and (watcher := _watcher()) is not None:
@@ -90,7 +90,7 @@ def _audit(event: str, args: tuple[Any, ...]) -> None:
         let_through(error)
         swallowed("see what the program does again", error)
     finally:
-        _Hook.here.is_busy = False
+        _AuditHook.here.is_busy = False
 
 
 def _tells(event: str, args: tuple[Any, ...]) -> Callable[[EffectWatcher], None] | None:
@@ -106,7 +106,7 @@ def _tells(event: str, args: tuple[Any, ...]) -> Callable[[EffectWatcher], None]
     path = _path_of(args[0])
     if path is None or path.startswith(_DEVICES) or any(part in path for part in _NOT_THE_PROGRAMS):
         return None
-    if _Hook.own_folder and path.startswith(_Hook.own_folder):
+    if _AuditHook.own_folder and path.startswith(_AuditHook.own_folder):
         return None
     how = _CHANGES.get(event, "opened for writing")
     return lambda watcher: watcher.before_change(how, path)
