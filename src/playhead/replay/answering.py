@@ -24,6 +24,7 @@ from playhead.model.canonical import value_of
 from playhead.model.ref import ContentRef
 from playhead.model.span import LogEvent
 from playhead.replay.editing import Edits, is_edit, recorded_rules, rule_of
+from playhead.replay.effects import unwatched
 from playhead.replay.matching.cut_arguments import CutArguments
 from playhead.replay.matching.divergence import Divergence, describe_divergence
 from playhead.replay.matching.enclosing import EnclosingCalls
@@ -565,7 +566,7 @@ class RecordReplay:
             self.report.in_doubt.append(call.call_path)
         if call.kind not in REPEATABLE_KINDS and not span.attributes.get(names.IDEMPOTENT) and not again:
             how = self._policy_for(call).in_doubt
-            if callable(how) and (outcome := how(call)) is not RERUN:
+            if callable(how) and (outcome := _decision(how, call)) is not RERUN:
                 self._cover(span, call)
                 return self._answer_from_outcome(span, outcome, call, restore)
             if how == "raise":
@@ -583,7 +584,7 @@ class RecordReplay:
         policy = self._policy_for(expected).on_divergence
         if policy == "raise":
             raise ReplayDiverged(f"{report}\n{DIVERGENCE_OPTIONS}")
-        if callable(policy) and (outcome := policy(report)) is not None:
+        if callable(policy) and (outcome := _decision(policy, report)) is not None:
             return self._answer_from_outcome(span, outcome, expected, restore)
         log.warning("from here on this branch runs live: %s", report)
         if span.enclosing is not None:
@@ -681,7 +682,7 @@ class RecordReplay:
         policy = self._policy_for(expected).on_divergence
         if policy == "raise" or self.policy.tools != "live":
             raise ReplayDiverged(f"{report}\n{DIVERGENCE_OPTIONS}")
-        if callable(policy) and policy(report) is not None:
+        if callable(policy) and _decision(policy, report) is not None:
             raise ReplayDiverged(f"{report}\nA call of this kind cannot be given an outcome")
         if not expected.is_repeatable:
             self._stop_before(span, Recognised(expected, "kind"))
@@ -714,7 +715,8 @@ class RecordReplay:
         if span.run.replay is not None:
             self._leave_record(span)
         if callable(tools):
-            return ReplayAnswer(value=tools(str(span.attributes[names.TOOL_NAME]), self._arguments(span)), is_new=True)
+            value = _decision(tools, str(span.attributes[names.TOOL_NAME]), self._arguments(span))
+            return ReplayAnswer(value=value, is_new=True)
         denied = ToolDenied(
             f"{span.name} was asked for with arguments that the record has no answer to, and tools are denied: "
             "answer it with tools=callback, or let it run with live='all'"
@@ -770,6 +772,12 @@ class RecordReplay:
             return None
         content = RecordWithPendingCall(self.record, span.frames).content(ContentRef(ref))
         return None if content is None else value_of(content)
+
+
+def _decision(function: Callable[..., Any], *about: Any) -> Any:
+    """What the user's function says.  It may open files and start commands: nothing is done again by that."""
+    with unwatched():
+        return function(*about)
 
 
 def _ignore(stopped: RunStopped) -> None:

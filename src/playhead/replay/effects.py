@@ -9,7 +9,8 @@ import os
 import shlex
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any, ClassVar, Protocol, cast
 
 from opentelemetry.context import get_current
@@ -72,6 +73,16 @@ def watch_effects(own_folder: str) -> None:
         if not _AuditHook.is_installed:
             _AuditHook.is_installed = True
             sys.addaudithook(_audit)
+
+
+@contextmanager
+def unwatched() -> Iterator[None]:
+    """What this thread does here is not the program's: a function decides about a call of it."""
+    was, _AuditHook.here.is_busy = getattr(_AuditHook.here, "is_busy", False), True
+    try:
+        yield
+    finally:
+        _AuditHook.here.is_busy = was
 
 
 def _audit(event: str, args: tuple[Any, ...]) -> None:

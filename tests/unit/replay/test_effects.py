@@ -117,6 +117,16 @@ def test_a_program_that_takes_it_for_an_error_of_the_command_does_not_go_on(effe
     assert effects.read_text() == "x\n" * 3
 
 
+def test_what_a_function_does_that_decides_about_a_call_is_not_the_program_s(tmp_path: Path) -> None:
+    def decide(divergence: Any) -> Any:
+        (tmp_path / "asked").write_text(str(divergence))
+        return {"result": 9}
+
+    run_id = record(lambda: (look(1), look(2)))
+    assert again(run_id, lambda: (look(9), look(2)), on_divergence=decide).report.repeated == []
+    assert (tmp_path / "asked").exists()
+
+
 def test_a_command_after_the_record_s_end_is_started(effects: Path) -> None:
     run_id = record(lambda: look(1))
     again(run_id, lambda: (look(1), subprocess.run(command(effects), check=False), look(2)), **STOP)
