@@ -1,11 +1,13 @@
 """Agents on AutoGen: what is recorded of them; killed and resumed, no completed call is repeated."""
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from playhead.model import names
+from playhead.rewind import ASKED
 from playhead.testing import MockModelServer, pytest_plugin, text, tool_call, tool_offered, tool_result_received
 from tests.support.forked.framework_runs import (
     ALL_EFFECTS,
@@ -102,6 +104,22 @@ def test_it_goes_on_from_where_it_was_killed(
 @pytest.mark.covers("autogen", "fork")
 def test_a_fork_gives_a_tool_another_result(server: MockModelServer, tmp_path: Path):
     assert_fork_gives_a_tool_another_result(Agent(PROGRAM, "plain", tmp_path, server))
+
+
+@pytest.mark.slow
+@pytest.mark.covers("autogen", "tools", "fork")
+def test_a_fork_gives_an_agent_that_is_a_tool_another_answer(server: MockModelServer, tmp_path: Path):
+    agent = Agent(PROGRAM, "agent tool", tmp_path, server)
+    server.when(tool_offered("clerk") & ~tool_result_received("clerk"), tool_call("clerk", {"task": "Where is A1?"}))
+    server.when(tool_offered("look_up") & ~tool_result_received("look_up"), tool_call("look_up", {"order": "A1"}))
+    server.otherwise(text(ANSWER))
+    code, _, errors = agent.run()
+    assert code == 0, errors
+    what = {"fork": agent.run_id(), "options": {"at": "clerk", "outcome": "it is lost"}}
+    code, answer, errors = agent.run(**{ASKED: json.dumps(what)})
+    assert (code, answer) == (0, ANSWER), errors
+    assert "it is lost" in str(server.requests[-1].messages[-1])
+    assert agent.effects() == ["look_up A1"]
 
 
 @pytest.mark.slow

@@ -209,12 +209,13 @@ def test_an_observed_function_is_one_call(recording: Recording, server: MockMode
 
 
 @pytest.mark.covers("google-adk", "fork")
-def test_a_fork_gives_a_tool_another_result(server: MockModelServer):
+@pytest.mark.parametrize("outcome", [{"status": "lost"}, "it is lost"])
+def test_a_fork_gives_a_tool_another_result(server: MockModelServer, outcome: Any):
     server.when(~tool_result_received("look_up"), tool_call("look_up", {"order": "A1"}))
     server.otherwise(text("done"))
     with playhead.run("r") as run:
         ask(agent(server, tools=[look_up]))
-    with playhead.fork(run.id, at="look_up", outcome={"status": "lost"}), playhead.run("r"):
+    with playhead.fork(run.id, at="look_up", outcome=outcome), playhead.run("r"):
         ask(agent(server, tools=[look_up]))
     assert "lost" in str(server.requests[-1].messages[-1])
 

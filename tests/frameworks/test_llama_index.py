@@ -1,11 +1,13 @@
 """Agents on LlamaIndex: what is recorded of them; killed and resumed, no completed call is repeated."""
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from playhead.model import names
+from playhead.rewind import ASKED
 from playhead.testing import MockModelServer, pytest_plugin, text, tool_call, tool_offered, tool_result_received
 from tests.support.forked.framework_runs import (
     ALL_EFFECTS,
@@ -74,6 +76,10 @@ def test_a_retriever_is_recorded_with_query_and_documents(server: MockModelServe
     code, again, errors = agent.run(PLAYHEAD_RESUME=agent.run_id())
     assert (code, again) == (0, first), errors
     assert agent.effects() == ["retrieve A1", "retrieve B2"]
+    what = {"fork": agent.run_id(), "options": {"at": one.span_id, "outcome": "lost"}}
+    code, other, errors = agent.run(**{ASKED: json.dumps(what)})
+    assert (code, other) == (0, "lost None delayed 0.5"), errors
+    assert agent.effects() == ["retrieve A1", "retrieve B2", "retrieve B2"]
 
 
 @pytest.mark.slow

@@ -99,6 +99,29 @@ def _tool(instance: Any, args: Any, kwargs: Any) -> Begin | None:
     return tool(instance.name, dict(given["args"]), given.get("call_id"), is_agent=hasattr(instance, "_task_runner"))
 
 
+def _as_task_result(instance: Any, value: Any) -> Any:
+    """What a tool returns that runs an agent or a team, for a text that a fork gives in the place of its result."""
+    if not isinstance(value, str) or not hasattr(instance, "_task_runner"):
+        return value
+    from autogen_agentchat.base import TaskResult  # noqa: PLC0415 # pyright: ignore[reportMissingImports, reportUnknownVariableType]
+    from autogen_agentchat.messages import TextMessage  # noqa: PLC0415 # pyright: ignore[reportMissingImports, reportUnknownVariableType]
+
+    message = cast(Any, TextMessage)(content=value, source=str(instance.name))
+    return cast(Any, TaskResult)(messages=[message])
+
+
+def _call_tool(wrapped: Any, instance: Any, args: Any, kwargs: Any) -> Any:
+    begin, made = _tool(instance, args, kwargs), wrapped(*args, **kwargs)
+    fit = partial(_as_task_result, instance)
+    return made if begin is None else call_async(begin, made, names.TOOL_RESULT_REF, fit)
+
+
+def _stream_tool(wrapped: Any, instance: Any, args: Any, kwargs: Any) -> Any:
+    begin, made = _tool(instance, args, kwargs), wrapped(*args, **kwargs)
+    fit = partial(_as_task_result, instance)
+    return made if begin is None else wrappers.iterate_async(begin, names.TOOL_RESULT_REF, made, fit=fit)
+
+
 def _run_function(wrapped: Any, instance: Any, args: Any, kwargs: Any) -> Any:
     """Plain functions are run in a thread, which does not inherit the current run."""
     bound = _with_run(wrapped, instance)
@@ -116,8 +139,6 @@ def _with_run(wrapped: Any, instance: Any) -> Callable[..., Any] | None:
 
 _run = recorded_result(_agent, _recorded)
 _run_stream = recorded_result(_agent, _streamed)
-_call_tool = recorded_result(_tool, partial(call_async, output=names.TOOL_RESULT_REF))
-_stream_tool = recorded_result(_tool, lambda begin, made: wrappers.iterate_async(begin, names.TOOL_RESULT_REF, made))
 
 _AGENTS = "autogen_agentchat.agents._base_chat_agent"
 _TEAMS = "autogen_agentchat.teams._group_chat._base_group_chat"

@@ -149,12 +149,23 @@ def _retriever(instance: Any, args: Any, kwargs: Any) -> Begin | None:
     return retriever(type(instance).__name__, {"query": query})
 
 
+def _as_nodes(value: Any) -> Any:
+    """What a retriever returns, for texts that a fork gives in the place of its result."""
+    from llama_index.core.schema import NodeWithScore, TextNode  # noqa: PLC0415 # pyright: ignore[reportMissingImports, reportUnknownVariableType]
+
+    found = cast("list[Any]", value) if isinstance(value, list) else [value]
+    make_node, make_text = cast(Any, NodeWithScore), cast(Any, TextNode)
+    return [make_node(node=make_text(text=each)) if isinstance(each, str) else each for each in found]
+
+
 def _retrieve(wrapped: Any, instance: Any, args: Any, kwargs: Any) -> Any:
     begin = _retriever(instance, args, kwargs)
-    return wrapped(*args, **kwargs) if begin is None else call(begin, names.OUTPUT_REF, wrapped, args, kwargs)
+    return (
+        wrapped(*args, **kwargs) if begin is None else call(begin, names.OUTPUT_REF, wrapped, args, kwargs, _as_nodes)
+    )
 
 
-_aretrieve = recorded_result(_retriever, partial(call_async, output=names.OUTPUT_REF))
+_aretrieve = recorded_result(_retriever, partial(call_async, output=names.OUTPUT_REF, fit=_as_nodes))
 
 _RETRIEVERS = "llama_index.core.base.base_retriever"
 _llama_index = Instrumentation(

@@ -245,3 +245,35 @@ async def test_nothing_is_recorded_or_changed_when_it_is_switched_off(recording:
         result = await client.call_tool("forecast", {"city": "Rome"})
     assert result.structured_content == {"sky": "sunny in Rome"}
     assert [span.name for span in recording.read().spans] == ["invoke_agent look_outside"]
+
+
+async def asked(what: str) -> Any:
+    async with Client(server) as client:
+        if what == "prompt":
+            return await client.get_prompt("ask", {"city": "Rome"})
+        if what == "resource":
+            return await client.read_resource("station://roma")
+        return await client.call_tool("forecast", {"city": "Rome"})
+
+
+@pytest.mark.covers("mcp", "fork")
+@pytest.mark.parametrize(
+    ("what", "at", "read"),
+    [
+        ("tool", "forecast", lambda result: result.content[0].text),
+        ("resource", "read_resource", lambda result: result.contents[0].text),
+        ("prompt", "ask", lambda result: result.messages[0].content.text),
+    ],
+)
+async def test_a_text_that_a_fork_gives_becomes_the_library_s_result(what: str, at: str, read: Any) -> None:
+    with playhead.run("agent") as run:
+        await asked(what)
+    executed.clear()
+    assert run.id is not None
+    with playhead.fork(run.id, at=at, outcome="it snows") as forked, playhead.run("agent"):
+        assert read(await asked(what)) == "it snows"
+    with playhead.resume(forked.id), playhead.run("agent"):
+        assert read(await asked(what)) == "it snows"
+    with playhead.fork(run.id, at=at, outcome={"result": {"sky": "grey"}}), playhead.run("agent"):
+        assert read(await asked(what)) == '{"sky": "grey"}'
+    assert executed == []

@@ -7,7 +7,7 @@ the consumer's context is current, so that other calls there get the right paren
 import sys
 import types
 from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Generator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from opentelemetry.context import Context
@@ -16,12 +16,16 @@ from playhead.api.calls.asyncio_here import is_cancelled_error
 from playhead.api.calls.lifecycle import abort, attach, detach, enter, fail, fail_and_detach, finish, pause
 from playhead.api.calls.recorded_answer import recorded_answer, recorded_answer_async
 from playhead.api.calls.span import ObservedSpan
+from playhead.api.guard import swallowed
 from playhead.api.replaying import ReplayAnswer
 from playhead.model.objects.interrupts import let_through
 from playhead.model.objects.kinds import plan_of
 from playhead.model.objects.plain_forms import class_of
 
 Begin = Callable[[], ObservedSpan | None]
+Fit = Callable[[Any], Any]
+"""Makes of an outcome that a person has set what the function returns in its framework. Where it raises, the outcome is
+given as it was set."""
 
 # What a generator gave is kept until it ends; without a bound an endless one would be a leak.
 _MAX_ITEMS = 10_000
@@ -46,11 +50,18 @@ class EventReader:
 NO_RESULT: Any = object()
 
 
-def call(span: ObservedSpan, output: str | None, function: Callable[..., Any], args: Any, kwargs: Any) -> Any:
+def call(
+    span: ObservedSpan,
+    output: str | None,
+    function: Callable[..., Any],
+    args: Any,
+    kwargs: Any,
+    fit: Fit | None = None,
+) -> Any:
     """Calls a plain function. If it returns a coroutine, that is observed instead."""
     answer = recorded_answer(span)
     if answer is not None:
-        return _replayed(span, output, answer)
+        return _replayed(span, output, answer, fit)
     try:  # around all of it: a signal's handler may raise anywhere, and the call must not stay current
         enter(span)
         result = function(*args, **kwargs)
@@ -66,9 +77,11 @@ def call(span: ObservedSpan, output: str | None, function: Callable[..., Any], a
     return result
 
 
-def _replayed(span: ObservedSpan, output: str | None, answer: ReplayAnswer) -> Any:
+def _replayed(span: ObservedSpan, output: str | None, answer: ReplayAnswer, fit: Fit | None = None) -> Any:
     """Returns the recorded or edited outcome in place of the function's; an edited one is recorded in this run."""
     if answer.is_new:
+        if fit is not None and answer.error is None and answer.items is None:
+            answer = replace(answer, value=_fitted(fit, answer.value))
         try:
             enter(span)
             if answer.error is not None:
@@ -79,6 +92,15 @@ def _replayed(span: ObservedSpan, output: str | None, answer: ReplayAnswer) -> A
             fail_and_detach(span, error)
             raise
     return answer.unwrap()
+
+
+def _fitted(fit: Fit, value: Any) -> Any:
+    try:
+        return fit(value)
+    except BaseException as error:  # noqa: BLE001 - the guard
+        let_through(error)
+        swallowed("give an outcome in its framework's form", error)
+        return value
 
 
 def with_name_of(ours: Any, name: Any) -> Any:
@@ -119,12 +141,14 @@ def _enter_or_close(span: ObservedSpan, coroutine: Awaitable[Any]) -> None:
         raise
 
 
-def call_async(begin: Begin, output: str | None, coroutine: Coroutine[Any, Any, Any]) -> Awaitable[Any]:
+def call_async(
+    begin: Begin, output: str | None, coroutine: Coroutine[Any, Any, Any], fit: Fit | None = None
+) -> Awaitable[Any]:
     """Awaits a coroutine function. Cancellation is recorded as an outcome of its own."""
-    return _call_async(begin, output, _Unstarted(coroutine))
+    return _call_async(begin, output, _Unstarted(coroutine), fit)
 
 
-async def _call_async(begin: Begin, output: str | None, unstarted: "_Unstarted") -> Any:
+async def _call_async(begin: Begin, output: str | None, unstarted: "_Unstarted", fit: Fit | None) -> Any:
     coroutine, unstarted.coroutine = unstarted.coroutine, None
     assert coroutine is not None  # noqa: S101 - a coroutine begins once
     span = begin()
@@ -137,7 +161,7 @@ async def _call_async(begin: Begin, output: str | None, unstarted: "_Unstarted")
         raise
     if answer is not None:
         coroutine.close()
-        return _replayed(span, output, answer)
+        return _replayed(span, output, answer, fit)
     return await _awaited(span, output, coroutine)
 
 
@@ -193,7 +217,11 @@ def iterate(begin: Begin, output: str | None, steps: Generator[Any, Any, Any]) -
 
 
 async def iterate_async(
-    begin: Begin, output: str | None, steps: AsyncGenerator[Any, Any], reader: EventReader | None = None
+    begin: Begin,
+    output: str | None,
+    steps: AsyncGenerator[Any, Any],
+    reader: EventReader | None = None,
+    fit: Fit | None = None,
 ) -> AsyncGenerator[Any, Any]:
     """Runs an asynchronous generator. If it is dropped without being closed, its span ends when it is collected.
 
@@ -203,7 +231,7 @@ async def iterate_async(
     answer = await recorded_answer_async(span) if span is not None else None
     given: list[Any] = []
     if span is not None and answer is not None:
-        given = _items(span, output, answer) if reader is None else reader.restore(_replayed(span, output, answer))
+        given = _items(span, output, answer, fit) if reader is None else reader.restore(_replayed(span, output, answer))
         for item in given:
             yield item
         if not answer.reads_on():
@@ -259,11 +287,11 @@ def _leave(span: ObservedSpan | None) -> None:
         detach(span)
 
 
-def _items(span: ObservedSpan, output: str | None, answer: ReplayAnswer) -> list[Any]:
+def _items(span: ObservedSpan, output: str | None, answer: ReplayAnswer, fit: Fit | None = None) -> list[Any]:
     """The values that a generator yielded, as recorded. For an outcome that a person set: the items of a list, or the
     one value.
     """
-    value = _replayed(span, output, answer)
+    value = _replayed(span, output, answer, fit)
     if answer.items is not None:
         return answer.items
     return list(value) if isinstance(value, list | tuple) else [value]  # pyright: ignore[reportUnknownArgumentType]

@@ -141,16 +141,18 @@ def is_inside_run() -> bool:
     return current_span() is not None
 
 
-def call(begin: Begin, output: str, wrapped: Callable[..., Any], args: Any, kwargs: Any) -> Any:
-    """Calls a plain function, recorded; or returns the recorded answer."""
+def call(
+    begin: Begin, output: str, wrapped: Callable[..., Any], args: Any, kwargs: Any, fit: wrappers.Fit | None = None
+) -> Any:
+    """Calls a plain function, recorded; or returns the recorded answer. `fit`: of an outcome that a person has set."""
     span = begin()
-    return wrapped(*args, **kwargs) if span is None else wrappers.call(span, output, wrapped, args, kwargs)
+    return wrapped(*args, **kwargs) if span is None else wrappers.call(span, output, wrapped, args, kwargs, fit)
 
 
-def call_async(begin: Begin, made: Awaitable[Any], output: str) -> Awaitable[Any]:
-    """Awaits a framework's coroutine, recorded; or returns the recorded answer."""
+def call_async(begin: Begin, made: Awaitable[Any], output: str, fit: wrappers.Fit | None = None) -> Awaitable[Any]:
+    """Awaits a framework's coroutine, recorded; or returns the recorded answer. `fit`: as of `call`."""
     coroutine = made if inspect.iscoroutine(made) else _awaited(made)
-    return wrappers.call_async(begin, output, cast("Coroutine[Any, Any, Any]", coroutine))
+    return wrappers.call_async(begin, output, cast("Coroutine[Any, Any, Any]", coroutine), fit)
 
 
 async def _awaited(made: Awaitable[Any]) -> Any:

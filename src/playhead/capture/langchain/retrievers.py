@@ -1,7 +1,7 @@
 """LangChain's retrievers: the query, and the documents that were found."""
 
 from functools import partial
-from typing import Any
+from typing import Any, cast
 
 from playhead.capture.frameworks import Begin, call, call_async, none_on_error, recorded_result, retriever
 from playhead.capture.patching import Wrap
@@ -15,12 +15,22 @@ def _begin(instance: Any, args: Any, kwargs: Any) -> Begin:
     return retriever(str(instance.get_name()), query | options)
 
 
+def _as_documents(value: Any) -> Any:
+    """Makes documents of texts."""
+    from langchain_core.documents import Document  # noqa: PLC0415 - of the library that is in use
+
+    found = cast("list[Any]", value) if isinstance(value, list) else [value]
+    return [Document(page_content=each) if isinstance(each, str) else each for each in found]
+
+
 def _invoke(wrapped: Any, instance: Any, args: Any, kwargs: Any) -> Any:
     begin = _begin(instance, args, kwargs)
-    return wrapped(*args, **kwargs) if begin is None else call(begin, names.OUTPUT_REF, wrapped, args, kwargs)
+    if begin is None:
+        return wrapped(*args, **kwargs)
+    return call(begin, names.OUTPUT_REF, wrapped, args, kwargs, _as_documents)
 
 
-_ainvoke = recorded_result(_begin, partial(call_async, output=names.OUTPUT_REF))
+_ainvoke = recorded_result(_begin, partial(call_async, output=names.OUTPUT_REF, fit=_as_documents))
 
 _MODULE = "langchain_core.retrievers"
 RETRIEVERS = (Wrap(_MODULE, "BaseRetriever.invoke", _invoke), Wrap(_MODULE, "BaseRetriever.ainvoke", _ainvoke))

@@ -1,6 +1,7 @@
 """LangChain's tools."""
 
-from functools import partial
+import json
+from collections.abc import Callable
 from typing import Any, cast
 
 from playhead.capture.frameworks import (
@@ -10,7 +11,6 @@ from playhead.capture.frameworks import (
     is_inside_run,
     is_observed,
     none_on_error,
-    recorded_result,
     tool,
 )
 from playhead.capture.patching import Wrap
@@ -42,12 +42,48 @@ def _without_injected(instance: Any, arguments: dict[str, Any]) -> dict[str, Any
     return {name: value for name, value in arguments.items() if name in known}
 
 
+def _call_id(kwargs: Any) -> str | None:
+    found = kwargs.get("tool_call_id")
+    return found if isinstance(found, str) else None
+
+
+def _as_output(instance: Any, call_id: str | None) -> Callable[[Any], Any]:
+    """Makes of a plain value what the tool returns to who asked for it by an id: a `ToolMessage` with that id."""
+
+    def fit(value: Any) -> Any:
+        from langchain_core.messages import ToolMessage  # noqa: PLC0415 - of the library that is in use
+        from langchain_core.messages.tool import ToolOutputMixin  # noqa: PLC0415 - as above
+
+        if call_id is None:
+            return value
+        if isinstance(value, ToolMessage):
+            return value.model_copy(update={"tool_call_id": call_id, "name": value.name or str(instance.name)})
+        items = cast("list[Any]", value) if isinstance(value, list) else [value]
+        if items and all(isinstance(item, ToolOutputMixin) for item in items):
+            return cast(Any, value)  # a LangGraph command, or several
+        content: Any
+        content, artifact = cast("tuple[Any, Any]", (value, None))
+        if instance.response_format == "content_and_artifact" and isinstance(value, tuple | list) and len(value) == 2:  # pyright: ignore[reportUnknownArgumentType]
+            content, artifact = cast("tuple[Any, Any]", value)
+        text = content if isinstance(content, str) else json.dumps(content, ensure_ascii=False, default=str)
+        return ToolMessage(text, artifact=artifact, tool_call_id=call_id, name=str(instance.name), status="success")
+
+    return fit
+
+
 def _run(wrapped: Any, instance: Any, args: Any, kwargs: Any) -> Any:
     begin = _begin(instance, args, kwargs)
-    return wrapped(*args, **kwargs) if begin is None else call(begin, names.TOOL_RESULT_REF, wrapped, args, kwargs)
+    if begin is None:
+        return wrapped(*args, **kwargs)
+    return call(begin, names.TOOL_RESULT_REF, wrapped, args, kwargs, _as_output(instance, _call_id(kwargs)))
 
 
-_arun = recorded_result(_begin, partial(call_async, output=names.TOOL_RESULT_REF))
+def _arun(wrapped: Any, instance: Any, args: Any, kwargs: Any) -> Any:
+    begin, made = _begin(instance, args, kwargs), wrapped(*args, **kwargs)
+    if begin is None:
+        return made
+    return call_async(begin, made, names.TOOL_RESULT_REF, _as_output(instance, _call_id(kwargs)))
+
 
 _MODULE = "langchain_core.tools.base"
 TOOLS = (Wrap(_MODULE, "BaseTool.run", _run), Wrap(_MODULE, "BaseTool.arun", _arun))

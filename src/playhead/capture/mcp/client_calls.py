@@ -1,7 +1,9 @@
 """A client's call of an MCP server: recorded, unless a framework's tool call around it records it already."""
 
+import json
 from collections.abc import Callable
-from typing import Any
+from functools import partial
+from typing import Any, cast
 
 from playhead.api.calls.lifecycle import current_span
 from playhead.api.calls.span import ObservedSpan
@@ -33,7 +35,23 @@ async def _observed(call: ServerCall, wrapped: Any, args: Any, kwargs: Any) -> A
         _describe(outer, call)
         return await sending
     output = names.TOOL_RESULT_REF if call.kind == "tool" else names.OUTPUT_REF
-    return await call_async(call.begin, output, sending)
+    return await call_async(call.begin, output, sending, partial(_as_result, call))
+
+
+def _as_result(call: ServerCall, value: Any) -> Any:
+    """The library's result with this text, or with the JSON of another plain value."""
+    from mcp import types  # noqa: PLC0415 - of the library that is in use
+
+    if isinstance(value, types.Result):
+        return value
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
+    if names.MCP_RESOURCE in call.attributes:
+        return types.ReadResourceResult.model_validate({"contents": [{"uri": call.arguments["uri"], "text": text}]})
+    block = {"type": "text", "text": text}
+    if names.PROMPT_NAME in call.attributes:
+        return types.GetPromptResult.model_validate({"messages": [{"role": "user", "content": block}]})
+    known = cast("dict[str, Any]", value) if isinstance(value, dict) else {}
+    return types.CallToolResult.model_validate(known if "content" in known else {"content": [block]})
 
 
 @none_on_error
