@@ -17,6 +17,7 @@ from opentelemetry.sdk.resources import SERVICE_NAME, OTELResourceDetector, Reso
 from opentelemetry.sdk.trace import TracerProvider
 
 from playhead.api import runtime
+from playhead.api.calls.caller_settings import declare_caller_settings
 from playhead.api.calls.grouping import forget_groups
 from playhead.api.calls.joining import forget_parts
 from playhead.api.calls.mirror_span import add_run_id_processor
@@ -290,6 +291,7 @@ def start(settings: Settings) -> None:
             _import_http()
         provider = _own_provider()
     declare_modules(settings.restorable)
+    declare_caller_settings(settings.caller_settings)
     # One payload must not fill a small journal.
     most = min(settings.max_content_bytes, settings.journal_max_bytes // 8)
     limits = ValueLimits(

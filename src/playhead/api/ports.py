@@ -80,6 +80,12 @@ class Recorder(Protocol):
         """As `payload`, faster for a value that is probably the same as in an earlier call."""
         ...
 
+    def digest_of_part(self, value: Any, part: Callable[[Any], Any], redact: Redact | None = None) -> str | None:
+        """The digest of `part` of what `payload` records of the value; None: it is all of it, or nothing is recorded.
+
+        `part` returns what it was given where it leaves nothing out."""
+        ...
+
     def thread(
         self,
         messages: Sequence[Any],

@@ -12,6 +12,7 @@ from typing import Any
 from opentelemetry.context import Context
 
 from playhead.api.calls.begin import CONTEXTS, CURRENT, begin
+from playhead.api.calls.caller_settings import compared_settings
 from playhead.api.calls.conversations import note_answers
 from playhead.api.calls.lifecycle import abort, enter, fail_and_detach, finish, set_payload
 from playhead.api.calls.recorded_answer import recorded_answer
@@ -245,6 +246,10 @@ def _record_request(span: ObservedSpan, request: ModelRequest, conversation: Run
         _set_ref(span, names.SYSTEM_INSTRUCTIONS_REF, to.repeated(request.system, frames, span.redact))
     if request.settings or request.shape is not None:  # of another API than Chat Completions, there may be none
         _set_ref(span, names.REQUEST_REF, to.repeated(request.settings, frames, span.redact))
+        if span.run.replay is not None and (request.messages or request.system or request.embedding_input is not None):
+            compared = to.digest_of_part(request.settings, compared_settings, span.redact)
+            if compared is not None:  # else all of them are
+                span.attributes[names.COMPARED_SETTINGS] = compared
 
 
 def _record_response(span: ObservedSpan, response: ModelResponse) -> None:

@@ -79,6 +79,18 @@ class JournalRecorder:
             swallowed("record a payload", error)
             return None
 
+    def digest_of_part(self, value: Any, part: Callable[[Any], Any], redact: Redact | None = None) -> str | None:
+        if not self.content:
+            return None
+        try:
+            whole = self.intake.as_recorded(value, redact)
+            kept = part(whole)
+            return None if kept is whole else content_of(kept).ref.digest.hex()
+        except BaseException as error:  # noqa: BLE001 - the guard
+            let_through(error)
+            swallowed("compare a payload", error)
+            return None
+
     def thread(
         self,
         messages: Sequence[Any],

@@ -74,6 +74,9 @@ EXACT_REF: Final = "playhead.exact_ref"  # JSON: what the request said otherwise
 # messages is a thread of its own.  JSON: see `playhead.capture.sent_request`.
 SENT_REF: Final = "playhead.sent_ref"
 SENT_MESSAGES_REF: Final = "playhead.sent_messages_ref"
+# In a run that goes on from its record, the digest of the settings that are compared, where others say who asks.  Not a
+# ref, as nothing is stored under it.
+COMPARED_SETTINGS: Final = "playhead.request.compared"
 RESPONSE_REF: Final = "playhead.response_ref"
 MESSAGE_REF: Final = "playhead.message_ref"  # of an event or log record that tells one message of a conversation
 REASONING_REF: Final = "playhead.reasoning_ref"

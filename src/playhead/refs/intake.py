@@ -190,6 +190,10 @@ class PayloadIntake:
             _warn_of_hook(error)
             return {_MARKER: "redaction failed", "error": type(error).__name__}, cut
 
+    def as_recorded(self, value: Any, redact: Redact | None = None) -> Any:
+        """What is recorded of the value after redaction hooks, masks and limits, as plain JSON values."""
+        return self.plain_copy(self._redacted(value, redact, self.limits)[0])
+
     def plain_copy(self, value: Any, *, unbounded: bool = False) -> Any:
         """Returns a copy of the value in the form in which it is recorded: text, bytes, or plain JSON values."""
         return self._copied(value, NO_LIMITS if unbounded else self.limits)[0]

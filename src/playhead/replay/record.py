@@ -5,10 +5,11 @@ collector.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Protocol
 
+from playhead.api.calls.caller_settings import compared_settings
 from playhead.api.ports import Frames
 from playhead.errors import ClientError, JournalUnusable
 from playhead.journal.frame import (
@@ -26,7 +27,7 @@ from playhead.journal.frame import (
 )
 from playhead.journal.lane import LaneReader, LostEnd, is_own, is_owned, lanes
 from playhead.model import names
-from playhead.model.canonical import Content, content_as
+from playhead.model.canonical import Content, content_as, content_of, parse_json
 from playhead.model.ref import ContentRef
 from playhead.model.span import LogEvent, Span
 from playhead.model.thread import extend
@@ -268,11 +269,41 @@ class KnownPart:
     def __init__(self, record: Record):
         """Each attempt says which one it follows, and where it begins: all numbers before that were known to it."""
         limits = _limits(record)
-        self.spans = [span for span in record.spans if _is_within(span, limits)]
+        self.spans = [span for span in with_compared_settings(record) if _is_within(span, limits)]
         self.logs = [log for log in record.logs if _is_within(log, limits)]
         self.elsewhere, self.lanes, self.parent = record.elsewhere, record.lanes, record.parent
         self.alive, self.remote, self.lost_ends = record.alive, record.remote, record.lost_ends
         self.content, self.messages = record.content, record.messages
+
+
+def with_compared_settings(record: Record) -> Sequence[Span]:
+    """The spans of the record; those of model calls say which of their settings are compared, if not all are."""
+    known: dict[str, str | None] = {}
+
+    def compared(span: Span) -> Span:
+        ref = span.attributes.get(names.REQUEST_REF)
+        if not isinstance(ref, str):
+            return span
+        if ref not in known:
+            known[ref] = _compared_digest(record.content(ContentRef(ref)))
+        if span.attributes.get(names.COMPARED_SETTINGS) == known[ref]:
+            return span
+        attributes = {name: value for name, value in span.attributes.items() if name != names.COMPARED_SETTINGS}
+        if known[ref] is not None:
+            attributes[names.COMPARED_SETTINGS] = known[ref]
+        return replace(span, attributes=attributes)
+
+    return [compared(span) for span in record.spans]
+
+
+def _compared_digest(settings: Content | None) -> str | None:
+    """None: all are compared, or they are not at hand."""
+    try:
+        value = None if settings is None else parse_json(settings.data)
+    except ValueError:
+        return None
+    compared = compared_settings(value)
+    return None if compared is value else content_of(compared).ref.digest.hex()
 
 
 _FOREVER = 2**62

@@ -262,6 +262,13 @@ class Settings:
         MODULES,
         "modules and packages that may be imported to restore recorded values of their classes on resume",
     )
+    # None besides those that are known: a setting that is not compared may change the answer.
+    caller_settings: tuple[str, ...] = setting(
+        "PLAYHEAD_CALLER_SETTINGS",
+        (),
+        KEYS,
+        "settings of models that say who asks, besides the known ones: recorded, and not compared on resume",
+    )
     # 60 s: a model may think for long, and a task that lives on between jobs (a bot, a queue's consumer) rests longer.
     task_run_seconds: float = setting(
         "PLAYHEAD_TASK_RUN_SECONDS",

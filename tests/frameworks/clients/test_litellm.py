@@ -367,3 +367,18 @@ def test_the_same_conversation_has_the_threads_that_it_has_with_the_providers_ow
     threads = [str(call.attributes[names.INPUT_MESSAGES_REF]) for call in calls]
     assert len(calls) == 6
     golden("same_conversation/threads.txt", "\n".join(threads) + "\n")
+
+
+def test_another_caller_is_answered_on_resume(at: dict[str, Any], server: MockModelServer) -> None:
+    def ask(who: str) -> None:
+        callers: Any = {"user": who, "metadata": {"trace_user_id": who}, "extra_headers": {"x-by": who}}
+        with playhead.run("agent"):
+            litellm.completion(model="openai/m", messages=HELLO, litellm_session_id=who, **callers, **at)
+            litellm.embedding(model="openai/e", input=["hello"], user=who, metadata={"by": who}, **at)
+
+    with playhead.run("all") as run:
+        ask("ann")
+    asked = len(server.requests)
+    with playhead.resume(str(run.id)) as resumed, playhead.run("all"):
+        ask("bob")
+    assert (resumed.report.live, len(server.requests)) == (0, asked)

@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, cast
 
+from playhead.api.calls.caller_settings import compared_settings
 from playhead.model import names
 from playhead.model.canonical import canonical_json, parse_json
 from playhead.model.message import message_lines, read_message
@@ -15,6 +16,7 @@ from playhead.replay.matching.recorded_calls import (
     program_system,
     program_thread,
     request_refs_of,
+    settings_ref,
 )
 from playhead.replay.record import Record
 
@@ -116,13 +118,30 @@ def _renamed(key: str, expected: RecordedCall) -> tuple[str, ...]:
 
 
 def _value_change(name: str, attributes: Mapping[str, Any], expected: RecordedCall, record: Record) -> FieldDiff | None:
-    new, old = (
-        program_system(each) if name == names.SYSTEM_INSTRUCTIONS_REF else each.get(name)
-        for each in (attributes, expected.span.attributes)
-    )
+    new, old = (_compared(name, each) for each in (attributes, expected.span.attributes))
     if new == old:
         return None
-    return FieldDiff(_WORDS[name], _diff(_text(old, record), _text(new, record)))
+    if name == names.REQUEST_REF:
+        new, old = (_settings(each.get(name), record) for each in (attributes, expected.span.attributes))
+    else:
+        new, old = (_text(ref, record) for ref in (new, old))
+    return FieldDiff(_WORDS[name], _diff(old, new))
+
+
+def _settings(ref: Any, record: Record) -> str:
+    """Those that are compared, as text; the others are not why the call differs."""
+    data = None if ref is None else _bytes(ContentRef(ref), record)
+    try:
+        compared = compared_settings(parse_json(data)) if data is not None else None
+    except ValueError:
+        compared = None
+    return _text(ref, record) if compared is None else "\n".join(_lines("", compared))
+
+
+def _compared(name: str, attributes: Mapping[str, Any]) -> str | None:
+    if name == names.SYSTEM_INSTRUCTIONS_REF:
+        return program_system(attributes)
+    return settings_ref(attributes) if name == names.REQUEST_REF else attributes.get(name)
 
 
 def _thread_change(attributes: Mapping[str, Any], expected: RecordedCall, record: Record) -> list[FieldDiff]:

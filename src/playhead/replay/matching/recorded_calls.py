@@ -7,6 +7,7 @@ from typing import Any
 
 from playhead.api.replaying import idempotency_key_of
 from playhead.model import names
+from playhead.model.canonical import content_of
 from playhead.model.ref import ContentRef
 from playhead.model.span import STATUS_ERROR, Span
 
@@ -18,7 +19,9 @@ _REQUEST_REFS = (
     names.TOOL_ARGUMENTS_REF,
     names.INPUT_REF,
 )
-
+_SETTINGS = _REQUEST_REFS.index(names.REQUEST_REF)
+# No settings, and none that are compared, are the same question.
+_NO_SETTINGS = content_of({}).ref
 _ARGUMENTS = (_REQUEST_REFS.index(names.TOOL_ARGUMENTS_REF), _REQUEST_REFS.index(names.INPUT_REF))
 RequestRefs = tuple[str | None, ...]
 
@@ -100,9 +103,19 @@ class RecordedCall:
 def request_refs_of(attributes: Mapping[str, Any]) -> RequestRefs:
     """Returns the refs of everything the call was asked. All None: nothing was recorded, so nothing can be compared."""
     refs = [attributes.get(name) for name in _REQUEST_REFS]
+    asked = program_thread(attributes), program_system(attributes)
+    if any(asked) or names.INPUT_REF in attributes:  # else the settings are all that was asked
+        refs[_SETTINGS] = settings_ref(attributes)
     if (digest := attributes.get(names.INPUT_DIGEST)) is not None:  # else they name a marker, as all of that length do
         refs = [f"sha256:{digest}" if ref is not None and at in _ARGUMENTS else ref for at, ref in enumerate(refs)]
-    return program_thread(attributes), program_system(attributes), *refs
+    return *asked, *refs
+
+
+def settings_ref(attributes: Mapping[str, Any]) -> str | None:
+    """Returns the ref of the settings that are compared, which are not those that say who asks."""
+    compared = attributes.get(names.COMPARED_SETTINGS)
+    ref = attributes.get(names.REQUEST_REF) if compared is None else f"sha256:{compared}"
+    return None if ref == _NO_SETTINGS else ref
 
 
 def arguments_of(attributes: Mapping[str, Any]) -> str | None:
