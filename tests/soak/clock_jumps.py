@@ -7,27 +7,18 @@ from pathlib import Path
 
 from playhead_collector.process import CollectorProcess
 from tests.benchmarks.bar import Row, at_most, not_measured
-from tests.soak.conditions import Conditions, environment, recorded_runs, run_program
+from tests.soak.conditions import AGENT, Conditions, environment, recorded_runs, run_program
 
 # Each line of the file is the clock from then on; the library reads it again at each call of the clock.
-PROGRAM = """
+PROGRAM = f"""{AGENT}
 import os, sys
 from pathlib import Path
 import playhead
-from playhead import observe
-
-@observe
-def agent(number):
-    return tool(number)
-
-@observe(kind="tool")
-def tool(number):
-    return number
 
 clock = Path(os.environ["FAKETIME_TIMESTAMP_FILE"])
 for number, offset in enumerate(["+0", "-1d", "+1d", "-30d", "+365d", "+0"] * int(sys.argv[1])):
     clock.write_text(offset)
-    assert agent(number) == number
+    assert agent(number) == number + 1
 assert playhead.flush(timeout=60)
 """
 _ROUNDS = 50

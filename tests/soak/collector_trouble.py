@@ -17,28 +17,18 @@ from playhead.outbound.otlp import traces_request
 from playhead_collector.process import CollectorProcess
 from tests.benchmarks.bar import Row, at_least, at_most, not_measured
 from tests.benchmarks.made_up import PROTOBUF, MadeUpRun, send_content
-from tests.soak.conditions import Conditions, environment, recorded_runs, run_program, ship
+from tests.soak.conditions import AGENT, Conditions, environment, recorded_runs, run_program, ship
 
 _SECONDS = 60
 
-PROGRAM = """
+PROGRAM = f"""{AGENT}
 import sys, time
-import playhead
-from playhead import observe
-
-@observe
-def agent(number):
-    return tool(number)
-
-@observe(kind="tool")
-def tool(number):
-    return number
 
 until, longest = time.monotonic() + float(sys.argv[1]), 0.0
 number = 0
 while time.monotonic() < until:
     began = time.perf_counter()
-    assert agent(number) == number
+    assert agent(number) == number + 1
     longest = max(longest, time.perf_counter() - began)
     number += 1
     time.sleep(0.02)

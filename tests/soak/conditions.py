@@ -13,6 +13,19 @@ from playhead_collector.process import CollectorProcess
 
 ROOT = Path(__file__).parents[2]
 
+AGENT = """
+from playhead import observe
+
+@observe
+def agent(number):
+    return tool(number) + 1
+
+@observe(kind="tool")
+def tool(number):
+    return number
+"""
+"""The beginning of a program: an agent with one tool, which returns the next number."""
+
 
 @dataclass(frozen=True, slots=True)
 class Conditions:

@@ -13,19 +13,7 @@ import httpx
 
 from playhead_collector.process import CollectorProcess
 from tests.benchmarks.bar import Row, at_most, not_measured
-from tests.soak.conditions import Conditions, environment, recorded_runs, run_program, ship
-
-AGENT = """
-from playhead import observe
-
-@observe
-def agent(number):
-    return tool(number) + 1
-
-@observe(kind="tool")
-def tool(number):
-    return number
-"""
+from tests.soak.conditions import AGENT, Conditions, environment, recorded_runs, run_program, ship
 
 # Decorators in stacks, pickled functions and objects, signatures: with PLAYHEAD off and on, the same is printed.
 DECORATED = """

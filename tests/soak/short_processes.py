@@ -9,22 +9,12 @@ from pathlib import Path
 
 from playhead_collector.process import CollectorProcess
 from tests.benchmarks.bar import Row, at_most, told
-from tests.soak.conditions import Conditions, environment, recorded_runs, ship
+from tests.soak.conditions import AGENT, Conditions, environment, recorded_runs, ship
 
 _PROCESSES, _AT_ONCE = 10_000, 50
 
-PROGRAM = """
+PROGRAM = f"""{AGENT}
 import sys
-from playhead import observe
-
-@observe
-def agent(number):
-    return step(number) + 1
-
-@observe(kind="tool")
-def step(number):
-    return number
-
 assert agent(int(sys.argv[1])) == int(sys.argv[1]) + 1
 """
 
