@@ -9,7 +9,7 @@ import os
 import shlex
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from typing import Any, ClassVar, Protocol, cast
 
@@ -76,7 +76,7 @@ def watch_effects(own_folder: str) -> None:
 
 
 @contextmanager
-def unwatched() -> Iterator[None]:
+def unwatched() -> Generator[None]:
     """What this thread does here is not the program's: a function decides about a call of it."""
     was, _AuditHook.here.is_busy = getattr(_AuditHook.here, "is_busy", False), True
     try:
