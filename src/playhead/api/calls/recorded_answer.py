@@ -1,12 +1,13 @@
 """The recorded answer to a call of a replayed run, after waiting for parallel branches where that is needed."""
 
+import threading
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from playhead.api.calls.flow import has_event_loop, is_only_task
+from playhead.api.calls.flow import has_event_loop, in_event_loop, is_only_task
 from playhead.api.calls.span import ObservedSpan
 from playhead.api.replay_wait import BranchWait
-from playhead.api.replaying import Replay, ReplayAnswer, ResponseRestorer
+from playhead.api.replaying import AnswerTurn, Replay, ReplayAnswer, ResponseRestorer
 from playhead.api.run import NextRun
 
 if TYPE_CHECKING:
@@ -31,8 +32,7 @@ async def recorded_answer_async(span: ObservedSpan) -> ReplayAnswer | None:
 
 
 async def wait_for_turn(span: ObservedSpan, answer: ReplayAnswer) -> None:
-    """Waits until the answer may be given back: other tasks come first.  For any call that is awaited; one that blocks
-    a thread could block what it waits for, which may be queued behind it."""
+    """Waits until the answer may be given back: other tasks come first.  For any call that is awaited."""
     turn, replay = answer.turn, span.run.replay
     if turn is None or turn.is_due() or replay is None or not has_event_loop():
         return
@@ -74,11 +74,28 @@ async def _wait_for_branches(replay: Replay[ObservedSpan], span: ObservedSpan) -
 
 
 def recorded_answer(span: ObservedSpan, restore: ResponseRestorer | None = None) -> ReplayAnswer | None:
-    """The recorded answer to a call that can have one.  Raises RunStopped."""
+    """The recorded answer to a call that can have one, when calls of other threads that come first have theirs.
+    Raises RunStopped."""
     replay = span.run.replay
     if replay is None or not span.can_be_answered:
         return None if span.run.earlier is None else _earlier_answer(span, span.run.earlier)
-    return replay.answer(span, restore)
+    answer = replay.answer(span, restore)
+    if answer is not None and answer.turn is not None and not in_event_loop():
+        _wait_in_thread(replay, answer.turn)
+    return answer
+
+
+def _wait_in_thread(replay: Replay[ObservedSpan], turn: AnswerTurn) -> None:
+    """Waits until the answer may be given back.  What it waits for may be queued behind this thread, where a pool has
+    fewer workers than it had: then nothing happens, and no answer of the run waits any more."""
+    if turn.is_due():
+        return
+    due = threading.Event()
+    turn.when_due(due.set)
+    branch_wait = BranchWait(replay.branch_wait_seconds * _SHARE_FOR_A_TURN, replay.progress)
+    while not due.wait(_CHECK_SECONDS):
+        if not branch_wait.goes_on(replay.progress):
+            turn.give_up()
 
 
 def _earlier_answer(span: ObservedSpan, earlier: NextRun) -> ReplayAnswer | None:

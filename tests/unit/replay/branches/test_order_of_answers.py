@@ -2,8 +2,11 @@
 
 import asyncio
 import contextlib
+import queue
+import sys
 import threading
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import openai
@@ -168,3 +171,74 @@ def test_a_program_that_has_changed_goes_on_when_nobody_comes(monkeypatch: pytes
         assert attempt(one, "abcd", ends=True) == "said a"
     assert asked == ["dcba", "a"]
     assert rewound.report.answered == 1
+
+
+@pytest.fixture
+def threads_are_not_interrupted() -> Iterator[None]:
+    """Else another thread may run between the return of a call and the program's note of it."""
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(0.5)
+    yield
+    sys.setswitchinterval(before)
+
+
+class ThreadGates:
+    """Calls that are executed end in this order; the next one ends when the program has noted the one before."""
+
+    def __init__(self, order: str) -> None:
+        self._order, self._open = order, {name: threading.Event() for name in order}
+        self._open[order[0]].set()
+
+    def wait(self, name: str) -> None:
+        assert self._open[name].wait(10)
+
+    def open_next(self, name: str) -> None:
+        for following in self._order[self._order.index(name) + 1 :][:1]:
+            self._open[following].set()
+
+
+def in_threads(order: str, *, workers: int, ends: bool) -> str:
+    """Four tools at once, in a pool; the model is asked for the order in which they came."""
+    open_gates, came = ThreadGates(order), queue.SimpleQueue[str]()
+
+    @observe(kind="tool")
+    def look(name: str) -> str:
+        open_gates.wait(name)
+        return name
+
+    @observe(kind="llm")
+    def ask_here(what: str) -> str:
+        asked.append(what)
+        return f"said {what}"
+
+    def job(name: str) -> None:
+        came.put(look(name))
+        open_gates.open_next(name)
+
+    with contextlib.suppress(CutOff), playhead.run("threads") as run:
+        with ThreadPoolExecutor(workers) as pool:
+            list(pool.map(playhead.propagate(job), "abcd"))
+        answer = ask_here("".join(came.get() for _ in order))
+        if not ends:
+            raise CutOff
+        return answer
+    return str(run.id)
+
+
+@pytest.mark.usefixtures("threads_are_not_interrupted")
+@pytest.mark.parametrize("order", ["abcd", "dcba", "cadb", "bdac"])
+def test_tools_that_threads_call_at_once(order: str) -> None:
+    run_id = in_threads(order, workers=4, ends=False)
+    with playhead.resume(run_id) as rewound:
+        assert in_threads(order, workers=4, ends=True) == f"said {order}"
+    assert asked == [order]
+    assert (rewound.report.live, rewound.report.divergences) == (0, [])
+
+
+def test_a_pool_with_fewer_workers_than_it_had_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The call that is waited for is queued behind the one that waits."""
+    monkeypatch.setenv("PLAYHEAD_REPLAY_WAIT_SECONDS", "0.1")
+    run_id = in_threads("dcba", workers=4, ends=False)
+    with playhead.resume(run_id, on_divergence="live") as rewound:
+        assert in_threads("dcba", workers=1, ends=True) == "said abcd"
+    assert rewound.report.answered == 4
