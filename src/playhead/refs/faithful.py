@@ -33,7 +33,7 @@ from playhead.refs.error_codecs import ERROR_DECODERS, ReplayedError, error_outl
 from playhead.refs.named_classes import model_reference
 from playhead.refs.object_codecs import OBJECT_DECODERS, object_tree
 from playhead.refs.plain import MARK, NOT_KEPT, in_key_order, json_text, key_orders, survey_key_orders
-from playhead.refs.value_codecs import DECODERS, ENCODERS, LEAVES, tagged
+from playhead.refs.value_codecs import DECODERS, ENCODERS, LEAVES, encoder_of, tagged
 
 __all__ = [
     "CannotRestore",
@@ -225,7 +225,7 @@ class _TaggedEncoding:
         self._seen[id(value)] = value
 
     def _tree(self, value: Any, kind: Any) -> Any:
-        encoder = ENCODERS.get(kind)
+        encoder = encoder_of(kind)
         if encoder is not None:
             return encoder(value, self)
         if issubclass(kind, BaseException):

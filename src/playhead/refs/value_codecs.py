@@ -8,20 +8,21 @@ import base64
 import datetime
 import math
 import pathlib
+import sys
 import uuid
-import zoneinfo
 from collections import Counter, OrderedDict, defaultdict, deque
 from collections.abc import Callable, Iterable
 from dataclasses import is_dataclass
-from decimal import Decimal
-from fractions import Fraction
-from typing import Any, Protocol, cast
+from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from playhead.errors import CannotRestore, NotFaithful
 from playhead.model.canonical import canonical_json, parse_json
 from playhead.model.objects.tree_json import MAX_INTEGER_BITS
 from playhead.refs.named_classes import class_named, is_model, name_of
 from playhead.refs.plain import MARK, all_str, are_plain_scalars, is_marked, is_text, parts_for_json
+
+if TYPE_CHECKING:
+    from zoneinfo import ZoneInfo
 
 Tree = dict[str, Any]
 
@@ -212,10 +213,28 @@ def _timezone(value: datetime.timezone, inner: Inner) -> Tree:
     return tagged("timezone", offset=inner(offset), name=[*map(inner, name)])
 
 
-def _zone_info(value: zoneinfo.ZoneInfo, _: Inner) -> Tree:
+def _zone_info(value: "ZoneInfo", _: Inner) -> Tree:
     if not value.key:
         raise NotFaithful("this time zone was read from a file and has no key")
     return tagged("zone", key=value.key)
+
+
+def _to_zone(tree: Tree, _: Inner) -> "ZoneInfo":
+    from zoneinfo import ZoneInfo  # noqa: PLC0415 - see `_LATE_ENCODERS`
+
+    return ZoneInfo(tree["key"])
+
+
+def _to_decimal(tree: Tree, _: Inner) -> Any:
+    from decimal import Decimal  # noqa: PLC0415 - see `_LATE_ENCODERS`
+
+    return Decimal(tree["text"])
+
+
+def _to_fraction(tree: Tree, inner: Inner) -> Any:
+    from fractions import Fraction  # noqa: PLC0415 - see `_LATE_ENCODERS`
+
+    return Fraction(*map(inner, tree["parts"]))
 
 
 def _parts(tag: str, *names: str) -> Callable[[Any, Inner], Tree]:
@@ -256,13 +275,28 @@ ENCODERS: dict[type, Callable[[Any, Inner], Any]] = {
     datetime.time: _time,
     datetime.timedelta: _timedelta,
     datetime.timezone: _timezone,
-    zoneinfo.ZoneInfo: _zone_info,
     uuid.UUID: lambda value, _: tagged("uuid", hex=value.hex),
-    Decimal: lambda value, _: tagged("decimal", text=str(value)),
-    Fraction: _parts("fraction", "numerator", "denominator"),
     range: _parts("range", "start", "stop", "step"),
     **dict.fromkeys(_PATHS.values(), _path),
 }
+
+# Classes of modules that take memory (0.7 MB together): a program that has such a value has loaded its module.
+_LATE_ENCODERS: dict[tuple[str, str], Callable[[Any, Inner], Any]] = {
+    ("zoneinfo", "ZoneInfo"): _zone_info,
+    ("decimal", "Decimal"): lambda value, _: tagged("decimal", text=str(value)),
+    ("fractions", "Fraction"): _parts("fraction", "numerator", "denominator"),
+}
+
+
+def encoder_of(kind: type) -> Callable[[Any, Inner], Any] | None:
+    """The function for values of exactly this class; None: there is none."""
+    encoder = ENCODERS.get(kind)
+    if encoder is not None or (name := (kind.__module__, kind.__name__)) not in _LATE_ENCODERS:
+        return encoder
+    if getattr(sys.modules.get(name[0]), name[1], None) is not kind:
+        return None  # a class of the program that says it is from there
+    return ENCODERS.setdefault(kind, _LATE_ENCODERS[name])
+
 
 DECODERS: dict[str, Callable[[Tree, Inner], Any]] = {
     "json": lambda tree, _: parse_json(tree["text"]),
@@ -285,11 +319,11 @@ DECODERS: dict[str, Callable[[Tree, Inner], Any]] = {
     "time": _at(datetime.time),
     "timedelta": _to_timedelta,
     "timezone": lambda tree, inner: datetime.timezone(inner(tree["offset"]), *map(inner, tree["name"])),
-    "zone": lambda tree, _: zoneinfo.ZoneInfo(tree["key"]),
+    "zone": _to_zone,
     "pydantic zone": _pydantic_zone,
     "uuid": lambda tree, _: uuid.UUID(hex=tree["hex"]),
-    "decimal": lambda tree, _: Decimal(tree["text"]),
-    "fraction": _made_of_parts(Fraction),
+    "decimal": _to_decimal,
+    "fraction": _to_fraction,
     "range": _made_of_parts(range),
     "path": lambda tree, inner: _PATHS[tree["flavour"]](inner(tree["text"])),
 }

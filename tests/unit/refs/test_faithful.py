@@ -714,6 +714,12 @@ def test_uuid_decimal_and_fraction_are_exact() -> None:
     assert repr(through_bytes(value)) == repr(value)
 
 
+def test_a_class_of_the_program_that_says_it_is_the_standard_library_s_is_not_taken_for_that() -> None:
+    own = type("Decimal", (), {"__module__": "decimal", "__str__": lambda _: "1"})
+    with pytest.raises(NotFaithful):
+        encode(own())
+
+
 # --- a record is data: reading it runs no code that it names ----------------------------------------------------------
 
 
