@@ -59,6 +59,7 @@ class CollectorProcess:
         """Answers when this returns. Raises CannotStart with what it said."""
         # Modules are found where we find them, also in a checkout that is not installed.
         env = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path)), **self._env}
+        self.data_dir.mkdir(parents=True, exist_ok=True)
         with self.log_path.open("ab") as log:
             self._process = subprocess.Popen(
                 [sys.executable, "-m", "playhead_collector.cli", "--json"],

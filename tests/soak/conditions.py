@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from random import Random
+from typing import Any
 
 from playhead.client import Client
 from playhead_collector.process import CollectorProcess
@@ -79,4 +80,9 @@ def recorded_runs(collector: CollectorProcess, **where: str) -> list[str]:
     """The ids of the collector's runs that are complete and not running."""
     with Client(collector.url) as client:
         found = client.runs(**where)  # pyright: ignore[reportArgumentType] - conditions are texts here
-        return [run["run"] for run in found if run["completeness"]["complete"] and run["status"] == "completed"]
+        return [run["run"] for run in found if _is_whole(run) or _is_whole(client.run(run["run"]))]
+
+
+def _is_whole(run: Mapping[str, Any]) -> bool:
+    """In a listing, a busy collector may not have what came last; one run is brought up to date when it is asked for."""
+    return run["completeness"]["complete"] and run["status"] == "completed"

@@ -41,7 +41,7 @@ with playhead.run("soak") as run:
             subprocess.run(trouble, check=True)
         wrong += double(number) != 2 * number
 whole = playhead.flush(timeout=60)
-print(json.dumps({"wrong": wrong, "flushed": bool(whole), "counters": playhead.counters()}, default=str))
+print(json.dumps({"run": run.id, "wrong": wrong, "flushed": bool(whole), "counters": playhead.counters()}, default=str))
 """
 
 
@@ -72,18 +72,14 @@ def _with_trouble(name: str, journal: Path, trouble: list[str], count: int) -> I
             yield at_most("journal", f"{name}: exit code", done.returncode, 0, unit="", against=done.stderr[-300:])
             return
         said: dict[str, Any] = orjson.loads(done.stdout)
-        arrived = _tool_calls(collector)
+        with Client(collector.url) as client:
+            arrived: int = client.run(said["run"])["tool_calls"]
     lost = count - arrived
     counted = sum(value for key, value in said["counters"].items() if key.endswith("_lost") and isinstance(value, int))
     yield at_most("journal", f"{name}: wrong answers", said["wrong"], 0, unit="", against=f"{count:,} calls")
     silent = lost if not counted and said["flushed"] else 0
     against = f"{arrived:,} arrived, {counted:,} records counted as lost, flush() said {said['flushed']}"
     yield at_most("journal", f"{name}: calls lost without a word", silent, 0, unit="", against=against)
-
-
-def _tool_calls(collector: CollectorProcess) -> int:
-    with Client(collector.url) as client:
-        return sum(run["tool_calls"] for run in client.runs())
 
 
 @contextmanager

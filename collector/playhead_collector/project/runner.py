@@ -32,6 +32,8 @@ _AT_A_TIME = 512
 _SEALED_AT_A_TIME = 1_000
 # Looking for lost runs reads all that run, of which there may be thousands.
 _LOOK_FOR_LOST_NS = 10_000_000_000
+# A run of a million events takes longer than whoever stops the collector waits.
+_FINISH_S = 10.0
 # Runs in one transaction: a fraction of a second's work, since a query for one of them waits for all.
 _RUNS_TOGETHER = 64
 _BYTES_TOGETHER = 256 * 1024
@@ -123,11 +125,16 @@ class ProjectionRunner:
         """Polls soon, because there may be new data: live views need not wait for the next regular poll."""
         self._woken.set()
 
-    async def stop(self) -> None:
-        """Stops after finishing the projections in progress."""
+    async def stop(self, finish_s: float = _FINISH_S) -> None:
+        """Stops after finishing the projections in progress, or giving them up after `finish_s` seconds: what they read
+        is stored, and the next start projects it."""
         await self.packer.stop()
         await self._loop.stop()
-        await asyncio.gather(*self._running.values(), return_exceptions=True)
+        if running := set(self._running.values()):
+            _, unfinished = await asyncio.wait(running, timeout=finish_s)
+            for task in unfinished:
+                task.cancel()
+            await asyncio.gather(*unfinished, return_exceptions=True)
 
     async def project_now(self, project: int, run: str) -> bool:
         """Projects everything that had arrived for this run at the time of the call.

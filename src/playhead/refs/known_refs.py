@@ -2,8 +2,8 @@
 
 from playhead.model.ref import ContentRef
 
-# 2 x 50,000 refs of about 200 bytes: 20 MB at the very most.
-_GENERATION = 50_000
+# 2 x 20,000 refs of about 290 bytes: 12 MB at the very most, in the journal's thread and in the shipper's.
+_GENERATION = 20_000
 
 
 class KnownRefs(dict[bytes, ContentRef]):

@@ -385,6 +385,18 @@ async def test_stopping_finishes_what_is_underway(store: MemoryStore):
     assert kinds(store, "a")
 
 
+async def test_stopping_gives_up_what_takes_too_long_and_leaves_it_to_the_next_start(store: MemoryStore):
+    store.gate = asyncio.Event()  # never opened
+    runner = runner_of(store)
+    store.arrive("a", ended())
+    runner.start()
+    async with asyncio.timeout(5):
+        await store.worked.wait()
+        await runner.stop(finish_s=0.01)
+    assert not kinds(store, "a")
+    assert await store.is_dirty(1, "a")
+
+
 async def test_the_background_survives_what_nobody_thought_of(store: MemoryStore, caplog: pytest.LogCaptureFixture):
     asked = asyncio.Event()
 
