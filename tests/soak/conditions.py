@@ -84,5 +84,5 @@ def recorded_runs(collector: CollectorProcess, **where: str) -> list[str]:
 
 
 def _is_whole(run: Mapping[str, Any]) -> bool:
-    """In a listing, a busy collector may not have what came last; one run is brought up to date when it is asked for."""
+    """A busy collector may list a run without what came last; one run is brought up to date when it is asked for."""
     return run["completeness"]["complete"] and run["status"] == "completed"
