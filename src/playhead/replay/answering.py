@@ -6,7 +6,7 @@ call under its recorded identity, a report, an error.
 
 import logging
 from collections import Counter
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from typing import Any
@@ -55,6 +55,7 @@ from playhead.replay.policy import (
     command_sentence,
     completed_run_sentence,
     completed_sentence,
+    former_tool_sentence,
     in_doubt_sentence,
     is_open,
     recognised_sentence,
@@ -111,6 +112,7 @@ class RecordReplay:
         self._answerable = Matcher([call for call in calls if call.can_answer], policy.renamed)
         self._cut_arguments = CutArguments(call for call in calls if call.can_answer)
         self._beyond = Matcher([call for call in after_fork if call.kind == "tool"])
+        self._tool_names = _names_of_tools([*calls, *after_fork])
         self._enclosing = EnclosingCalls(calls, self._answerable.recorded_paths, same_run=same_run)
         self._nesting = Nesting(calls, FOREVER if same_run else fork_order)
         self._endings = EndingOrder(self._nesting.outermost([call for call in calls if call.can_answer]))
@@ -292,7 +294,7 @@ class RecordReplay:
         if self.policy.tools == "live":
             return None
         replay = RecordReplay(self.record, [], self.policy, run_id=self._run_id, same_run=False, after_fork=[])
-        replay._beyond = self._beyond
+        replay._beyond, replay._tool_names = self._beyond, self._tool_names
         return replay
 
     @property
@@ -432,7 +434,8 @@ class RecordReplay:
                 if unchecked is not None:
                     return self._unchecked(span, unchecked, restore)
                 self._refuse(f"{span.attributes.get(names.CALL_KEY)} is not in its record")
-                return self._live(span)
+                # Where the program has left the record elsewhere, what is left of it may be made here.
+                return self._live_unless_completed(span, restore) if self._answerable.has_given_up else self._live(span)
 
     def _verdict(self, span: ObservedSpan, *, waited: bool) -> Match:
         """Waits, for a while, where another branch may still come for what is left, and waiting holds up nobody."""
@@ -669,6 +672,7 @@ class RecordReplay:
             if found is not None and found.how != "name":
                 self._stop_before(span, Recognised(found.call, "kind"))
                 self._answerable.take(found.call)
+            self._stop_before_former_tool(span)
             return
         call_path = call_path_of(span.attributes)
         expected = self._answerable.of_other_kind(
@@ -676,6 +680,13 @@ class RecordReplay:
         )
         if expected is not None:
             self._kind_changed(span, expected)
+        self._stop_before_former_tool(span)
+
+    def _stop_before_former_tool(self, span: ObservedSpan) -> None:
+        """Where no tool may be executed, what was recorded as one is none either under another kind."""
+        name = span.path.rpartition("/")[2]
+        if self.policy.tools != "live" and span.kind != "tool" and name in self._tool_names:
+            raise InDoubt(former_tool_sentence(name, span.kind, self._arguments(span)))
 
     def _kind_changed(self, span: ObservedSpan, expected: RecordedCall) -> None:
         report = self._report_divergence(span, "kind_changed", expected)
@@ -695,6 +706,7 @@ class RecordReplay:
         tools = self.policy.tools
         if span.kind == "tool" and tools != "live":
             return self._without_executing(span, tools)
+        self._stop_before_former_tool(span)
         self._answerable.note_progress()
         with self._mutex:
             self.report.live += 1
@@ -772,6 +784,14 @@ class RecordReplay:
             return None
         content = RecordWithPendingCall(self.record, span.frames).content(ContentRef(ref))
         return None if content is None else value_of(content)
+
+
+def _names_of_tools(calls: Iterable[RecordedCall]) -> frozenset[str]:
+    """Names under which the record has tools and nothing else."""
+    kinds: dict[str, set[str]] = {}
+    for call in calls:
+        kinds.setdefault(call.name, set()).add(call.kind)
+    return frozenset(name for name, found in kinds.items() if found == {"tool"})
 
 
 def _decision(function: Callable[..., Any], *about: Any) -> Any:

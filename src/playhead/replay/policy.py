@@ -128,6 +128,14 @@ def recognised_sentence(call: RecordedCall, how: str, kind: str, path: str, argu
     )
 
 
+def former_tool_sentence(name: str, kind: str, arguments: Any) -> str:
+    """Message for a fork in which no tool may be executed, about a call that is none any more."""
+    return (
+        f"{name} is called with {arguments!r}: it was recorded as a tool and is a {kind} now, and this run executes no "
+        "tools. Give it kind='tool' back, or let tools run with live='all'"
+    )
+
+
 def completed_run_sentence(run_id: str, what: str, at: str) -> str:
     """A run that has completed only gives its results again."""
     return (

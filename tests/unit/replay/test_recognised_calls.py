@@ -426,3 +426,89 @@ def test_in_the_block_of_a_fork_that_executes_no_tools_no_run_does() -> None:
         with playhead.run("another"), pytest.raises(ToolDenied):
             observed("new", kind="tool")(1)
     assert executed == []
+
+
+# --- two changes at once, and a change of what is called more than once -----------------------------------------------
+
+
+def shop(
+    *, pay: Callable[..., Any], ship: str = "ship", agent: str | None = "agent", outer: str | None = None
+) -> Agent:
+    """An agent that ships twice, each time by a step around a tool; then it is cut off."""
+
+    @observe(name=ship)
+    def step(amount: int) -> str:
+        return pay(amount)
+
+    def work() -> list[str]:
+        return [step(1), step(2)]
+
+    for name in (agent, outer):
+        if name is not None:
+            work = observe(name=name)(work)
+    return work
+
+
+PAY = observed("pay", kind="tool")
+CHANGED_PLACES: dict[str, dict[str, Any]] = {
+    "as it was": {},
+    "step renamed": {"ship": "send"},
+    "agent renamed": {"agent": "seller"},
+    "agent wrapped": {"outer": "shell"},
+    "agent unwrapped": {"agent": None},
+}
+
+
+@pytest.mark.parametrize("place", CHANGED_PLACES)
+@pytest.mark.parametrize("how", [{}, {"on_divergence": "live"}, REUSE], ids=str)
+def test_a_tool_that_is_a_step_now_at_another_place_is_not_executed_again(place: str, how: Any) -> None:
+    run_id = record(shop(pay=PAY))
+    with pytest.raises((InDoubt, ReplayDiverged)):
+        again(run_id, shop(pay=observed("pay"), **CHANGED_PLACES[place]), **how)
+    assert executed == []
+
+
+@pytest.mark.parametrize("place", CHANGED_PLACES)
+def test_a_step_that_changed_and_is_called_twice_executes_no_completed_tool_again(place: str) -> None:
+    run_id = record(shop(pay=PAY))
+    again(run_id, shop(pay=PAY, **CHANGED_PLACES[place]), **REUSE)
+    assert executed == []
+
+
+def test_a_repeated_step_that_changed_stops_before_a_completed_tool_behind_harmless_calls() -> None:
+    search = observed("search", kind="retriever")
+
+    def agent(turn: str) -> Agent:
+        step = observe(name=turn)(lambda function, amount: function(amount))
+        return observe(name="agent")(lambda: [step(search, 1), step(PAY, 2), step(search, 3), step(PAY, 4)])
+
+    run_id = record(agent("turn"))
+    with pytest.raises(InDoubt, match="had completed"):
+        again(run_id, agent("round"), on_divergence="live")
+    assert not [done for done in executed if done.startswith("pay")]
+
+
+@pytest.mark.parametrize("place", ["as it was", "agent wrapped", "agent unwrapped"])
+@pytest.mark.parametrize("kind", ["tool", "retriever"])
+def test_a_tool_of_another_name_at_another_place_is_not_executed_again(place: str, kind: Any) -> None:
+    run_id = record(shop(pay=PAY))
+    with pytest.raises(InDoubt, match="was pay renamed"):
+        again(run_id, shop(pay=observed("bill", kind=kind), **CHANGED_PLACES[place]), **REUSE)
+    assert executed == []
+
+
+@pytest.mark.parametrize("ship", ["ship", "send"])
+@pytest.mark.parametrize("kind", ["step", "retriever"])
+def test_a_fork_that_executes_no_tools_executes_none_of_another_kind_after_its_cut(ship: str, kind: Any) -> None:
+    def seller(pay: Callable[..., Any], ship: str) -> Agent:
+        @observe(name=ship)
+        def step(amount: int) -> str:
+            return pay(amount)
+
+        return observe(name="agent")(lambda: [look(1), step(5), step(6)])
+
+    run_id = record(seller(PAY, "ship"))
+    with pytest.raises(InDoubt, match="recorded as a tool"):  # noqa: SIM117
+        with playhead.fork(run_id, at="look", outcome="X", live="llm"), playhead.run("shop"):
+            seller(observed("pay", kind=kind), ship)()
+    assert executed == []

@@ -23,7 +23,7 @@ Overlapping is judged on the whole record, never on what is left of it: otherwis
 
 import threading
 from collections import deque
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import Literal
@@ -257,7 +257,8 @@ class Matcher:
         self, call_path: str, kind: str, request_refs: RequestRefs, arguments: str | None
     ) -> Recognised | None:
         """Finds a call that has not been made again, and that a program that has left the record makes now; at this
-        path, else at another one.  Calls that may be made again without harm are recognised by name and kind only.
+        path, else at another one.  Calls that may be made again without harm are recognised by name and kind only;
+        others by their arguments and name, or by their arguments and place, also where calls around it came or went.
         """
         call_paths = self.recorded_paths(call_path)
         paths = {each.rpartition(":")[0] for each in call_paths}
@@ -270,9 +271,9 @@ class Matcher:
                 return Recognised(call, "same")
             if call.is_repeatable:
                 continue
-            if call.name in own_names and call.kind != kind:
-                others.insert(0, Recognised(call, "kind"))
-            elif call.kind == kind and call.branch in branches:
+            if call.name in own_names:
+                others.insert(0, Recognised(call, "kind" if call.kind != kind else "same"))
+            elif any(_is_around(call.branch, branch) for branch in branches):
                 others.append(Recognised(call, "name"))
         return others[0] if others else None
 
@@ -296,7 +297,7 @@ class Matcher:
         with self._changed:
             here = [call for path in paths for call in self._by_path.get(path, ()) if call.span.span_id in self._left]
             if not here:
-                return None
+                return None if is_known else self._elsewhere_of_other_kind(paths, arguments)
             here.sort(key=lambda call: call.order)
             same = next((call for call in here if call.arguments == arguments), None)
             if same is not None or is_known:
@@ -305,6 +306,16 @@ class Matcher:
                 return None
             reached = self._reached.get(flow.name, 0)
             return next((call for call in here if call.flow == flow.name and call.order > reached), None)
+
+    def _elsewhere_of_other_kind(self, paths: Collection[str], arguments: str | None) -> RecordedCall | None:
+        """The call with this name and these arguments at another path, which must not be made again."""
+        own_names = {path.rpartition("/")[2] for path in paths}
+        same = () if arguments is None else self._by_arguments.get(arguments, ())
+        for call in same:
+            is_open = call.span.span_id in self._left or call.span.span_id in self._given_up
+            if is_open and call.name in own_names and not call.is_repeatable:
+                return call
+        return None
 
     def take(self, call: RecordedCall) -> bool:
         """Takes a call that was recognised; False if another branch has taken it meanwhile."""
@@ -315,6 +326,11 @@ class Matcher:
                 same.remove(call)
             self._progress_made()
         return waiting is not None
+
+    @property
+    def has_given_up(self) -> bool:
+        """Whether calls of the record are not expected any more, because the program has diverged."""
+        return bool(self._given_up)
 
     def recorded_paths(self, call_path: str) -> list[str]:
         """Where the record may have it."""
@@ -436,6 +452,12 @@ def _diverged(
     kind, name = call_paths[-1].rpartition(":")[2], call_paths[-1].rpartition(":")[0].rpartition("/")[2]
     same = [call for call in left if (call.kind, call.name, call.request_refs) == (kind, name, request_refs)]
     return Diverged("renamed", same[0], certainty) if same else Diverged("inserted", left[0], certainty)
+
+
+def _is_around(one: str, other: str) -> bool:
+    """Whether two paths of enclosing names are equal, but for names that only one of them has."""
+    longer = iter(max(one, other, key=len).split("/"))
+    return all(name in longer for name in min(one, other, key=len).split("/") if name)
 
 
 def _end(call: RecordedCall) -> int:
