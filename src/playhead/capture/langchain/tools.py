@@ -65,10 +65,29 @@ def _as_output(instance: Any, call_id: str | None) -> Callable[[Any], Any]:
         content, artifact = cast("tuple[Any, Any]", (value, None))
         if instance.response_format == "content_and_artifact" and isinstance(value, tuple | list) and len(value) == 2:  # pyright: ignore[reportUnknownArgumentType]
             content, artifact = cast("tuple[Any, Any]", value)
-        text = content if isinstance(content, str) else json.dumps(content, ensure_ascii=False, default=str)
-        return ToolMessage(text, artifact=artifact, tool_call_id=call_id, name=str(instance.name), status="success")
+        shown = _as_content(content)
+        return ToolMessage(shown, artifact=artifact, tool_call_id=call_id, name=str(instance.name), status="success")
 
     return fit
+
+
+def _as_content(value: Any) -> Any:
+    """The content of a tool's message as the library makes it of a returned value: a text, or blocks of content."""
+    from langchain_core.tools.base import TOOL_MESSAGE_BLOCK_TYPES  # noqa: PLC0415 - of the library that is in use
+
+    if isinstance(value, str):
+        return value
+    items = cast("list[Any]", value) if isinstance(value, list) else [None]
+    if all(isinstance(item, str) or _type_of(item) in TOOL_MESSAGE_BLOCK_TYPES for item in items):
+        return items
+    try:
+        return json.dumps(value, ensure_ascii=False)
+    except (TypeError, ValueError):
+        return str(cast(Any, value))
+
+
+def _type_of(block: Any) -> Any:
+    return cast("dict[str, Any]", block).get("type") if isinstance(block, dict) else None
 
 
 def _run(wrapped: Any, instance: Any, args: Any, kwargs: Any) -> Any:

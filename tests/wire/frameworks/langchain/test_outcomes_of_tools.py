@@ -1,6 +1,7 @@
 """Forks that give LangChain's tools and retrievers another outcome, where LangGraph's `ToolNode` calls them."""
 
 from collections.abc import Iterator
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -68,12 +69,15 @@ def recorded(a_tool: Any) -> str:
         ("it is lost", "it is lost"),
         ({"result": "it is lost"}, "it is lost"),
         ({"status": "lost"}, '{"status": "lost"}'),
-        (["lost", "found"], '["lost", "found"]'),
+        (["lost", "found"], '["lost", "found"]'),  # by the node, as of any tool
+        ([{"type": "text", "text": "lost"}], [{"type": "text", "text": "lost"}]),
+        ([{"type": "parcel"}], '[{"type": "parcel"}]'),
+        ({"lost": date(2020, 1, 1)}, "{'lost': datetime.date(2020, 1, 1)}"),
         ({"result": ToolMessage("it is lost", tool_call_id="of nobody")}, "it is lost"),
     ],
-    ids=["a text", "a result", "an object", "a list", "a message"],
+    ids=["a text", "a result", "an object", "texts", "blocks", "other objects", "a date", "a message"],
 )
-async def test_an_outcome_becomes_the_message_that_the_node_expects(outcome: Any, content: str):
+async def test_an_outcome_becomes_the_message_that_the_node_expects(outcome: Any, content: Any):
     run_id = recorded(look_up)
     with playhead.fork(run_id, at="look_up", outcome=outcome) as forked, playhead.run("r"):
         message = graph_with(look_up).invoke({"messages": []})["messages"][-1]
