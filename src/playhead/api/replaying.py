@@ -63,6 +63,11 @@ class AnswerTurn(Protocol):
         """Calls `wake` once it is due, which may be at once, in any thread."""
         ...
 
+    def rest_seconds(self) -> float:
+        """How long a thread waits with it once it is due, so that the program sees the one before it first; 0 or less:
+        not at all."""
+        ...
+
     def take(self) -> None:
         """It is given back now."""
         ...

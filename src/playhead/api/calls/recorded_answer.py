@@ -1,6 +1,7 @@
 """The recorded answer to a call of a replayed run, after waiting for parallel branches where that is needed."""
 
 import threading
+import time
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
@@ -88,14 +89,15 @@ def recorded_answer(span: ObservedSpan, restore: ResponseRestorer | None = None)
 def _wait_in_thread(replay: Replay[ObservedSpan], turn: AnswerTurn) -> None:
     """Waits until the answer may be given back.  What it waits for may be queued behind this thread, where a pool has
     fewer workers than it had: then nothing happens, and no answer of the run waits any more."""
-    if turn.is_due():
-        return
-    due = threading.Event()
-    turn.when_due(due.set)
-    branch_wait = BranchWait(replay.branch_wait_seconds * _SHARE_FOR_A_TURN, replay.progress)
-    while not due.wait(_CHECK_SECONDS):
-        if not branch_wait.goes_on(replay.progress):
-            turn.give_up()
+    if not turn.is_due():
+        due = threading.Event()
+        turn.when_due(due.set)
+        branch_wait = BranchWait(replay.branch_wait_seconds * _SHARE_FOR_A_TURN, replay.progress)
+        while not due.wait(_CHECK_SECONDS):
+            if not branch_wait.goes_on(replay.progress):
+                turn.give_up()
+    if (rest := turn.rest_seconds()) > 0:
+        time.sleep(rest)
 
 
 def _earlier_answer(span: ObservedSpan, earlier: NextRun) -> ReplayAnswer | None:

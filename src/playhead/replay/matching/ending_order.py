@@ -3,6 +3,7 @@
 A program may go on by what comes first (`asyncio.as_completed`, a queue): in another order it would ask something else.
 """
 
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -12,12 +13,14 @@ from playhead.replay.matching.recorded_calls import RecordedCall
 # The last ones before a call, each of which waits for those before it: of a thousand calls at once, each would
 # otherwise wait for all others.
 _MAX_EARLIER = 16
+# In this time a thread that waits for results takes one: of two that have come, `as_completed` gives either first.
+_REST_SECONDS = 0.002
 
 
 class EndingOrder:
     """Which calls have had their answers, and which come before which.  Safe for threads."""
 
-    def __init__(self, calls: Sequence[RecordedCall]):
+    def __init__(self, calls: Sequence[RecordedCall], now: Callable[[], float] = time.monotonic):
         """`calls` of a record that can be answered, but for those inside others of them, which are not made again."""
         self._earlier = _earlier(calls)
         """Span id → span ids of those that have not had their answers yet."""
@@ -26,6 +29,8 @@ class EndingOrder:
             for each in earlier:
                 self._later.setdefault(each, []).append(later)
         self._wake: dict[str, Callable[[], object]] = {}
+        self._now = now
+        self._given_at = float("-inf")
         self._is_off = False
         self._mutex = fork_safe_lock()
 
@@ -42,11 +47,17 @@ class EndingOrder:
         if not waits:
             wake()
 
+    def rest_seconds(self, call: RecordedCall) -> float:
+        """How long a thread waits with this answer after the one before it, once it is due; 0 or less: not at all."""
+        is_alone = self._is_off or call.span.span_id not in self._earlier
+        return 0.0 if is_alone else self._given_at + _REST_SECONDS - self._now()
+
     def give(self, call: RecordedCall) -> None:
         """Its answer is given back now, or it is executed again."""
         given = call.span.span_id
         due: list[Callable[[], object]] = []
         with self._mutex:
+            self._given_at = self._now()
             for later in self._later.pop(given, ()):
                 earlier = self._earlier[later]
                 earlier.discard(given)
@@ -78,6 +89,10 @@ class EndingTurn:
     def when_due(self, wake: Callable[[], object]) -> None:
         """See `AnswerTurn`."""
         self.order.when_due(self.call, wake)
+
+    def rest_seconds(self) -> float:
+        """See `AnswerTurn`."""
+        return self.order.rest_seconds(self.call)
 
     def take(self) -> None:
         """See `AnswerTurn`."""

@@ -14,10 +14,13 @@ import pytest
 
 import playhead
 from playhead import observe
+from playhead.replay.matching.ending_order import EndingOrder
+from playhead.replay.matching.recorded_calls import recorded_calls
 from playhead.rewind import Rewound
 from playhead.testing import MockModelServer, text
 from playhead.testing.answers import Said
 from playhead.testing.request import ChatRequest
+from tests.support.journal_reader import Recording
 
 asked: list[str] = []
 
@@ -197,7 +200,7 @@ class ThreadGates:
             self._open[following].set()
 
 
-def in_threads(order: str, *, workers: int, ends: bool) -> str:
+def in_threads(order: str, *, workers: int, ends: bool, calls: str = "abcd") -> str:
     """Four tools at once, in a pool; the model is asked for the order in which they came."""
     open_gates, came = ThreadGates(order), queue.SimpleQueue[str]()
 
@@ -217,7 +220,7 @@ def in_threads(order: str, *, workers: int, ends: bool) -> str:
 
     with contextlib.suppress(CutOff), playhead.run("threads") as run:
         with ThreadPoolExecutor(workers) as pool:
-            list(pool.map(playhead.propagate(job), "abcd"))
+            list(pool.map(playhead.propagate(job), calls))
         answer = ask_here("".join(came.get() for _ in order))
         if not ends:
             raise CutOff
@@ -242,3 +245,18 @@ def test_a_pool_with_fewer_workers_than_it_had_goes_on(monkeypatch: pytest.Monke
     with playhead.resume(run_id, on_divergence="live") as rewound:
         assert in_threads("dcba", workers=1, ends=True) == "said abcd"
     assert rewound.report.answered == 4
+
+
+def test_a_thread_gives_the_program_time_to_take_the_answer_before(recording: Recording) -> None:
+    """`as_completed` gives either first of two that have come."""
+    in_threads("ba", workers=2, ends=False, calls="ab")
+    now = 5.0
+    tools = [call for call in recorded_calls(recording.read().spans) if call.kind == "tool"]
+    first, second = sorted(tools, key=lambda call: call.ended or (0, 0))
+    order = EndingOrder([first, second], lambda: now)
+    assert (order.rest_seconds(first), order.is_due(second)) == (0, False)
+    order.give(first)
+    assert order.is_due(second)
+    assert 0 < order.rest_seconds(second) < 0.1
+    now = 6.0
+    assert order.rest_seconds(second) < 0
