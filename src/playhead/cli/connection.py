@@ -60,6 +60,11 @@ class CollectorAddress:
 
         if self.is_local:
             raise SettingInvalid("only a collector can do this, and the journal cannot: leave out --local")
+        if self.asks_journal:
+            raise SettingInvalid(
+                "only a collector can do this, and PLAYHEAD_ENDPOINT=none says that there is none: name one "
+                "(PLAYHEAD_COLLECTOR_URL, --url)"
+            )
         return Client(self.url, self.api_key, timeout_seconds=timeout_seconds)
 
 

@@ -25,7 +25,15 @@ from playhead.api.functions.own_code import Launcher
 from playhead.cli import connection, output
 from playhead.cli.connection import CollectorAddress
 from playhead.cli.options import Run
-from playhead.errors import CollectorUnreachable, JournalUnusable, NoRecord, ReplayError, RunStopped, SettingInvalid
+from playhead.errors import (
+    ClientError,
+    CollectorUnreachable,
+    JournalUnusable,
+    NoRecord,
+    ReplayError,
+    RunStopped,
+    SettingInvalid,
+)
 from playhead.launch.command import RECORD_COMMANDS, environment
 from playhead.model import names
 from playhead.replay.lifecycle import check_before_start, has_commands, launch_of, read_record
@@ -37,6 +45,7 @@ from playhead.settings.sdk import load
 _AT_A_TIME = 4
 _Z = 1.96  # 95 %
 _MAX_SHOWN = 100
+_SPAN_ID_DIGITS = 16
 _BEGINS_JSON = ("{", "[", '"')
 
 Program = Annotated[list[str], typer.Argument(help="The program, as it is always started.", show_default=False)]
@@ -156,12 +165,14 @@ def fork(
     """
     chosen = {"in_doubt": in_doubt, "other_processes": other_processes, "unrecorded": unrecorded}
     _check_choices({"live": live, "tools": tools, **chosen})
-    options: dict[str, Any] = {"at": int(at) if at.isdecimal() and len(at) < 16 else at, "live": live}
+    options: dict[str, Any] = {"at": at, "live": live}
     options |= chosen | _diverged(on_divergence, completed, renamed, new)
     options["tools"] = tools if live == "llm" else None
     if outcome is not None:
         options["outcome"] = _outcome(outcome)
     run_id = _run_id(ctx, run)
+    if at.isdecimal() and len(at) < _SPAN_ID_DIGITS:
+        options["at"] = _span_at(ctx, run_id, int(at))
     what = {"fork": run_id, "options": options}
     if times == 1:
         raise typer.Exit(_start(program, what).returncode)
@@ -276,7 +287,7 @@ def _reading() -> Generator[Callable[[], Any]]:
     def client() -> Client:
         if not clients:
             settings = load()
-            clients.append(Client(settings.endpoint, settings.api_key))
+            clients.append(Client(settings.collector, settings.api_key))
         return clients[0]
 
     try:
@@ -315,10 +326,25 @@ def _run_id(ctx: typer.Context, run: str) -> str:
     if len(run) == 32:  # the journal may have it, and then no collector is asked
         return run
     try:
-        with ctx.ensure_object(CollectorAddress).ask_collector() as client:
+        with ctx.ensure_object(CollectorAddress).ask() as client:
             return connection.run_id(client, run)
     except CollectorUnreachable as error:
         raise CollectorUnreachable(f"{error}; a run's whole id needs none where its journal is") from None
+
+
+def _span_at(ctx: typer.Context, run_id: str, seq: int) -> int | str:
+    """The span of this event, which is found in the program's journal too; the seq where nobody can say it here.
+
+    Raises NoRecord when the run has no such event, or one that belongs to no call.
+    """
+    try:
+        with ctx.ensure_object(CollectorAddress).ask() as client:
+            events = list(client.events(run_id, after=max(seq, 1) - 1, limit=1))
+    except ClientError:
+        return seq  # the program's journal may be another one; it says why if it cannot either
+    if not events or events[0]["seq"] != seq or not events[0]["span"]:
+        raise NoRecord(f"run {run_id} has no call at {seq}; see `playhead events {run_id}` for what it has")
+    return events[0]["span"]
 
 
 def _named_outcome(given: str) -> tuple[str, Any]:

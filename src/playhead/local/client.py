@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from playhead.local.source import JournalSource
 
 T = TypeVar("T")
+# Nobody is asked there. A host of this machine: no proxy of the environment takes these requests.
+_NO_COLLECTOR = "http://localhost"
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +80,7 @@ class JournalClient(Operations):
             from playhead.local.transport import JournalTransport  # noqa: PLC0415 - and the application
 
             transport = JournalTransport(self._source)
-            self._http = Client(timeout_seconds=self._timeout_seconds, transport=transport)
+            self._http = Client(_NO_COLLECTOR, timeout_seconds=self._timeout_seconds, transport=transport)
         return self._http
 
 

@@ -1,11 +1,12 @@
 """Commands that read the journal of this machine: with --local, and by themselves without a collector."""
 
 import socket
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from typer.main import get_command
 from typer.testing import CliRunner, Result
 
 from playhead.cli import app
@@ -116,3 +117,98 @@ def test_no_journal_has_no_runs(playhead: Command, tmp_path: Path, monkeypatch: 
     monkeypatch.setenv("PLAYHEAD_JOURNAL_DIR", str(tmp_path / "never"))
     assert playhead("runs", "--local").stdout.splitlines()[1:] == []
     assert playhead("runs").exit_code == 3
+
+
+# Of each command that can answer from the journal: its arguments, its exit code, and what it says.
+FROM_JOURNAL: dict[str, tuple[tuple[str, ...], int, str]] = {
+    "runs": (("--session", "s", "--status", "completed"), 0, "run"),
+    **dict.fromkeys(
+        ("show", "tree", "events", "state", "context", "messages", "tokens", "why", "suspects"), (("last",), 0, "")
+    ),
+    **dict.fromkeys(("decisions", "compressions", "checkpoints"), (("last",), 0, "")),
+    "scores": ((), 0, ""),
+    "content": (("sha256:" + "0" * 64,), 1, "nothing is stored"),
+    "reasoning": (("last", "999"), 1, "no event 999"),
+    "diff": (("last", "--from", "1", "--to", "2"), 0, ""),
+    "compare": ((RUN[:4], "last"), 0, ""),
+    "explain": (("last",), 2, "no model is configured"),
+    "ask-again": (("last",), 2, "no model is configured"),
+    # The program is started, and its exit code is the command's.
+    "resume": (("last", "--", "sh", "-c", "exit 5"), 5, ""),
+    "fork": ((RUN[:4], "--at", "2", "--", "sh", "-c", "exit 5"), 5, ""),
+    "promises": ((), 0, ""),
+    "approve": (("9999",), 1, "9999"),
+    "deny": (("9999",), 1, "9999"),
+    "answer": (("9999", "1"), 1, "9999"),
+    "interrupt": (("last",), 2, "has ended"),
+    "journal": ((), 0, ""),
+    "export": (("--session", "s"), 1, "no run of the journal meets these conditions"),
+    **{f"across {command}": ((), 0, "") for command in ("statistics", "transitions", "patterns", "compression")},
+    **{f"across {command}": ((), 0, "") for command in ("failures", "divergences", "differences", "contents")},
+}
+ONLY_A_COLLECTOR: dict[str, tuple[str, ...]] = {
+    "watch": (),
+    "score": ("last", "name", "1"),
+    "delete": ("last", "--yes"),
+    "gc": (),
+    "storage": (),
+    "import": (".",),
+    "search decisions": (),
+    "search texts": ("x",),
+    "keys create": ("name",),
+    "keys list": (),
+    "keys revoke": ("key",),
+    "forward status": (),
+    "forward retry": ("destination",),
+    "forward drop": ("destination",),
+    "forward backfill": ("destination", "last"),
+}
+# They ask nothing of a collector or a journal: they start something, or say how things are.
+ASK_NOTHING = {"serve", "run", "demo", "ship", "migrate", "doctor"}
+
+
+def declared_commands(command: Any, before: tuple[str, ...] = ()) -> Iterator[str]:
+    """The names of all commands that this one has."""
+    inner = getattr(command, "commands", None)
+    if inner is None:
+        yield " ".join(before)
+        return
+    for name, each in inner.items():
+        yield from declared_commands(each, (*before, name))
+
+
+def test_of_each_command_it_is_known_whether_the_journal_can_answer_it():
+    known = [*FROM_JOURNAL, *ONLY_A_COLLECTOR, *ASK_NOTHING]
+    assert sorted(declared_commands(get_command(app))) == sorted(known)
+
+
+@pytest.fixture
+def no_collector(playhead: Command, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Command:
+    """The command, where it was said that there is no collector."""
+    monkeypatch.setenv("PLAYHEAD_ENDPOINT", "none")
+    monkeypatch.chdir(tmp_path)
+    return playhead
+
+
+@pytest.mark.parametrize("local", [(), ("--local",)])
+@pytest.mark.parametrize("command", FROM_JOURNAL)
+def test_without_any_collector_what_the_journal_can_answer_is_answered(
+    no_collector: Command, command: str, local: tuple[str, ...]
+):
+    arguments, code, text = FROM_JOURNAL[command]
+    done = no_collector(*local, *command.split(), *arguments)
+    assert done.exit_code == code, done.output
+    assert text in done.output
+    assert "there is no collector" not in done.output
+    assert "only a collector" not in done.output
+
+
+@pytest.mark.parametrize("local", [(), ("--local",)])
+@pytest.mark.parametrize("command", ONLY_A_COLLECTOR)
+def test_without_any_collector_what_only_one_can_do_is_refused_and_nobody_is_sent_in_circles(
+    no_collector: Command, command: str, local: tuple[str, ...]
+):
+    done = no_collector(*local, *command.split(), *ONLY_A_COLLECTOR[command])
+    assert done.exit_code == 2, done.output
+    assert "collector" in done.stderr
+    assert "ask the journal" not in done.stderr

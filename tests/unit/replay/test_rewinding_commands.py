@@ -1,5 +1,6 @@
 """`playhead resume` and `playhead fork` around a program whose code knows nothing of them."""
 
+import json
 import os
 import subprocess
 import sys
@@ -160,6 +161,26 @@ def test_a_killed_program_is_resumed_from_outside_and_its_doubts_are_settled_by_
     assert shell.effects() == ["1", "2", "3"]
     assert shell.playhead("resume", run_id).stdout == done.stdout
     assert shell.effects() == ["1", "2", "3"]
+
+
+@pytest.mark.parametrize(
+    ("local", "endpoint"), [(["--local"], "http://127.0.0.1:9"), ([], "none"), (["--local"], "none")]
+)
+def test_last_a_part_of_an_id_and_a_seq_mean_what_the_journal_says(
+    shell: Shell, local: list[str], endpoint: str
+) -> None:
+    shell.environ |= {"PLAYHEAD_ENDPOINT": endpoint}
+    run_id = shell.killed_run()
+    for named in ("last", run_id[-6:]):
+        stopped = shell.playhead(*local, "resume", named)
+        assert stopped.returncode == 76, stopped.stderr
+        assert "sums/agent/work:tool had begun when the process died" in stopped.stderr
+    events = shell.run([sys.executable, "-m", "playhead", "--local", "events", "last", "--json"], {})
+    called = [event for event in json.loads(events.stdout) if event["kind"] == "tool_called"]
+    forked = shell.playhead(*local, "fork", "last", "--at", str(called[1]["seq"]), "--outcome", "100")
+    assert forked.stdout.split()[1:] == ["total", "104"], forked.stderr
+    nothing = shell.playhead(*local, "fork", run_id, "--at", "999")
+    assert f"run {run_id} has no call at 999" in nothing.stderr
 
 
 def test_a_variable_is_enough_to_resume(shell: Shell) -> None:

@@ -119,13 +119,13 @@ def _going_on(client: "Client", run: str) -> str:
 
 def _is_local(ctx: typer.Context) -> bool:
     """Whether only promises in this machine's journal are meant."""
-    return ctx.ensure_object(CollectorAddress).is_local
+    return ctx.ensure_object(CollectorAddress).asks_journal
 
 
 def _store(ctx: typer.Context) -> Promises:
     """Promises in this machine's journal, and of the collector unless only the former are meant."""
     address = ctx.ensure_object(CollectorAddress)
-    return Promises(_files(), None if address.is_local else address.ask_collector, on_unreachable=_say_local)
+    return Promises(_files(), None if address.asks_journal else address.ask_collector, on_unreachable=_say_local)
 
 
 def _answer(

@@ -25,7 +25,6 @@ from playhead.cli.moving.sources import (
     total_bytes,
 )
 from playhead.cli.moving.uploading import MAX_BYTES, MAX_RECORDS, Uploader, threads_size
-from playhead.client.exchange import collector_url
 from playhead.settings import sdk as settings
 
 _SHOWN = 20
@@ -51,12 +50,13 @@ def import_into(
     """Imports what these files hold, and says what was read.  False: something was left out.
 
     `most`: bytes that one record may have.  `restart`: also what an interrupted import has sent."""
-    known = settings.load(endpoint=collector_url(address.url), api_key=address.api_key)
+    client = address.ask_collector()
+    known = settings.load(endpoint=client.base_url, api_key=address.api_key)
     refused = _RefusedItems()
     scratch = Path(tempfile.mkdtemp(prefix="playhead-import-"))
     try:
         sources = Sources(form, most, scratch, total_bytes(existing(paths)))
-        uploader = Uploader(known, refused.add, address.ask_collector())
+        uploader = Uploader(known, refused.add, client)
         position = ImportPosition(known.journal_dir, known.collector, paths, uploader.epoch(), restart=restart)
         try:
             with progress() as show:
