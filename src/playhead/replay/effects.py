@@ -30,14 +30,29 @@ _CHANGES = {
     "os.rename": "renamed",
     "os.rmdir": "removed",
     "os.truncate": "truncated",
+    "os.mkdir": "made as a folder",
+    "os.link": "linked",
+    "os.symlink": "linked",
+    "os.chmod": "given other permissions",
+    "os.chown": "given another owner",
+    "os.chflags": "given other flags",
+    "os.setxattr": "given another attribute",
+    "os.removexattr": "freed of an attribute",
+    "os.utime": "given other times",
     "sqlite3.connect": "opened as a database",
 }
+# The place of the changed path among what an event says, where it is not the first.
+_PATH_AT = {"os.link": 1, "os.symlink": 1}
+# They change nothing where there is something already: the folder is asked for with `exist_ok`, or the call fails.
+_NEEDS_NOTHING_THERE = frozenset({"os.mkdir", "os.link", "os.symlink"})
 _WRITES = os.O_WRONLY | os.O_RDWR | os.O_APPEND | os.O_TRUNC | os.O_CREAT
 # They say something of the machine, and change nothing: Python's `platform` and clients of models start them.
 _HARMLESS = frozenset({"uname", "lsb_release", "ldconfig", "sw_vers"})
 # What Python and libraries write for themselves.
 _NOT_THE_PROGRAMS = (f"{os.sep}__pycache__{os.sep}", f"{os.sep}site-packages{os.sep}", f"{os.sep}dist-packages{os.sep}")
 _DEVICES = ("/dev/null", "/dev/std", "/dev/tty", "/dev/pt", "/dev/fd/", "/proc/")
+# As events say it: a path is not relative to an open folder.
+_NO_FOLDER = -1
 _MAX_SHOWN = 200
 
 
@@ -114,8 +129,10 @@ def _tells(event: str, args: tuple[Any, ...]) -> Callable[[EffectWatcher], None]
         return lambda watcher: watcher.before_command(shown)
     if event == "open" and not (isinstance(args[2], int) and args[2] & _WRITES):
         return None
-    path = _path_of(args[0])
-    if path is None or path.startswith(_DEVICES) or any(part in path for part in _NOT_THE_PROGRAMS):
+    path = _path_of(args[_PATH_AT.get(event, 0)])
+    if path is None or path.startswith(_DEVICES) or any(part in f"{path}{os.sep}" for part in _NOT_THE_PROGRAMS):
+        return None
+    if event in _NEEDS_NOTHING_THERE and args[-1] == _NO_FOLDER and os.path.lexists(path):
         return None
     if _AuditHook.own_folder and path.startswith(_AuditHook.own_folder):
         return None

@@ -173,6 +173,9 @@ CHANGES: dict[str, Callable[[Path], Any]] = {
     "removed": lambda path: path.unlink(missing_ok=True),
     "renamed": lambda path: path.rename(path) if path.exists() else None,
     "opened as a database": lambda path: sqlite3.connect(path).close(),
+    "given other permissions": lambda path: path.chmod(0o600),
+    "given another owner": lambda path: os.chown(path, -1, -1),
+    "given other times": os.utime,
 }
 
 
@@ -192,6 +195,58 @@ def test_a_file_that_is_changed_again_is_named_once(how: str, tmp_path: Path, ca
     resumed = again(run_id, agent)
     assert resumed.report.repeated == [f"{how} again: {path}"]
     assert caplog.messages == [f"{how} again: {path} (no recorded call does this)"]
+
+
+MADE: dict[str, Callable[[Path], Any]] = {
+    "made as a folder": lambda path: path.mkdir(),
+    "linked": lambda path: path.symlink_to(path.parent),
+    "linked hard": lambda path: path.hardlink_to(path.parent / "other"),
+}
+
+
+@pytest.mark.parametrize("how", MADE)
+def test_what_is_made_in_a_folder_again_is_named_unless_it_is_there(how: str, tmp_path: Path) -> None:
+    path = tmp_path / "made"
+    (tmp_path / "other").write_text("")
+
+    def agent() -> None:
+        look(1)
+        with contextlib.suppress(FileExistsError):
+            MADE[how](path)
+        look(2)
+
+    run_id = record(agent)
+    assert again(run_id, agent).report.repeated == []
+    path.rmdir() if path.is_dir() and not path.is_symlink() else path.unlink()
+    assert again(run_id, agent).report.repeated == [f"{how.removesuffix(' hard')} again: {path}"]
+
+
+@pytest.mark.skipif(not hasattr(os, "setxattr"), reason="this system has no attributes of files")
+def test_attributes_of_files_are_named(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    path.write_text("")
+
+    def agent() -> None:
+        look(1)
+        with contextlib.suppress(OSError):  # not every file system has them
+            os.setxattr(path, "user.x", b"1")
+        with contextlib.suppress(OSError):
+            os.removexattr(path, "user.x")
+        look(2)
+
+    named = ["given another attribute", "freed of an attribute"]
+    assert again(record(agent), agent).report.repeated == [f"{how} again: {path}" for how in named]
+
+
+def test_folders_of_compiled_modules_are_python_s(tmp_path: Path) -> None:
+    def agent() -> None:
+        look(1)
+        (tmp_path / "__pycache__").mkdir()
+        look(2)
+
+    run_id = record(agent)
+    (tmp_path / "__pycache__").rmdir()
+    assert again(run_id, agent).report.repeated == []
 
 
 def test_files_that_are_read_or_are_our_own_are_not_named(tmp_path: Path) -> None:
