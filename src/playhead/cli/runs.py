@@ -23,7 +23,7 @@ from playhead.cli.options import (
     first,
     moment,
 )
-from playhead.wire.answers import Completeness, RunDetail, RunProcess, RunSummary
+from playhead.wire.answers import RunDetail, RunProcess, RunSummary
 
 _COLUMNS = (
     *("run", "status", "started", "took", "name", "events", "model calls", "tool calls", "tokens", "cost"),
@@ -31,6 +31,7 @@ _COLUMNS = (
 )
 _FOR_PEOPLE = ("run", "status", "started", "took", "calls", "tokens", "cost", "forks", "what")
 _COMPLETE = "complete"
+_NO_END = "no end recorded"
 _MIN_SHOWN = 0.0001
 
 
@@ -114,7 +115,7 @@ def _facts(answer: RunDetail) -> dict[str, Any]:
         for score in answer["scores"]
     ]
     facts["processes"] = [_process(process) for process in answer["processes"]]
-    facts["record"] = _record(answer["completeness"])
+    facts["record"] = _record(answer)
     for name in ("elapsed_ms", "completeness", "links", "fork_count", "more_forks", "process_count"):
         del facts[name]
     return facts
@@ -126,7 +127,7 @@ def _process(process: RunProcess) -> str:
 
 
 def _line(row: RunSummary) -> tuple[object, ...]:
-    tokens, record = row["input_tokens"] + row["output_tokens"], _record(row["completeness"])
+    tokens, record = row["input_tokens"] + row["output_tokens"], _record(row)
     began = _local(row["started"]).strftime("%Y-%m-%d %H:%M:%S")
     what = (row["events"], row["llm_calls"], row["tool_calls"], tokens, _cost(row))
     said = (row["session"], row["user"], row["fork_count"] or None)
@@ -145,7 +146,7 @@ def _line_for_people(row: RunSummary, name: str) -> tuple[object, ...]:
 def _what(row: RunSummary) -> Text:
     told = [f"{what} {row[what]}" for what in ("session", "user") if row[what]]
     told += [f"fork of {row['fork_of'][-8:]}"] if row["fork_of"] else []
-    record = _record(row["completeness"])
+    record = _record(row)
     lines = [Text(output.visible(row["name"] or ""))] + [Text(output.visible(line), style="dim") for line in told]
     return Text("\n").join([*lines, *([Text(record, style="red")] if record != _COMPLETE else [])])
 
@@ -159,9 +160,13 @@ def _local(time: str) -> datetime:
     return datetime.fromisoformat(time).astimezone()
 
 
-def _record(complete: Completeness) -> str:
+def _record(row: RunSummary) -> str:
+    """What the record lacks, or that it is complete."""
+    complete = row["completeness"]
     holes = {"spans missing": complete["spans_missing"], "contents pending": complete["content_pending"]}
     told = [f"{count} {what}" for what, count in holes.items() if count]
     if complete["parent_missing"]:
         told.append("parent missing")
+    if row["status"] == "lost":
+        told.append(_NO_END)
     return ", ".join(told) or _COMPLETE

@@ -43,6 +43,13 @@ def runs(tmp_path: Path, *options: str) -> list[dict[str, Any]]:
     return answer["items"] if isinstance(answer, dict) else answer
 
 
+def record_of(tmp_path: Path, run: str) -> str:
+    """What `playhead show` says of the run's record."""
+    command = [sys.executable, "-m", "playhead", "show", run, "--local"]
+    done = subprocess.run(command, env=environment(tmp_path), check=True, capture_output=True, text=True)
+    return next(line.split("\t")[1] for line in done.stdout.splitlines() if line.startswith("record\t"))
+
+
 def test_the_run_of_a_killed_process_is_lost_and_that_of_a_living_one_is_running(tmp_path: Path):
     program = [sys.executable, "-c", PROGRAM]
     killed = subprocess.run([*program, "killed"], env=environment(tmp_path), check=False)
@@ -57,6 +64,8 @@ def test_the_run_of_a_killed_process_is_lost_and_that_of_a_living_one_is_running
         assert lost["last_record"] is not None
         assert lost["ended"] is None
         assert running["last_record"] is None
+        assert record_of(tmp_path, lost["run"]) == "no end recorded"
+        assert record_of(tmp_path, running["run"]) == "complete"
         assert len(runs(tmp_path)) == 2
         alive.communicate("\n")
     assert [run["status"] for run in runs(tmp_path)] == ["completed", "lost"]

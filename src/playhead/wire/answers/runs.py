@@ -7,8 +7,9 @@ from playhead.wire.answers.calls import CallError
 
 
 class Completeness(TypedDict):
-    """Whether the record of a run is complete.
+    """Whether anything is missing of what a run has recorded so far.
 
+    It does not say that the run has ended: the record of a lost run has no hole, but lacks the end (see `status`).
     `spans_missing` is the number of gaps in the numbering of its calls, `content_pending` the number of refs whose
     content has not arrived.  `parent_missing`: the run is a fork, and the run with which it shares events is not
     stored; answers begin with the fork's own events.  In a `sealed` run, no seq changes any more.
