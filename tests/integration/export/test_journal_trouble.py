@@ -59,7 +59,7 @@ def run(collector: FakeCollector, journal: Path, body: str, *before: str, **envi
 def asked_for(collector: FakeCollector) -> set[int]:
     """The arguments of all calls that arrived, by their spans."""
     arguments = [orjson.loads(data) for data in collector.contents.values() if data.startswith(b'{"')]
-    return {each["x"] for each in arguments if "x" in each}
+    return {each["x"] for each in arguments if isinstance(each.get("x"), int)}
 
 
 @pytest.mark.parametrize("removed", ["JOURNAL", "next(JOURNAL.glob('*-*'))", "JOURNAL.parent"])
@@ -223,6 +223,62 @@ assert lost() == 0
 """
     run(collector, tmp_path / "journal", body, PLAYHEAD_JOURNAL_MAX_BYTES="800 KiB")  # segments of 100 kB
     assert asked_for(collector) - {1} == set(range(2, 13))
+
+
+def test_first_calls_of_every_kind_are_recorded_without_descriptors(collector: FakeCollector, tmp_path: Path):
+    """What these calls need is loaded with Playhead: nothing of it is looked for in files."""
+    body = """
+import asyncio, dataclasses, datetime, decimal, enum, fractions, pathlib, uuid, zoneinfo, httpx
+
+@dataclasses.dataclass
+class Found:
+    name: str
+
+class Color(enum.Enum):
+    RED = 1
+
+@observe(kind="tool")
+def fails(x):
+    raise ValueError(x)
+
+@observe(kind="tool")
+async def waits(x):
+    return x
+
+@observe(kind="tool")
+def yields(x):
+    yield x
+
+@observe
+def deep(x, depth=60):
+    return deep(x, depth - 1) if depth else tool(x)
+
+values = [Found("a"), decimal.Decimal(1), fractions.Fraction(1, 3), Color.RED, {1, 2}, b"x", pathlib.Path("x"), 1j]
+values += [uuid.uuid4(), datetime.datetime.now(zoneinfo.ZoneInfo("UTC")), datetime.timedelta(1), float("nan")]
+loop = asyncio.new_event_loop()
+playhead.configure()
+before = resource.getrlimit(resource.RLIMIT_NOFILE)
+resource.setrlimit(resource.RLIMIT_NOFILE, (3, before[1]))
+try:
+    fails(1)
+except ValueError:
+    pass
+loop.run_until_complete(waits(2))
+list(yields(3))
+deep(4)
+with observe("block") as block:
+    block.output(tool(5))
+for value in values:
+    tool(value)
+resource.setrlimit(resource.RLIMIT_NOFILE, before)
+assert playhead.counters()["records"] == 2 * (3 + 1 + 1 + len(values)) + 61 + 1 + 2, playhead.counters()["records"]
+assert playhead.flush(20)
+assert lost() == 0
+loop.close()
+"""
+    err = run(collector, tmp_path / "journal", body)
+    assert "could not" not in err.replace("could not write to the journal", "")
+    assert set(range(1, 6)) <= asked_for(collector)
 
 
 def test_a_daemon_that_closes_all_descriptors_goes_on_recording_and_its_own_files_are_its_own(

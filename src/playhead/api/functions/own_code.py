@@ -4,7 +4,6 @@ import functools
 import os
 import site
 import sys
-import sysconfig
 from pathlib import Path
 from typing import ClassVar
 
@@ -22,9 +21,12 @@ class Launcher:
 
 @functools.cache
 def _folders_of_others() -> tuple[str, ...]:
-    """Where the code of Python, of installed packages and of Playhead is; found out when it is first needed."""
+    """Where the code of Python, of installed packages and of Playhead is; found out when it is first needed.
+
+    Opens no file, as `sysconfig` does for the same: a process that has no descriptors left records its first call, too.
+    """
     paths = (
-        *(sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")),
+        Path(os.__file__).parent,  # Python's own modules
         *site.getsitepackages(),
         site.getusersitepackages(),
         Path(__file__).parents[2],  # our own package
