@@ -16,6 +16,7 @@ log = logging.getLogger("playhead")
 
 # Bounded: a cause that varies with the data must not become a leak.
 _MAX_CAUSES = 1_000
+_STACK = "stack"
 _logged_causes: set[tuple[str, str, int]] = set()
 # Re-entrant: the garbage collector may end a dropped call while this thread is in here.
 _mutex = threading.RLock()
@@ -34,6 +35,9 @@ def swallowed(doing: str, error: BaseException) -> None:
     """Logs an internal error, once per source line and error type. Call it from an `except`; never raises."""
     try:
         if sys.is_finalizing():  # modules are gone, ours too: no failure that anybody could mend
+            return
+        if isinstance(error, RecursionError):  # at any line, and with as many frames as the stack has
+            warn_once(_STACK, "calls near the end of Python's stack are not recorded, or not whole (RecursionError)")
             return
         trace = error.__traceback__
         while trace is not None and trace.tb_next is not None:
@@ -59,6 +63,8 @@ def warn_once(cause: str, message: str) -> None:
                 return
             _logged_causes.add((cause, "", 0))
         log.warning("%s", message)
+    except RecursionError:  # the stack is too short for a log record, too: said at the next cause
+        _logged_causes.discard((cause, "", 0))
     except BaseException as raised:  # noqa: BLE001 - the user's log handler, for example
         let_through(raised)
         return

@@ -1,6 +1,8 @@
 """Observing does not break the observed: hostile values, hooks that raise, payloads without measure."""
 
 import logging
+import os
+import subprocess
 import sys
 import threading
 import time
@@ -389,3 +391,57 @@ def test_observing_costs_no_more_than_time(recording: Recording):
         for n in range(1_000):
             work(n)
     assert time.perf_counter() - began < 5
+
+
+_DEEP = """
+import sys
+from playhead import observe
+
+@observe
+def recursive(depth):
+    return recursive(depth - 1) + 1 if depth else 0
+
+@observe(kind="tool")
+def leaf():
+    return 1
+
+def plain(depth, function):
+    return plain(depth - 1, function) if depth else function()
+
+def innermost(error):
+    trace = error.__traceback__
+    while trace.tb_next is not None:
+        trace = trace.tb_next
+    return trace.tb_frame.f_code.co_name
+
+recursive(2)
+ends, results = set(), []
+for depth in range(150, 400):
+    try:
+        results.append(recursive(depth) == depth)
+    except RecursionError as error:
+        ends.add(innermost(error))
+assert len(results) > 50 and all(results), results
+# The frames that each observed call has of ours, and no other: not what records it.
+assert ends and ends <= {"recursive", "wrapper", "call"}, ends
+ends.clear()
+for depth in range(900, 1001):
+    try:
+        assert plain(depth, leaf) == 1
+    except RecursionError as error:
+        ends.add(innermost(error))
+assert ends and ends <= {"plain", "wrapper", "approve", "needs_rule"}, ends
+"""
+
+
+def test_near_the_end_of_the_stack_recording_raises_nothing_and_says_little(tmp_path: Path):
+    program = subprocess.run(
+        [sys.executable, "-c", _DEEP],
+        env={**os.environ, "PLAYHEAD_ENDPOINT": "none", "PLAYHEAD_JOURNAL_DIR": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert program.returncode == 0, program.stderr[-2_000:]
+    assert len(program.stderr.splitlines()) <= 2, program.stderr[:2_000]

@@ -92,7 +92,10 @@ def _proxy(function: Any, how: CallObserver, label: str | None) -> Any:
             return arguments, {**attributes, names.TOOL_CALL_ID: call_id} if call_id is not None else attributes
 
         def start() -> ObservedSpan | None:
-            return how.begin(name, *given())
+            try:
+                return how.begin(name, *given())
+            except RecursionError:  # too near to the end of the stack for the guard inside
+                return None
 
         approving = how.approve(name, lambda: given()[0]) if how.kind == "tool" else None
         if call_kind == _PLAIN:
@@ -105,11 +108,14 @@ def _proxy(function: Any, how: CallObserver, label: str | None) -> Any:
         # Made here, where wrong arguments are an error at once; it begins when it is first stepped.
         made = wrapped(*args, **kwargs)
         observing = _OBSERVE[call_kind](start, output, made)
-        if approving is not None:
-            observing = _APPROVED_FIRST[call_kind](approving, observing, made)
-        return wrappers.with_name_of(observing, made)
+        return wrappers.with_name_of(_after_approval(call_kind, approving, observing, made), made)
 
     return ObservedFunction(function, wrapper)
+
+
+def _after_approval(call_kind: int, approving: Waiting[None] | None, observing: Any, made: Any) -> Any:
+    """What is to be awaited or iterated: the call, after the approval that it needs, if any."""
+    return observing if approving is None else _APPROVED_FIRST[call_kind](approving, observing, made)
 
 
 def _is_function(given: Any) -> bool:

@@ -20,6 +20,9 @@ _OURS = frozenset({"playhead", "threading", "gevent", "greenlet", "eventlet"})
 # What ours calls, and what raises no such thing by itself: `traceback`, which reads files, for example.
 _CALLED_BY_US = _OURS | sys.stdlib_module_names | {"opentelemetry", "wrapt", "httpx", "httpcore", "anyio", "h11"}
 
+# Found out now: that takes many frames, and `let_through` is called where few are left.
+_SIGNALS = tuple(signal.valid_signals())
+
 
 def is_from_outside(error: BaseException) -> bool:
     """Whether it was delivered to the program, and not raised by code that recording has called."""
@@ -57,6 +60,8 @@ def _is_of(frame: FrameType, packages: frozenset[str]) -> bool:
 
 def let_through(error: BaseException) -> None:
     """Raises it if it is from outside.  Call it first in an `except` that is meant for what recording has called."""
+    if isinstance(error, RecursionError):
+        return  # no handler raises that: it is raised where the stack ends, which is in here by chance
     if is_from_outside(error) and not _is_raised_by_called_code(error):
         raise error
 
@@ -86,7 +91,7 @@ def _is_handler(frame: FrameType, above: FrameType) -> bool:
 def _installed() -> set[CodeType]:
     """The code of the signal handlers of this process."""
     found: set[CodeType] = set()
-    for number in signal.valid_signals():
+    for number in _SIGNALS:
         handler: Any = signal.getsignal(number)
         if callable(handler):
             function = getattr(handler, "func", handler)  # a partial's
