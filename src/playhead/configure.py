@@ -128,6 +128,7 @@ def _start_if_possible() -> None:
     except BaseException as error:  # noqa: BLE001 - the guard
         let_through(error)
         runtime.install(OFF)
+        ProcessState.is_refused = True
         swallowed("start recording", error)
 
 

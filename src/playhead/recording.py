@@ -14,7 +14,6 @@ from typing import Any, ClassVar
 
 from opentelemetry import trace
 from opentelemetry.sdk.resources import SERVICE_NAME, OTELResourceDetector, Resource
-from opentelemetry.sdk.trace import TracerProvider
 
 from playhead.api import runtime
 from playhead.api.calls.caller_settings import declare_caller_settings
@@ -25,6 +24,7 @@ from playhead.api.events.context_warnings import ContextWarnings
 from playhead.api.forks import at_exit, delay_forks, end_imports
 from playhead.api.functions import background
 from playhead.api.guard import swallowed, warn_once
+from playhead.api.opentelemetry_sdk import SpanLimits, TracerProvider
 from playhead.api.ports import Redact
 from playhead.api.promises.port import PromiseStore
 from playhead.api.promises.stopping import looking_first, watching
@@ -123,7 +123,7 @@ class ProcessState:
     missed = 0
     """Calls that were not recorded meanwhile."""
     is_refused = False
-    """Whether nothing is recorded because a setting cannot be used."""
+    """Whether nothing is recorded because a setting cannot be used, or because starting has failed."""
     exports: ClassVar[list[ShipTarget]] = []
     """Destinations besides the collector, or instead of it: see `playhead.export_to`."""
     with_collector: bool | None = None
@@ -253,11 +253,13 @@ def counters() -> dict[str, Any]:
     `append_ms` and `read_ms`: median, 99th percentile and longest of the last appends (each 32nd is timed) and reads of
     the journal (for delivery, and by `playhead.replay`), in milliseconds; None without any.  `journal_files`: sizes of
     the files of this process in bytes, oldest first.  `records`: calls that began or ended, and what was noted within
-    them, each an event or two.  {} while nothing is recorded.
+    them, each an event or two.  {} while nothing is recorded; where recording could not be started, `start_failed`
+    is 1, and `records_lost` is how many calls are known to be missing.
     """
     recording = ProcessState.recording
     if recording is None:
-        return {}
+        has_failed = ProcessState.is_refused or ProcessState.missed
+        return {"start_failed": 1, "records_lost": ProcessState.missed} if has_failed else {}
     intake, journal = recording.intake, recording.journal.counters
     shipped = recording.shipper.counters if recording.shipper is not None else None
     return {
@@ -478,11 +480,26 @@ def _own_provider() -> TracerProvider:
     except RuntimeError:  # the interpreter is ending, and what describes the machine would start threads
         named = Resource({SERVICE_NAME: "unknown_service"}).merge(OTELResourceDetector().detect())
         return TracerProvider(resource=named, shutdown_on_exit=False)
+    except ValueError as error:  # a limit that is no number
+        warn_once(f"limit {error}", f"{error}: all of OpenTelemetry's limits have their defaults here")
+        return TracerProvider(span_limits=_default_limits(), shutdown_on_exit=False)
+
+
+def _default_limits() -> SpanLimits:
+    """OpenTelemetry's limits where no variable sets any."""
+    number, no_length = 128, SpanLimits.UNSET
+    return SpanLimits(number, number, number, number, number, number, no_length, no_length)
 
 
 def _resource(own: TracerProvider) -> Attributes:
     """The program's own provider knows best what the program is called."""
-    users = trace.get_tracer_provider()
+    try:
+        users = trace.get_tracer_provider()
+    except (OSError, MemoryError):
+        raise
+    except Exception as error:  # noqa: BLE001 - what a variable names is not there, or raises
+        warn_once("provider", f"OTEL_PYTHON_TRACER_PROVIDER names nothing that can be used ({error!r}): ignored here")
+        users = None
     provider = users if isinstance(users, TracerProvider) else own
     return dict(provider.resource.attributes)
 

@@ -5,9 +5,9 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, cast
 
 import orjson
-from opentelemetry.sdk.trace import TracerProvider
 
 from playhead.api.guard import swallowed
+from playhead.api.opentelemetry_sdk import TracerProvider
 from playhead.api.ports import Frames, Redact, RunThreads
 from playhead.errors import NotFaithful
 from playhead.journal.frame import ANNOUNCEMENT, LOG, SPAN, content_frame, frame, thread_frame

@@ -11,7 +11,6 @@ from weakref import WeakSet
 
 from opentelemetry import trace
 from opentelemetry.context import Context
-from opentelemetry.sdk.trace import ReadableSpan, Span, SpanProcessor, TracerProvider
 from opentelemetry.trace import SpanKind, Status, StatusCode
 
 from playhead.api import runtime
@@ -20,6 +19,7 @@ from playhead.api.calls.joining import joined_run
 from playhead.api.calls.span import ObservedSpan
 from playhead.api.forks import fork_safe_lock
 from playhead.api.guard import swallowed
+from playhead.api.opentelemetry_sdk import ReadableSpan, Span, SpanProcessor, TracerProvider
 from playhead.model import names
 from playhead.model.objects.interrupts import let_through
 
