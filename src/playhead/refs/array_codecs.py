@@ -12,11 +12,10 @@ import io
 import math
 import sys
 from collections.abc import Callable
-from itertools import islice
 from typing import Any, cast
 
 from playhead.errors import CannotRestore, NotFaithful
-from playhead.model.objects.arrays import ARRAY_ELEMENTS, ArrayForm, as_dtype, family_of, read_array
+from playhead.model.objects.arrays import ARRAY_ELEMENTS, ArrayForm, as_dtype, family_of, read_array, reading_weight
 from playhead.model.objects.infrastructure import listed_as
 from playhead.model.objects.limits import CUT_SENTENCES
 from playhead.model.objects.plain_forms import class_of, type_name
@@ -31,7 +30,8 @@ def array_tree(value: Any, inner: Encoding) -> Tree | None:
     family = family_of(kind)
     if family is None:
         return None
-    form = read_array(value, family, inner.array_bytes)
+    inner.take(reading_weight(value, family))
+    form = read_array(value, family, inner.array_room)
     if form.is_cut:
         raise NotFaithful(CUT_SENTENCES["size"])
     if not form.is_exact:
@@ -48,7 +48,7 @@ def _form_tree(form: ArrayForm, inner: Encoding) -> Tree:
         tree["data"] = inner.kept(form.data)
     elif form.items is not None:
         inner.take(form.count)
-        tree["items"] = encoded_items(islice(form.items, form.count), inner)
+        tree["items"] = encoded_items(form.items(form.count), inner)
     return tree | {name: [_form_tree(part, inner) for part in parts] for name, parts in form.parts.items()}
 
 

@@ -23,17 +23,28 @@ from collections.abc import Callable
 from typing import Any, cast
 
 from playhead.errors import CannotRestore, NotFaithful
+from playhead.model.objects.arrays import ArrayRoom
 from playhead.model.objects.interrupts import let_through
-from playhead.model.objects.limits import CONTAINER, CUT_SENTENCES, NO_LIMITS, OBJECT, OPENED, ValueLimits, weigh
+from playhead.model.objects.limits import (
+    CONTAINER,
+    CUT_SENTENCES,
+    NO_LIMITS,
+    OBJECT,
+    OPENED,
+    ValueLimits,
+    digits_weight,
+    weigh,
+    weigh_inside,
+)
 from playhead.model.objects.plain_tree import MOST_REPEATED, KeepBytes, kept_bytes
-from playhead.model.objects.tree_json import MAX_LEVELS
+from playhead.model.objects.tree_json import MAX_INTEGER_BITS, MAX_LEVELS
 from playhead.model.ref import ContentRef
 from playhead.refs.array_codecs import ARRAY_DECODERS, array_tree
 from playhead.refs.error_codecs import ERROR_DECODERS, ReplayedError, error_outline, error_tree, http_tree
 from playhead.refs.named_classes import model_reference
 from playhead.refs.object_codecs import OBJECT_DECODERS, object_tree
-from playhead.refs.plain import MARK, NOT_KEPT, in_key_order, json_text, key_orders, survey_key_orders
-from playhead.refs.value_codecs import DECODERS, ENCODERS, LEAVES, encoder_of, tagged
+from playhead.refs.plain import MARK, NOT_KEPT, in_key_order, is_text, json_text, key_orders, survey_key_orders
+from playhead.refs.value_codecs import DECODERS, ENCODERS, LEAVES, SHORT_BITS, encoder_of, tagged
 
 __all__ = [
     "CannotRestore",
@@ -52,6 +63,8 @@ __all__ = [
 
 _CONTAINERS = frozenset({list, dict, tuple, set, frozenset})
 _LEVELS_OF_A_TAG = 3  # an object, its array, a pair in it
+# In the units of `limits.py`: a lone surrogate in a text, NaN, and an integer for each of so many bits.
+_ODD_TEXT, _ODD_NUMBER, _HEX_BITS = 50, 10, 80
 _DECODERS = DECODERS | OBJECT_DECODERS | ARRAY_DECODERS | ERROR_DECODERS
 FetchBytes = Callable[[ContentRef], bytes | None]
 """Gives the bytes of a content; None: it is not at hand."""
@@ -75,7 +88,13 @@ def restore_data(value: Any, limits: ValueLimits = NO_LIMITS, keep: KeepBytes | 
         return None
     if found.one_order and not found.marked:
         return tagged("key order", orders=key_orders(found))
-    return tagged("json", text=json_text(value))
+    return tagged("json", text=_json_text(value, limits))
+
+
+def _json_text(value: Any, limits: ValueLimits) -> str:
+    if limits.size is not None and weigh_inside(value, limits.size, digits=True) > limits.size:
+        raise NotFaithful(CUT_SENTENCES["size"])
+    return json_text(value)
 
 
 def restored_value(ordinary: Any, kept: Any, *, with_defaults: bool = False, fetch: FetchBytes | None = None) -> Any:
@@ -110,7 +129,7 @@ def encode(value: Any, limits: ValueLimits = NO_LIMITS, keep: KeepBytes | None =
         raise NotFaithful(CUT_SENTENCES["size"])
     found = survey_key_orders(value)
     if found is not None:
-        return value if found.exact else tagged("json", text=json_text(value))
+        return value if found.exact else tagged("json", text=_json_text(value, limits))
     return _encoded(value, limits, keep, lenient=False)
 
 
@@ -167,7 +186,7 @@ class _TaggedEncoding:
 
     def __init__(self, limits: ValueLimits, keep: KeepBytes | None, *, lenient: bool):
         self.lenient = lenient
-        self.array_bytes = limits.array_bytes
+        self.array_room = ArrayRoom(limits.array_bytes)
         self._keep = keep
         self._left: float = float("inf") if limits.size is None else limits.size
         self.with_defaults = False
@@ -186,7 +205,10 @@ class _TaggedEncoding:
     def __call__(self, value: Any, /) -> Any:
         kind: Any = type(value)  # pyright: ignore[reportUnknownVariableType]
         if kind in LEAVES:
-            return ENCODERS[kind](value, self)
+            tree = ENCODERS[kind](value, self)
+            if kind is int or tree is not value or (kind is str and not value.isascii()):
+                self._take_leaf(value, kind, tree)
+            return tree
         if id(value) in self._inside:
             raise NotFaithful(f"a {kind.__qualname__} holds itself")
         self._take_one(value, kind)
@@ -208,6 +230,15 @@ class _TaggedEncoding:
             self.take(CONTAINER + len(value))
         else:
             self.take(OPENED + len(value) if kind in _CONTAINERS else OBJECT)
+
+    def _take_leaf(self, value: Any, kind: Any, tree: Any) -> None:
+        """Notes what canonical JSON writes one by one."""
+        if kind is int and (bits := value.bit_length()) > SHORT_BITS:
+            self.take(digits_weight(bits) if bits <= MAX_INTEGER_BITS else bits // _HEX_BITS)
+        elif kind is float and tree is not value:
+            self.take(_ODD_NUMBER)
+        elif kind is str and not value.isascii() and not is_text(value):
+            self.take(_ODD_TEXT)
 
     def take(self, weight: int) -> None:
         self._left -= weight

@@ -93,28 +93,29 @@ def _survey_key_orders(value: Any) -> KeyOrderSurvey | None:
     return None
 
 
-def are_plain_scalars(values: Sequence[Any]) -> bool:
-    """Whether all are texts, numbers, truth values or None, as canonical JSON gives them back."""
+def are_plain_scalars(values: Sequence[Any], most_bits: int = MAX_INTEGER_BITS) -> bool:
+    """Whether all are texts, numbers, truth values or None, as canonical JSON gives them back, and no integer is
+    longer than so many bits."""
     if len(values) <= _FEW:
-        return all(map(_is_plain_scalar, values))
+        return all(_is_plain_scalar(value, most_bits) for value in values)
     kinds: set[Any] = set(map(type, values))
     if not kinds <= _SCALARS:
         return False
     if len(kinds) > 1:
-        return all(are_plain_scalars([item for item in values if type(item) is kind]) for kind in kinds)
+        return all(are_plain_scalars([item for item in values if type(item) is kind], most_bits) for kind in kinds)
     if str in kinds:
         return is_text("".join(values))
     if int in kinds:
-        return max(map(int.bit_length, values)) <= MAX_INTEGER_BITS
+        return max(map(int.bit_length, values)) <= most_bits
     return float not in kinds or all(map(math.isfinite, values))
 
 
-def _is_plain_scalar(value: Any) -> bool:
+def _is_plain_scalar(value: Any, most_bits: int) -> bool:
     kind: Any = type(value)  # pyright: ignore[reportUnknownVariableType]
     if kind is str:
         return value.isascii() or is_text(value)
     if kind is int:
-        return value.bit_length() <= MAX_INTEGER_BITS
+        return value.bit_length() <= most_bits
     return math.isfinite(value) if kind is float else kind is bool or value is None
 
 

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from playhead.errors import CannotRestore, NotFaithful
 from playhead.model.canonical import canonical_json, parse_json
+from playhead.model.objects.arrays import ArrayRoom
 from playhead.model.objects.tree_json import MAX_INTEGER_BITS
 from playhead.refs.named_classes import class_named, is_model, name_of
 from playhead.refs.plain import MARK, all_str, are_plain_scalars, is_marked, is_text, parts_for_json
@@ -50,8 +51,8 @@ class Decoding(Inner, Protocol):
 class Encoding(Inner, Protocol):
     """Encodes what is inside a value."""
 
-    array_bytes: int | None
-    """How many bytes of elements of an array are kept; None: any number."""
+    array_room: ArrayRoom
+    """How many bytes of elements of arrays are kept."""
 
     def kept(self, data: bytes) -> Any:
         """Plain JSON values for these bytes."""
@@ -66,6 +67,8 @@ class Encoding(Inner, Protocol):
         ...
 
 
+SHORT_BITS = 64
+"""Longer integers are weighed."""
 _PATHS: dict[str, Any] = {
     kind.__name__: kind
     for kind in (pathlib.PurePosixPath, pathlib.PureWindowsPath, pathlib.PosixPath, pathlib.WindowsPath)
@@ -93,7 +96,7 @@ def _dict(value: dict[Any, Any], inner: Inner) -> Tree:
 def encoded_items(values: Iterable[Any], inner: Inner) -> list[Any]:
     """What is inside a value, encoded one by one."""
     items = list(values)
-    return items if are_plain_scalars(items) else [*map(inner, items)]
+    return items if are_plain_scalars(items, SHORT_BITS) else [*map(inner, items)]
 
 
 def _is_plain_object(keys: list[Any]) -> bool:

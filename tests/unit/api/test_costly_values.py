@@ -3,6 +3,7 @@
 import contextlib
 from collections.abc import Iterator
 from typing import Any
+from unittest import mock
 
 import pytest
 
@@ -119,3 +120,40 @@ def test_the_text_of_an_exception_with_large_arguments_is_not_written_out(record
     seen = recording.read()
     described = seen.value(seen.call("fail"), names.ERROR_REF)
     assert described["message"] == "(its arguments are too large to be written out)"
+
+
+@pytest.mark.parametrize("kind", [mock.MagicMock, mock.AsyncMock])
+def test_what_a_mock_was_asked_is_as_without_recording(recording: Recording, kind: Any):
+    @observe
+    def step(x: Any, *more: Any, **named: Any) -> Any:
+        return x
+
+    @observe(kind="tool")
+    def tool(x: Any) -> Any:
+        return x
+
+    value = kind()
+    with playhead.run("r", metadata={"x": value}):
+        assert step(value, [value], named=value) is value
+        assert tool(value) is value
+    assert value.mock_calls == []
+    assert recording.read().input("step")["x"] == {"$type": f"unittest.mock.{kind.__name__}"}
+
+
+def test_a_lazy_proxy_is_not_evaluated(recording: Recording):
+    wrapt: Any = pytest.importorskip("wrapt")
+    if not hasattr(wrapt, "LazyObjectProxy"):
+        pytest.skip("this version of wrapt has no lazy proxies")
+
+    @observe
+    def step(x: Any, *more: Any) -> Any:
+        return x
+
+    @observe(kind="tool")
+    def tool(x: Any) -> Any:
+        return x
+
+    value = wrapt.LazyObjectProxy(ask)
+    assert step(value, [value]) is value
+    assert tool(value) is value
+    assert recording.read().input("step")["x"] == {"$type": "wrapt.proxies.LazyObjectProxy"}

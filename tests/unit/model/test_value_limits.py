@@ -4,11 +4,16 @@ import collections
 import dataclasses
 import enum
 import functools
+import importlib.util
+import json
 import math
 import types
 import uuid
 from collections.abc import Iterator, Mapping
+from fractions import Fraction
+from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import pydantic
 import pytest
@@ -16,10 +21,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from werkzeug.local import LocalProxy
 
+from playhead.errors import NotFaithful
 from playhead.model.canonical import canonical_json, parse_json
 from playhead.model.objects.limits import Cut, ValueLimits, weigh
 from playhead.model.objects.masking import Mask
 from playhead.model.objects.safe_json import bounded_json
+from playhead.refs.faithful import encode
 from tests.unit.model.values import anything, checked, nested, scalars
 
 LIMITS = ValueLimits()
@@ -35,6 +42,10 @@ class Node:
 class Doc(pydantic.BaseModel):
     text: str
     parts: list[Any] = []
+
+
+class Number(int):
+    """A number of a class of the program."""
 
 
 class Word(str, enum.Enum):  # noqa: UP042 - whose str() is not its value
@@ -352,3 +363,79 @@ def test_queues_and_views_are_lists_of_what_they_hold():
     assert read(collections.deque([1, "a"]))[0] == [1, "a"]
     assert read({"a": 1}.values())[0] == [1]
     assert read(types.SimpleNamespace(a=1))[0] == {"a": 1}
+
+
+# --- what takes long to be written ------------------------------------------------------------------------------------
+
+
+LONG: dict[str, Any] = {
+    "numbers": [10**4000] * 1_000,
+    "keys": {10**4000 + number: 1 for number in range(1_000)},
+    "numbers of a class": [Number(10**4000) for _ in range(1_000)],
+    "half surrogate pairs": ["\ud800"] * 10_000,
+    "keys with them": {f"\ud800{number}": 1 for number in range(10_000)},
+    "one number": 10**4_000_000,
+}
+
+
+@pytest.mark.parametrize("name", LONG)
+def test_what_takes_long_to_be_written_is_cut(name: str):
+    value = LONG[name]
+    data, cut = bounded_json({"value": value, "beside": "shown"}, None, LIMITS)
+    assert cut == "size"
+    assert len(data) < 40_000
+    assert parse_json(data)["beside"] == "shown"
+    with pytest.raises(NotFaithful):
+        encode((value,), LIMITS)
+
+
+def test_a_few_long_numbers_are_recorded_whole():
+    for value in ([10**4000] * 3, [10**5000], [2**70, -(2**70), float("nan"), 1, None, True], {"a": float("inf")}):
+        assert bounded_json(value, None, LIMITS) == (canonical_json(value), None)
+
+
+def test_a_long_fraction_is_not_written_out(monkeypatch: pytest.MonkeyPatch):
+    asked: list[Any] = []
+    monkeypatch.setattr(Fraction, "__repr__", lambda self: asked.append(self) or "Fraction()")  # pyright: ignore[reportUnknownLambdaType]
+    shown, cut = read([Fraction(10**300_000 + 1, 7), Fraction(1, 3)])
+    assert (shown[0], cut) == ({"$cut": {"type": "fractions.Fraction", "why": "size"}}, "size")
+    assert asked == [Fraction(1, 3)]
+
+
+def test_numbers_with_exponents_are_recorded_whole():
+    for value in ([1e308] * 40_000, {f"e+1 {number}": -1e16 for number in range(10_000)}):
+        data, cut = bounded_json(value, None, LIMITS)
+        assert (json.loads(data), cut) == (value, None)
+        assert b"308" in data or b"-1e16" in data
+        assert b"1e+308" not in data
+    assert canonical_json({'a"1e+16': "\\1e+16", "b": 1e16}) == b'{"a\\"1e+16":"\\\\1e+16","b":1e16}'
+    assert canonical_json({"1e+16": "1e+16", "b": [1e16, 1.5e300]}) == b'{"1e+16":"1e+16","b":[1e16,1.5e300]}'
+
+
+# --- what must not be touched -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", [mock.Mock, mock.MagicMock, mock.AsyncMock, mock.NonCallableMagicMock])
+def test_what_a_mock_was_asked_does_not_change(kind: Any):
+    value = kind()
+    before = dir(value)
+    assert read([value, {"a": value}])[0][0] == {"$type": f"unittest.mock.{kind.__name__}"}
+    assert (value.mock_calls, dir(value)) == ([], before)
+
+
+def test_a_lazy_proxy_is_not_evaluated():
+    wrapt: Any = pytest.importorskip("wrapt")
+    if not hasattr(wrapt, "LazyObjectProxy"):
+        pytest.skip("this version of wrapt has no lazy proxies")
+    asked: list[int] = []
+    assert read([wrapt.LazyObjectProxy(lambda: asked.append(1))])[0] == [{"$type": "wrapt.proxies.LazyObjectProxy"}]
+    assert asked == []
+
+
+def test_a_lazy_module_is_not_loaded(tmp_path: Path):
+    (tmp_path / "later.py").write_text("raise AssertionError('it was loaded')\n")
+    spec: Any = importlib.util.spec_from_file_location("later", tmp_path / "later.py")
+    spec.loader = importlib.util.LazyLoader(spec.loader)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    assert read([module])[0] == [{"$type": "importlib.util._LazyModule"}]

@@ -15,6 +15,7 @@ import pytest
 
 from playhead.errors import CannotRestore, NotFaithful
 from playhead.model.canonical import canonical_json, parse_json
+from playhead.model.objects import plain_tree
 from playhead.model.objects.limits import NO_LIMITS, Cut, ValueLimits
 from playhead.model.objects.masking import Mask
 from playhead.model.objects.safe_json import bounded_json
@@ -329,6 +330,148 @@ def test_tables_of_arrow_come_back(given: Any):
 def test_the_first_rows_are_shown():
     assert shown(pl.DataFrame({"a": range(9)}))[0]["first"] == [[0], [1], [2], [3], [4]]
     assert shown(pa.table({"a": [1]}))[0]["first"] == [{"a": 1}]
+
+
+# --- what would take long ---------------------------------------------------------------------------------------------
+
+MILLION = 1_000_000
+
+
+@pytest.mark.parametrize(
+    ("extension", "make"),
+    [
+        ("IntervalArray", lambda: pd.Series(pd.interval_range(0, 50_000))),
+        ("IntervalArray", lambda: pd.Series(np.zeros(50_000), index=pd.interval_range(0, 50_000))),
+        ("Categorical", lambda: pd.Series(pd.Categorical(np.arange(60_000)))),
+        ("SparseArray", lambda: pd.Series(pd.arrays.SparseArray([0, 1] * 30_000))),
+        ("DatetimeArray", lambda: pd.Series(pd.date_range("2026", periods=60_000, tz="UTC"))),
+    ],
+)
+def test_of_a_long_column_only_what_is_shown_is_converted(
+    extension: str, make: Callable[[], Any], monkeypatch: pytest.MonkeyPatch
+):
+    value, kind = make(), getattr(pd.arrays, extension, None) or getattr(pd, extension)
+    converted: list[int] = []
+    own = kind.__iter__
+
+    def counted(self: Any) -> Any:
+        converted.append(len(self))
+        return own(self)
+
+    monkeypatch.setattr(kind, "__iter__", counted)
+    about, cut = shown(value)
+    assert cut == "size"
+    assert max(converted) <= 40
+    assert any(len(part.get("items", ())) == 41 for part in [*about["columns"], *about["index"]])
+
+
+def test_of_short_columns_all_is_shown():
+    assert shown(pd.Series(pd.Categorical(["x", "y"])))[0]["columns"][0]["items"] == ["x", "y"]
+    assert len(shown(pd.Series(pd.interval_range(0, 100)))[0]["columns"][0]["items"]) == 100
+    assert shown(pd.Series(["x", None]))[0]["columns"][0]["items"] == ["x", {"$float": "nan"}]
+    assert shown(pd.Series([[1, 2]], dtype=pd.ArrowDtype(pa.list_(pa.int64()))))[0]["columns"][0]["items"] == [[1, 2]]
+
+
+def left_out(kind: str, items: int) -> dict[str, Any]:
+    return {"$cut": {"why": "size", "type": kind, "items": items}}
+
+
+LONG = list(range(MILLION))
+
+
+@pytest.mark.parametrize(
+    ("make", "first"),
+    [
+        (lambda: pl.DataFrame({"n": range(6), "a": [LONG, *[[]] * 5]}), [0, left_out("List(Int64)", MILLION)]),
+        (lambda: pl.Series(["x" * MILLION] * 6), [left_out("String", MILLION)]),
+        (lambda: pl.DataFrame({"a": [LONG]}), None),
+        (lambda: pl.DataFrame({"a": [[None] * MILLION]}), [left_out("List(Null)", MILLION)]),
+        (lambda: pa.table({"n": [1], "a": [LONG]}), {"n": 1, "a": left_out("list<item: int64>", MILLION)}),
+        (lambda: pa.table({"a": ["x" * MILLION]}), None),
+    ],
+)
+def test_cells_that_are_large_are_described(make: Callable[[], Any], first: Any):
+    about = shown(make())[0]
+    if first is not None:
+        assert about["first"][0] == first
+    assert len(json.dumps(about.get("first"))) < 500
+
+
+def test_small_lists_in_cells_are_shown():
+    assert shown(pl.DataFrame({"a": [[1, 2], None], "b": [{"c": "x"}, None]}))[0]["first"] == [
+        [[1, 2], {"c": "x"}],
+        [None, None],
+    ]
+    given = [{"a": [1, 2], "b": {"c": "x"}}, {"a": None, "b": None}]
+    assert shown(pa.Table.from_pylist(given))[0]["first"] == given
+    assert shown(pa.Table.from_pylist(given * 3).slice(1, 2))[0]["first"] == [given[1], given[0]]
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: pl.DataFrame({f"c{number}": [1] for number in range(5_000)}),
+        lambda: pa.table({f"c{number}": [1] for number in range(5_000)}),
+        lambda: pa.RecordBatch.from_pydict({f"c{number}": [1] for number in range(5_000)}),
+    ],
+)
+def test_of_wide_tables_some_columns_are_shown(make: Callable[[], Any]):
+    about, cut = shown(make())
+    assert (about["shape"], cut, len(about["columns"]), len(about["first"][0])) == ([1, 5_000], "size", 100, 100)
+
+
+def test_a_table_in_many_chunks_is_described():
+    about, cut = shown(pa.table({"a": pa.chunked_array([[1]] * 5_000)}))
+    assert (about["shape"], cut, about["first"]) == ([5_000, 1], "size", [{"a": 1}] * 5)
+    assert shown(pa.table({"a": pa.chunked_array([[1]] * 5)}))[1] is None
+
+
+def test_a_value_of_arrow_that_is_a_long_list_is_described_by_its_type():
+    data, cut = bounded_json([pa.scalar(LONG), pa.scalar("x" * 50_000_000), pa.scalar([1])], MASK, LIMITS)
+    long, text, short = parse_json(data)
+    assert [long["$cut"]["type"], text["$cut"]["type"]] == ["pyarrow.lib.ListScalar", "pyarrow.lib.StringScalar"]
+    assert (short, cut) == ({"$repr": "<pyarrow.ListScalar: [1]>", "$type": "pyarrow.lib.ListScalar"}, "size")
+
+
+def test_element_types_of_very_many_fields_are_described_by_some():
+    many = np.dtype([(f"f{number}", "i4") for number in range(5_000)])
+    inside = np.dtype([("a", many), ("b", "i4")])
+    for dtype in (many, inside):
+        about, cut = shown(np.zeros(3, dtype=dtype))
+        assert (about["dtype"], cut) == (dtype.str, "size")
+        assert about["fields"][0] == dtype.names[0]
+        assert len(about["fields"]) <= 100
+        with pytest.raises(NotFaithful):
+            encode(np.zeros(3, dtype=dtype), LIMITS)
+    few = np.zeros(1, dtype=[(f"f{number}", "i4") for number in range(50)])
+    assert (round_trip(few).dtype, shown(few)[1]) == (few.dtype, None)
+
+
+def test_the_arrays_of_a_value_have_one_budget():
+    contents = Contents()
+    arrays = [np.full(2**20, number % 250, dtype=np.uint8) for number in range(100)]
+    data, cut = bounded_json(arrays, MASK, LIMITS, contents.keep)
+    recorded = [item["$array"] for item in parse_json(data)]
+    assert (cut, len(recorded), len(contents.kept)) == ("size", 100, 3)
+    assert recorded[-1] == {"type": "numpy.ndarray", "dtype": "uint8", "shape": [2**20], "device": "cpu"}
+    with pytest.raises(NotFaithful, match="larger than what is recorded"):
+        encode(arrays, LIMITS, contents.keep)
+    assert bounded_json(arrays[:3], MASK, LIMITS, contents.keep)[1] is None
+
+
+@pytest.mark.parametrize("make", [pl.DataFrame, pa.table, pd.DataFrame])
+def test_tables_weigh_what_reading_them_takes(make: Callable[[Any], Any], monkeypatch: pytest.MonkeyPatch):
+    read: list[str] = []
+    own = plain_tree.read_array
+
+    def counted(value: Any, family: str, room: Any) -> Any:
+        read.append(family)
+        return own(value, family, room)
+
+    monkeypatch.setattr(plain_tree, "read_array", counted)
+    assert bounded_json([make({"a": [1, 2], "b": ["x", "y"]}) for _ in range(300)], MASK, LIMITS)[1] == "size"
+    assert len(read) < 50
+    assert bounded_json([make({"a": [1, 2], "b": ["x", "y"]}) for _ in range(10)], MASK, LIMITS)[1] is None
 
 
 # --- pictures, and Python's own ---------------------------------------------------------------------------------------

@@ -33,4 +33,4 @@ def argument_text(value: object) -> str:
 def _is_large(value: Any) -> bool:
     if class_of(value) is tuple and _SCALARS.issuperset(map(type, value)):  # as most arguments of exceptions are
         return False
-    return weigh_inside(value, _MOST) > _MOST
+    return weigh_inside(value, _MOST, digits=True) > _MOST

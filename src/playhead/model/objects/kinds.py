@@ -9,6 +9,7 @@ import datetime
 import enum
 import functools
 import os
+import sys
 import types
 import uuid
 from collections import UserList, deque
@@ -16,8 +17,9 @@ from collections.abc import Callable, Mapping, Set, ValuesView
 from typing import Any, Literal, cast
 from weakref import WeakKeyDictionary
 
-from playhead.model.objects.arrays import ARRAY_ELEMENTS, family_of
+from playhead.model.objects.arrays import ARRAY_ELEMENTS, ARROW_CELLS, cell_weight, family_of, reading_weight
 from playhead.model.objects.infrastructure import is_machinery, listed_as, name_of_type
+from playhead.model.objects.limits import digits_weight
 from playhead.model.objects.masking import KeyedValue
 from playhead.model.objects.plain_forms import class_of
 
@@ -62,6 +64,8 @@ class Plan:
     """Of a dataclass, an attrs class, a named tuple."""
     family: str = ""
     """Of arrays: see `arrays.py`."""
+    weigh: Callable[[Any], int] | None = None
+    """What code of Python or of a library takes, at once, to read such an object, in the units of `limits.py`."""
 
 
 # Objects that do something when they are looked at (a query, a request, an import, a computation), and stand-ins for
@@ -79,9 +83,15 @@ _LAZY = {
     "pyspark": "Column DataFrame RDD",
     "tortoise.queryset": "AwaitableQuery",
     "werkzeug.local": "LocalProxy",
-    "wrapt": "BaseObjectProxy ObjectProxy",
+    "wrapt": "AutoObjectProxy BaseObjectProxy LazyObjectProxy ObjectProxy",
+    "_wrappers": "ObjectProxy",  # of wrapt
+    # What is called on a mock is what a test asserts.
+    "mock.mock": "NonCallableMock",
+    "unittest.mock": "NonCallableMock",
+    "importlib.util": "_LazyModule",
 }
 _LAZY_CLASSES = {package: dict.fromkeys(names.split(), True) for package, names in _LAZY.items()}
+_FRACTIONS = {"fractions": {"Fraction": True}}
 _STANDS_FOR_ANOTHER = frozenset(
     {"array", "array element", "dump", "enum", "items", "iso", "keyed value", "namespace", "scalar", "text"}
 )
@@ -103,7 +113,23 @@ def _plan_of(kind: type) -> Plan:
     reading = _reading_of(kind)
     own = issubclass(kind, _OWN) and fields is None
     is_final = reading not in _STANDS_FOR_ANOTHER
-    return Plan(reading, name, own, is_final, fields or _fields(kind), family_of(kind) or "")
+    family = family_of(kind) or ""
+    weigh = _weight_of(cast("type", kind), reading, family)
+    return Plan(reading, name, own, is_final, fields or _fields(kind), family, weigh)
+
+
+def _weight_of(kind: type, reading: Reading, family: str) -> Callable[[Any], int] | None:
+    if reading == "array":
+        return functools.partial(reading_weight, family=family)
+    if listed_as(kind, ARROW_CELLS):
+        return cell_weight
+    return _fraction_weight if listed_as(kind, _FRACTIONS) else None
+
+
+def _fraction_weight(value: Any) -> int:
+    fraction: Any = sys.modules["fractions"].Fraction  # not what a subclass says
+    bits = fraction.numerator.fget(value).bit_length() + fraction.denominator.fget(value).bit_length()
+    return digits_weight(bits)
 
 
 def _reading_of(kind: Any) -> Reading:

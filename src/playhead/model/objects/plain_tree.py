@@ -29,7 +29,7 @@ from collections.abc import Callable, Iterator, Mapping
 from itertools import islice
 from typing import Any
 
-from playhead.model.objects.arrays import ArrayForm, outline, read_array
+from playhead.model.objects.arrays import ArrayForm, ArrayRoom, outline, read_array
 from playhead.model.objects.infrastructure import is_connection
 from playhead.model.objects.interrupts import let_through
 from playhead.model.objects.kinds import Plan, plan_of
@@ -43,6 +43,7 @@ from playhead.model.objects.limits import (
     STEP,
     Cut,
     ValueLimits,
+    digits_weight,
     weigh,
     weigh_inside,
 )
@@ -133,6 +134,7 @@ class TreeReader:
         self._limits = limits
         self._keep = keep
         self._seconds = 0.0
+        self._array_room = ArrayRoom(limits.array_bytes)
         self._answers: dict[int, tuple[object, Any]] = {}
         self._secret_fields: dict[Plan, bool] = {}
         self._start(float("inf") if limits.size is None else limits.size, sampling=False)
@@ -204,7 +206,7 @@ class TreeReader:
                 container.owners.append(value)
                 plan = plan_of(kind)
                 container.mask = container.mask if plan.own else self._mask
-                if not self._take(STEP if plan.own else OBJECT):
+                if not self._take_object(value, plan):
                     return _cut("size", plan.name)
                 if plan.is_final:
                     return self._final(value, plan, container)
@@ -273,9 +275,19 @@ class TreeReader:
             return False
         raise _TooLarge
 
-    def _take_inside(self, value: Any) -> bool:
-        """As `_take`, with all that Python's or a library's code goes into at once."""
-        return self._limits.size is None or self._take(weigh_inside(value, int(self._left)))
+    def _take_object(self, value: Any, plan: Plan) -> bool:
+        weight = STEP if plan.own else OBJECT
+        if plan.weigh is None or self._limits.size is None:
+            return self._take(weight)
+        whole = plan.weigh(value)
+        if self._sampling and whole > self._left:  # what stands beside it is shown
+            self._take(weight)
+            return False
+        return self._take(weight + whole)
+
+    def _take_inside(self, value: Any, *, digits: bool = False) -> bool:
+        """As `_take`, with all that Python's or a library's code goes into at once, or writes out as digits."""
+        return self._limits.size is None or self._take(weigh_inside(value, int(self._left), digits=digits))
 
     def _no_room(self, count: int, weight: int, container: _Container) -> Marker | None:
         """What stands for a container of so many items, each of this weight, that is not read (again)."""
@@ -338,8 +350,9 @@ class TreeReader:
         return named if _SCALARS.issuperset(map(type, named.values())) else container.open(iter(named.items()), {})
 
     def _key(self, key: Any, container: _Container) -> str:
-        self._take(ITEM)
         kind = class_of(key)
+        if not self._take(ITEM + (digits_weight(key.bit_length()) if kind is int else 0)) and kind is int:
+            return tree_json(_cut("size", type_name(key))).decode()
         if kind is int and -_SMALL < key < _SMALL:
             return str(key)
         if issubclass(kind, enum.Enum) and issubclass(type(key.value), str):
@@ -429,7 +442,9 @@ class TreeReader:
             return Marker({"$repr": f"<bound method {value.__func__.__qualname__}>", "$type": plan.name})
         if plan.reading == "default repr":
             return Marker(described(value, self._mask))
-        if plan.reading == "holder repr" and not self._take_inside((value.args, getattr(value, "keywords", None))):
+        if plan.reading == "holder repr" and not self._take_inside(
+            (value.args, getattr(value, "keywords", None)), digits=True
+        ):
             return _cut("size", plan.name)
         return self._described(value)
 
@@ -470,13 +485,15 @@ class TreeReader:
         form = self._answers.get(id(value), (value, None))[1]
         if form is None:
             try:
-                form = read_array(value, plan.family, self._limits.array_bytes)
+                form = read_array(value, plan.family, self._array_room)
             except BaseException as error:  # noqa: BLE001 - a library's own, or the user's code in a subclass
                 let_through(error)
                 form = outline(value)
             self._answers[id(value)] = value, form
         for part in form.all_parts():
             self._take(OBJECT + SCALAR * (min(part.count, _FIRST) if self._sampling else part.count))
+            if part.are_objects and not self._sampling and OBJECT * part.count > self._left:
+                raise _TooLarge  # before they are made
         if form.is_cut:
             self.cut = self.cut or "size"
         return {"$array": self._form(form)}
@@ -488,12 +505,13 @@ class TreeReader:
             if self._mask and self._mask.hides(form.name, "?"):
                 return {"name": form.name, "items": masked("?")}
         if form.data is not None:
-            shown |= kept_bytes(form.data, self._keep)
+            if form.kept is None:
+                form.kept = kept_bytes(form.data, self._keep)
+            shown |= form.kept
         if first := list(form.first):
             shown["first"] = first
         if form.items is not None:
-            items = islice(form.items, min(form.count, _FIRST if self._sampling else form.count))
-            shown["items"] = list(items)
+            shown["items"] = list(form.items(min(form.count, _FIRST if self._sampling else form.count)))
             if self._is_sampled(form.count):
                 shown["items"].append(_cut("size", None, form.count - _FIRST))
         return shown | {name: [*map(self._form, parts)] for name, parts in form.parts.items()}

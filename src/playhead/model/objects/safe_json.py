@@ -12,7 +12,8 @@ from playhead.model.objects.plain_tree import KeepBytes, TreeReader
 from playhead.model.objects.reading import reading
 from playhead.model.objects.tree_json import TooManyOdd, quick_json, tree_json
 
-_ODD = 50  # so much more than others weigh scalars that orjson does not write
+_ODD = 64  # so much more than others weigh scalars that orjson does not write
+_MOST_ODD_OF_SAMPLE = 300
 
 
 def safe_json(value: Any, mask: Mask | None = None) -> bytes:
@@ -38,8 +39,12 @@ def bounded_json(
     with reading():
         reader = TreeReader(mask, limits, keep)
         if is_too_large:
-            return tree_json(reader.sample(value)), reader.cut
+            return _sample_json(reader, value), reader.cut
         try:
             return tree_json(reader.tree(value), math.inf if size is None else size / _ODD), reader.cut
         except TooManyOdd:
-            return tree_json(reader.sample(value)), reader.cut
+            return _sample_json(reader, value), reader.cut
+
+
+def _sample_json(reader: TreeReader, value: Any) -> bytes:
+    return tree_json(reader.sample(value), _MOST_ODD_OF_SAMPLE, cuts=True)
