@@ -126,6 +126,8 @@ class Journal:
         self._acked = Position(1, 0)
         self._is_short_of_space = False
         self._next_freeing = float("-inf")
+        self._is_cut_counted = False
+        """Whether what a file has lost is counted, of which the shipper has not told yet."""
         self._said: set[str] = set()
 
     # --- appending ----------------------------------------------------------------------------------------------------
@@ -209,6 +211,8 @@ class Journal:
     def acknowledged(self, position: Position) -> None:
         """Notes that the collector has everything before this position. Called by the shipper."""
         self._acked = position
+        if (lane := self.lane) is not None:
+            lane.acknowledged(position)
         if self._is_short_of_space:
             self._free_space(at_once=True)
         if self._room.is_look_due(more_often_if_short=True):
@@ -216,6 +220,9 @@ class Journal:
 
     def damaged(self) -> None:
         """Notes that a part of this process's files cannot be read any more. Called by the shipper."""
+        if self._is_cut_counted:  # the shipper finds what the writer has found
+            self._is_cut_counted = False
+            return
         self.counters.lost_records += 1  # at least one: the number is unknown
 
     def make_room(self) -> None:
@@ -311,7 +318,7 @@ class Journal:
             pieces = self._next_pieces()
             data = b"".join(pieces)
             try:
-                self._write(data)
+                self._write(data, len(pieces))
             except (OSError, ValueError, JournalUnusable) as error:
                 self._waiting[:0] = pieces
                 self._fail(error)
@@ -334,22 +341,22 @@ class Journal:
             size += len(pieces[-1])
         return pieces
 
-    def _write(self, data: bytes) -> None:
+    def _write(self, data: bytes, records: int) -> None:
         """Writes the data. Raises OSError or JournalUnusable, and then nothing was written."""
         try:
-            self._write_once(data)
+            self._write_once(data, records)
         except (OSError, JournalUnusable) as error:
             why = error.__cause__ if isinstance(error, JournalUnusable) else error
             if not (isinstance(why, OSError) and why.errno in _NO_SPACE and self._free_space()):
                 raise
-            self._write_once(data)
+            self._write_once(data, records)
 
-    def _write_once(self, data: bytes) -> None:
+    def _write_once(self, data: bytes, records: int) -> None:
         lane = self.lane or self._open()
         try:
-            lane.append(data)
+            lane.append(data, records)
         except SegmentGone:
-            self._replace(lane).append(data)
+            self._replace(lane).append(data, records)
 
     def _fail(self, error: Exception) -> None:
         self._direct = None
@@ -408,9 +415,10 @@ class Journal:
             raise
         return new
 
-    def _on_cut(self, lost_bytes: int) -> None:
+    def _on_cut(self, lost_bytes: int, lost_records: int) -> None:
         """Somebody has cut the file that is written to."""
-        self.counters.lost_records += 1  # at least one: the number is unknown
+        self.counters.lost_records += max(1, lost_records)
+        self._is_cut_counted = True
         self._on_new_segment()  # what it had is recorded again
         self._warn(
             "cut",

@@ -23,6 +23,8 @@ import errno
 import os
 import threading
 import time
+from array import array
+from bisect import bisect_right
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
@@ -63,12 +65,13 @@ class LaneWriter:
         fsync: bool,
         resource_frame: bytes,
         segment_bytes: int = SEGMENT_BYTES,
-        on_cut: Callable[[int], None] = lambda lost_bytes: None,
+        on_cut: Callable[[int, int], None] = lambda lost_bytes, lost_records: None,
         on_rotation: Callable[[], None] = lambda: None,
     ):
         """Creates the lane's folder and locks it. Raises JournalUnusable.
 
-        `on_cut` is called with a number of bytes when somebody has cut so many off the segment: records are lost.
+        `on_cut` is called when somebody has cut the segment, with the number of bytes that it has lost, and of records
+        among them that were not acknowledged.
         `on_rotation` is called when another segment has begun.
         """
         self.path = journal_dir / f"{time.time_ns():x}-{os.getpid()}-{os.urandom(3).hex()}"
@@ -85,6 +88,8 @@ class LaneWriter:
         """The size of what each segment begins with."""
         self._cut_bytes = 0
         """How much of what was written to the current segment somebody has cut off."""
+        self._ends = array("Q")
+        """Where each record of the current segment ends that is not acknowledged."""
         self._noted = Position(1, 0)
         self._next_note = 0.0
         self._segment: Segment | None = None
@@ -122,8 +127,9 @@ class LaneWriter:
         """Position of the next frame."""
         return Position(self._number, self._segment.size() if self._segment is not None else self._size)
 
-    def append(self, frames: bytes) -> None:
-        """Appends the frames, durably (see the module). Raises OSError, and then the file is unchanged.
+    def append(self, frames: bytes, records: int = 1) -> None:
+        """Appends the frames of so many records, durably (see the module). Raises OSError, and then the file is
+        unchanged.
 
         An append that interrupts another one is written at once, before or after the outer one.
         """
@@ -143,10 +149,20 @@ class LaneWriter:
             except SegmentCut as cut:
                 segment = self._go_on_after(cut, segment)
                 self._size = segment.append(frames)
+            if records == 1:  # the usual case, in half the time
+                self._ends.append(self._size)
+            else:
+                self._ends.extend([self._size] * records)
             if monotonic() >= self._next_note:
                 self.note_end()
             if self._fsync:
                 segment.sync()
+
+    def acknowledged(self, position: Position) -> None:
+        """Notes that what stands before this position is delivered: it cannot be lost any more."""
+        with self._mutex:
+            if position.segment == self._number:
+                del self._ends[: bisect_right(self._ends, position.offset)]
 
     def note_end(self) -> None:
         """Notes beside the segment how much was written to it, as far as that is possible."""
@@ -205,6 +221,7 @@ class LaneWriter:
                 self._number += 1
                 segment.cut()
                 self._size, self._cut_bytes, self._missing = 0, 0, self._resource_frame
+                del self._ends[:]
                 return True
             finally:
                 self._is_restarting = False
@@ -269,7 +286,10 @@ class LaneWriter:
     def _note_cut(self, cut: SegmentCut) -> None:
         self._size -= cut.lost_bytes
         self._cut_bytes += cut.lost_bytes
-        self._on_cut(cut.lost_bytes)
+        kept = bisect_right(self._ends, self._size)
+        lost_records = len(self._ends) - kept
+        del self._ends[kept:]
+        self._on_cut(cut.lost_bytes, lost_records)
 
     def _segment_path(self, number: int) -> Path:
         return self.path / f"{number:08d}{_SUFFIX}"
@@ -285,6 +305,7 @@ class LaneWriter:
             segment = self._begun(unnamed)
             before, self._segment = self._segment, segment
             self._number, self._size, self._cut_bytes = self._number + 1, self._header_bytes, 0
+            del self._ends[:]
             if before is not None:
                 before.close()
             try:

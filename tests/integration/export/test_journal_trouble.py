@@ -131,7 +131,18 @@ for x in range(100):
 [segment] = JOURNAL.glob("*/*.segment")
 os.truncate(segment, 100)
 assert not playhead.flush(20)
-assert lost() > 0
+assert lost() == 200, lost()  # each call's beginning and end
+assert playhead.flush(20)
+[first, segment] = sorted(JOURNAL.glob("*/*.segment"))
+for x in range(100, 110):
+    tool(x)
+assert playhead.flush(20)  # what is delivered cannot be lost any more
+size = segment.stat().st_size
+for x in range(110, 140):
+    tool(x)
+os.truncate(segment, size - 1)
+assert not playhead.flush(20)
+assert lost() == 200 + 60, lost()
 assert playhead.flush(20)
 """
     run(collector, tmp_path / "journal", body, PLAYHEAD_LINGER_SECONDS="60")

@@ -106,14 +106,14 @@ def cut(path: Path, size: int) -> None:
 
 
 def test_a_segment_that_somebody_cuts_is_followed_by_one_that_says_how_long_it_was(tmp_path: Path):
-    lost: list[int] = []
-    lane = LaneWriter(tmp_path, fsync=False, resource_frame=WHO, on_cut=lost.append)
+    lost: list[tuple[int, int]] = []
+    lane = LaneWriter(tmp_path, fsync=False, resource_frame=WHO, on_cut=lambda *of: lost.append(of))
     for number in range(10):
         lane.append(frame(b"S", b"%d" % number * 100))
     written = lane.position.offset
     cut(lane.path / "00000001.segment", 250)
     lane.append(frame(b"S", b"after"))
-    assert lost == [written - 250]
+    assert lost == [(written - 250, 8)]  # of ten, two end before
     assert lane.position.segment == 2
     [end] = LaneReader(lane.path).lost_ends()
     assert (end.path.name, end.lost_bytes) == ("00000001.segment", written - 250)
@@ -122,8 +122,8 @@ def test_a_segment_that_somebody_cuts_is_followed_by_one_that_says_how_long_it_w
 
 
 def test_a_flush_looks_for_a_cut_that_no_append_has_noticed(tmp_path: Path):
-    lost: list[int] = []
-    lane = LaneWriter(tmp_path, fsync=False, resource_frame=WHO, on_cut=lost.append)
+    lost: list[tuple[int, int]] = []
+    lane = LaneWriter(tmp_path, fsync=False, resource_frame=WHO, on_cut=lambda *of: lost.append(of))
     lane.append(frame(b"S", b"x" * 1_000))
     cut(lane.path / "00000001.segment", 0)
     lane.look()
