@@ -133,6 +133,9 @@ _VALUES: dict[str, Callable[[], Any]] = {
     "a set of 100,000 members": lambda: set(range(100_000)),
     "a tree of 11,111 dataclasses": lambda: _tree(10, 4),
     "100,000 levels": lambda: _nested(100_000),
+    "1,000 numbers of 4,000 digits": lambda: [10**4000] * 1_000,
+    "40,000 numbers with exponents": lambda: [1e308] * 40_000,
+    "10,000 half surrogate pairs": lambda: ["\ud800"] * 10_000,
     "a pair of itself, 22 times: x = (x, x)": lambda: _shared(22),
 }
 
@@ -162,6 +165,17 @@ def _arrays() -> dict[str, Callable[[], Any]]:
                 "d": pd.date_range("2026", periods=100_000),
             }
         ),
+        "1,000,000 intervals in a series": lambda: pd.Series(pd.interval_range(0, 1_000_000)),
+        "30 categorical columns of 1,000,000": lambda: pd.DataFrame(
+            {number: pd.Categorical.from_codes(np.zeros(1_000_000, dtype="i1"), ["a", "b"]) for number in range(30)}
+        ),
+        "1,000 arrays of 1 MB": lambda: [np.full(1_000_000, number % 250, dtype="u1") for number in range(1_000)],
+        "an element type of 20,000 fields": lambda: np.zeros(
+            3, dtype=[(f"f{number}", "i4") for number in range(20_000)]
+        ),
+        "300 tables of polars": lambda: [pl.DataFrame({"a": [1, 2], "b": ["x", "y"]}) for _ in range(300)],
+        "a table of polars with a list of 1,000,000": lambda: pl.DataFrame({"a": [list(range(1_000_000))]}),
+        "a table of polars, 1 x 10,000": lambda: pl.DataFrame({f"c{number}": [1] for number in range(10_000)}),
         "a table of pandas, 10 x 5,000": lambda: pd.DataFrame(made.random((10, 5_000))),
         "a table of polars, 100,000 x 2": lambda: pl.DataFrame({"a": np.arange(100_000), "c": texts}),
     }

@@ -57,7 +57,7 @@ _MOST_CELL_BYTES = 2**20
 # The arrays of one value together: so many times what one may have.  A sample takes as long as some bytes do; bytes
 # that are written into the value take longer than those that are a content of their own.
 _ALL_ARRAYS = 3
-_SAMPLE_COST = 256 * 1024
+_SAMPLE_COST = 512 * 1024
 _FEW_BYTES = 16 * 1024
 _FEW_COST = 4
 # Of `limits.py`'s units of weight, what the libraries take for a table, a column of one, a field of an element type.

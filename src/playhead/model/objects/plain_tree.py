@@ -495,6 +495,7 @@ class TreeReader:
             if part.are_objects and not self._sampling and OBJECT * part.count > self._left:
                 raise _TooLarge  # before they are made
         if form.is_cut:
+            self._take(OBJECT)  # what it has in memory was looked at, or its type and shape were asked for
             self.cut = self.cut or "size"
         return {"$array": self._form(form)}
 

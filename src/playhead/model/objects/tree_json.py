@@ -144,8 +144,8 @@ class _TreeWriting:
 
     def _scalars(self, values: Sequence[Any]) -> str:
         """Scalars with commas between them: as many at a time as orjson writes."""
-        if len(values) > 1 and _NUMBERS.issuperset(map(type, values)):
-            return self._numbers(values)
+        if len(values) > 1 and (kinds := set(map(type, values))) <= _NUMBERS:
+            return self._numbers(values, kinds)
         data = quick_json(values)
         if data is not None:
             return data[1:-1].decode()
@@ -160,9 +160,9 @@ class _TreeWriting:
             return data.decode()
         return _scalar(value) if self._take(_odd_weight(value)) else _cut_marker(value)
 
-    def _numbers(self, values: Sequence[Any]) -> str:
-        """As `_scalars`, for numbers only: orjson writes zeros for those that it does not write."""
-        odd = _places_of_odd(values)
+    def _numbers(self, values: Sequence[Any], kinds: set[Any]) -> str:
+        """As `_scalars`, for numbers of these types only: orjson writes zeros for those that it does not write."""
+        odd = _places_of_odd(values, kinds)
         if len(odd) * _IN_NUMBERS > self._odd_left and not self._cuts:
             raise TooManyOdd
         taken = [self._take(_odd_weight(values[place]) - 1 + _IN_NUMBERS) for place in odd]
@@ -195,9 +195,8 @@ class _TreeWriting:
             separator = ","
 
 
-def _places_of_odd(numbers: Sequence[Any]) -> list[int]:
+def _places_of_odd(numbers: Sequence[Any], kinds: set[Any]) -> list[int]:
     """Where numbers stand that orjson does not write."""
-    kinds: set[Any] = set(map(type, numbers))
     if kinds == {float}:
         return [place for place, is_finite in enumerate(map(math.isfinite, numbers)) if not is_finite]
     if kinds == {int}:
