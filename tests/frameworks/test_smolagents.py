@@ -4,7 +4,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+import smolagents
+import smolagents.models
 
+import playhead
+from playhead.errors import InDoubt
 from playhead.model import names
 from playhead.testing import MockModelServer, contains, pytest_plugin, text, tool_call
 from tests.support.forked.framework_runs import (
@@ -137,3 +141,23 @@ def test_a_fork_gives_a_tool_another_result(server: MockModelServer, tmp_path: P
 @pytest.mark.covers("smolagents", "errors")
 def test_a_refused_model_call_is_an_error(server: MockModelServer, tmp_path: Path):
     assert_a_refused_model_call_is_an_error(SmolAgent(PROGRAM, "plain", tmp_path, server))
+
+
+@pytest.mark.covers("smolagents", "resume")
+def test_a_run_that_stands_still_is_not_taken_for_a_rate_limit():
+    asked: list[Exception] = []
+
+    def refuse(error: Exception) -> None:
+        asked.append(error)
+        raise error
+
+    playhead.instrument()
+    try:
+        retry = smolagents.OpenAIModel("m", api_base="http://127.0.0.1:9", api_key="none").retryer
+        stopped = InDoubt("tool refund had begun, and nobody knows: {'order': '429'}")
+        with pytest.raises(InDoubt):  # else it waits for a minute first
+            retry(refuse, stopped)
+    finally:
+        playhead.uninstrument()
+    assert asked == [stopped]
+    assert smolagents.models.is_rate_limit_error(RuntimeError("429 Too Many Requests"))

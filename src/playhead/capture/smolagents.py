@@ -16,6 +16,7 @@ from playhead.api.functions import wrappers
 from playhead.api.scope import propagate
 from playhead.capture.frameworks import Begin, agent, call, is_inside_run, is_observed, none_on_error, tool
 from playhead.capture.patching import Instrumentation, Wrap
+from playhead.errors import PlayheadError
 from playhead.model import names
 
 SUPPORTS = "smolagents >= 1.24"
@@ -147,12 +148,20 @@ def _timeout(wrapped: Any, instance: Any, args: Any, kwargs: Any) -> Any:
     return decorated
 
 
+def _is_rate_limit_error(wrapped: Any, instance: Any, args: Any, kwargs: Any) -> Any:
+    """The framework looks for "429" in an error's text, which may be a part of an id or an argument in ours: it would
+    wait for minutes, and ask a run again that stands still until a person decides."""
+    raised = args[0] if args else kwargs.get("exception")
+    return not isinstance(raised, PlayheadError) and wrapped(*args, **kwargs)
+
+
 _smolagents = Instrumentation(
     [
         Wrap("smolagents.agents", "MultiStepAgent.run", _run),
         Wrap("smolagents.agents", "ToolCallingAgent.process_tool_calls", _process_tool_calls, is_optional=True),
         Wrap("smolagents.agents", "ToolCallingAgent.execute_tool_call", _execute_tool_call),
         Wrap("smolagents.local_python_executor", "timeout", _timeout, is_optional=True),
+        Wrap("smolagents.models", "is_rate_limit_error", _is_rate_limit_error, is_optional=True),
         Wrap("smolagents.tools", "Tool.__call__", _call_tool),
         Wrap("smolagents.tools", "PipelineTool.__call__", _call_tool, is_optional=True),
     ]

@@ -62,8 +62,7 @@ def _become(told: dict[str, Any]) -> None:
         opened = os.open(path, mode, 0o600)
         os.dup2(opened, target)
         os.close(opened)
-    if os.environ.get("PYTHONFAULTHANDLER"):
-        faulthandler.enable()
+    faulthandler.enable()  # a program that hangs is aborted, and says then where its threads are
 
 
 def _execute(program: str, arguments: list[str]) -> None:
