@@ -23,10 +23,11 @@ from playhead.model.canonical import (
 )
 from playhead.model.digest import sha256
 from playhead.model.objects.interrupts import let_through
-from playhead.model.objects.limits import NO_LIMITS, Cut, ValueLimits
+from playhead.model.objects.limits import NO_LIMITS, Cut, ValueLimits, is_light
 from playhead.model.objects.masking import Mask
 from playhead.model.objects.reading import reading
 from playhead.model.objects.safe_json import bounded_json, safe_json
+from playhead.model.objects.tree_json import quick_json
 from playhead.model.ref import AS_TEXT, ContentRef
 from playhead.refs.known_refs import KnownRefs
 from playhead.refs.plain import NOT_KEPT
@@ -60,6 +61,7 @@ _MARKER = NOT_KEPT
 _MAX_REPEATED = 256
 _MAX_REPEATED_BYTES = 256 * 1024
 _END_BYTES = 64
+_BYTES_TYPES = (bytes, bytearray, memoryview)
 
 
 class PayloadIntake:
@@ -111,9 +113,11 @@ class PayloadIntake:
                 return self.content(data, TEXT, sink, AS_TEXT if may_be_json(data) else None)
             except UnicodeEncodeError:
                 return self.content(safe_json(value), JSON, sink)
-        if type(value) is not dict and issubclass(type(value), bytes | bytearray | memoryview):
+        if type(value) is not dict and issubclass(type(value), _BYTES_TYPES):
             content = content_of(value)
             return self.content(content.data, content.media_type, sink, read_as(content.data, content.media_type))
+        if is_light(value) and (data := quick_json(value)) is not None:
+            return self.content(data, JSON, sink)
         data, cut = bounded_json(value, self.mask, limits, lambda data: self.part(data, sink))
         if cut is not None:
             sink.cut = cut

