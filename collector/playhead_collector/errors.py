@@ -11,7 +11,8 @@ CollectorError                 everything the collector raises on purpose
 │  ├─ DatabaseTooOld           its Postgres is older than the oldest we know
 │  ├─ MayNotMigrate            its role may not make tables
 │  ├─ SchemaTooNew             a newer collector has migrated it
-│  └─ SchemaTooOld             it needs `playhead migrate`
+│  ├─ SchemaTooOld             it needs `playhead migrate`
+│  └─ SchemaUnreleased         a version before the first release has made it
 ├─ StoreUnavailable            the database does not answer for now: try again, nothing was stored
 │  └─ StoreCollision           another transaction was in the way: nothing was stored, and again is likely to work
 ├─ ContentMissing              nothing is stored under this ref
@@ -69,6 +70,10 @@ class SchemaTooNew(DatabaseError):
 
 class SchemaTooOld(DatabaseError):
     """The database needs `playhead migrate`."""
+
+
+class SchemaUnreleased(DatabaseError):
+    """A version before the first release has made the database: it cannot be migrated."""
 
 
 class StoreUnavailable(CollectorError):

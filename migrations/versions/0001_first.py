@@ -1,8 +1,8 @@
-"""The first schema."""
+"""The schema of the first release."""
 
 from playhead_collector.store.migrate import run_sql_beside
 
-revision = "0001"
+revision = "0001_first"
 down_revision = None
 
 

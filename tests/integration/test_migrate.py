@@ -1,4 +1,5 @@
 import asyncio
+import shutil
 import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -9,7 +10,14 @@ import asyncpg
 import pytest
 
 from playhead_collector import cli
-from playhead_collector.errors import DatabaseTooOld, DatabaseUnreachable, MayNotMigrate, SchemaTooNew, SchemaTooOld
+from playhead_collector.errors import (
+    DatabaseTooOld,
+    DatabaseUnreachable,
+    MayNotMigrate,
+    SchemaTooNew,
+    SchemaTooOld,
+    SchemaUnreleased,
+)
 from playhead_collector.store import migrate, schema
 
 
@@ -82,9 +90,18 @@ async def test_the_check_says_that_a_schema_is_too_old(empty_database_url: str):
 
 @pytest.mark.parametrize("use", [schema.check, migrate.upgrade])
 async def test_a_schema_of_a_newer_build_is_left_alone(use, database_url: str):
-    await fetch(database_url, "update alembic_version set version_num = '9999'")
-    with pytest.raises(SchemaTooNew, match="9999.*upgrade"):
+    await fetch(database_url, "update alembic_version set version_num = '9999_newer'")
+    with pytest.raises(SchemaTooNew, match="9999_newer.*upgrade"):
         await use(database_url)
+
+
+@pytest.mark.parametrize("use", [schema.check, migrate.upgrade, schema.upgrade])
+@pytest.mark.parametrize("revision", ["0001", "0025"])
+async def test_a_database_from_before_the_first_release_is_left_alone(use, revision: str, database_url: str):
+    await fetch(database_url, f"update alembic_version set version_num = '{revision}'")
+    with pytest.raises(SchemaUnreleased, match=f"{revision}.*before the first release.*use an empty database"):
+        await use(database_url)
+    assert await schema.current(database_url) == revision
 
 
 @pytest.mark.parametrize("use", [schema.check, migrate.upgrade, schema.current])
@@ -157,17 +174,43 @@ def revisions(folder: Path, *scripts: str) -> Iterator[None]:
     (folder / "versions").mkdir(parents=True)
     (folder / "env.py").write_text((schema.migrations() / "env.py").read_text())
     for number, sql in enumerate(scripts, start=1):
-        parent = repr(f"{number - 1:04}") if number > 1 else None
-        (folder / "versions" / f"{number:04}_x.sql").write_text(sql)
-        (folder / "versions" / f"{number:04}_x.py").write_text(
-            "from playhead_collector.store.migrate import run_sql_beside\n"
-            f"revision = '{number:04}'\ndown_revision = {parent}\n"
-            "def upgrade(): run_sql_beside(__file__)\n"
-        )
+        add_revision(folder, f"{number:04}_x", f"{number - 1:04}_x" if number > 1 else None, sql)
+    with using(folder):
+        yield
+
+
+def add_revision(folder: Path, name: str, parent: str | None, sql: str) -> None:
+    (folder / "versions" / f"{name}.sql").write_text(sql)
+    (folder / "versions" / f"{name}.py").write_text(
+        "from playhead_collector.store.migrate import run_sql_beside\n"
+        f"revision = {name!r}\ndown_revision = {parent!r}\n"
+        "def upgrade(): run_sql_beside(__file__)\n"
+    )
+
+
+@contextmanager
+def using(folder: Path) -> Iterator[None]:
+    """A build whose migrations are those of `folder`."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(migrate, "migrations", lambda: folder)
         patch.setattr(schema, "migrations", lambda: folder)
         yield
+
+
+async def test_a_newer_build_migrates_what_an_older_one_stored(database_url: str, tmp_path: Path):
+    await fetch(database_url, "update project set name = 'kept'")
+    older, newer = schema.head(), "0002_pre_colour"
+    shutil.copytree(schema.migrations(), tmp_path / "m", ignore=shutil.ignore_patterns("__pycache__"))
+    add_revision(tmp_path / "m", newer, older, "alter table project add column colour text not null default 'red'")
+    with using(tmp_path / "m"):
+        with pytest.raises(SchemaTooOld, match=f"schema {older} .*needs schema {newer}.*run `playhead migrate`"):
+            await schema.check(database_url)
+        await schema.upgrade(database_url)
+        await schema.check(database_url)
+    assert [tuple(row) for row in await fetch(database_url, "select name, colour from project")] == [("kept", "red")]
+    for use in (schema.check, migrate.upgrade):  # the older build, again
+        with pytest.raises(SchemaTooNew, match=f"{newer}.*upgrade this one"):
+            await use(database_url)
 
 
 async def test_a_failing_revision_leaves_the_database_as_it_was(empty_database_url: str, tmp_path: Path):
@@ -188,3 +231,7 @@ async def test_sql_is_taken_as_it_is_written(empty_database_url: str, tmp_path: 
 def test_every_revision_has_its_sql_beside_it():
     versions = schema.migrations() / "versions"
     assert {path.stem for path in versions.glob("*.py")} == {path.stem for path in versions.glob("*.sql")}
+
+
+def test_alembic_s_table_holds_the_names_of_all_revisions():
+    assert [name for name in schema.revisions() if len(name) > 32 or not name[:4].isdecimal()] == []

@@ -178,7 +178,7 @@ def test_the_command_says_which_extra_has_the_collector(cli: Run):
 
 def test_the_collector_finds_its_migrations_in_the_wheel(collector: Run):
     check = "from playhead_collector.store.migrate import *; print(head(), 'create table' in offline_sql())"
-    newest = max(path.name[:4] for path in (ROOT / "migrations" / "versions").glob("*.py"))
+    newest = max(path.stem for path in (ROOT / "migrations" / "versions").glob("*.py"))
     assert collector("python", "-c", check).split() == [newest, "True"]
 
 

@@ -35,7 +35,7 @@ MIGRATION_LOCK = int.from_bytes(b"playhead")
 async def upgrade(dsn: str) -> None:
     """Runs the missing revisions, if any. When several collectors start together, one does it and the others wait.
 
-    Raises DatabaseUnreachable, DatabaseTooOld, MayNotMigrate, SchemaTooNew.
+    Raises DatabaseUnreachable, DatabaseTooOld, MayNotMigrate, SchemaTooNew, SchemaUnreleased.
     """
     async with _connection(dsn) as connection:
         # A session lock, because a revision may have to commit in between (`create index concurrently`).

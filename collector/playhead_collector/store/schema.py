@@ -9,7 +9,7 @@ from pathlib import Path
 
 import asyncpg
 
-from playhead_collector.errors import DatabaseTooOld, DatabaseUnreachable, SchemaTooNew, SchemaTooOld
+from playhead_collector.errors import DatabaseTooOld, DatabaseUnreachable, SchemaTooNew, SchemaTooOld, SchemaUnreleased
 from playhead_collector.settings import without_password
 
 OLDEST_POSTGRES = 14
@@ -20,7 +20,7 @@ CONNECT_SECONDS = 10
 async def upgrade(dsn: str) -> None:
     """Brings the database to this build's schema; does nothing where it is.
 
-    Raises DatabaseUnreachable, DatabaseTooOld, MayNotMigrate, SchemaTooNew.
+    Raises DatabaseUnreachable, DatabaseTooOld, MayNotMigrate, SchemaTooNew, SchemaUnreleased.
     """
     if await current(dsn) != head():
         await import_module("playhead_collector.store.migrate").upgrade(dsn)
@@ -43,7 +43,7 @@ async def current(dsn: str) -> str | None:
 async def check(dsn: str) -> None:
     """Checks that this build can work with the database as it is. Changes nothing.
 
-    Raises DatabaseUnreachable, DatabaseTooOld, SchemaTooNew, SchemaTooOld.
+    Raises DatabaseUnreachable, DatabaseTooOld, SchemaTooNew, SchemaTooOld, SchemaUnreleased.
     """
     revision = await current(dsn)
     refuse_unknown(revision)
@@ -60,12 +60,19 @@ def head() -> str:
 
 
 def refuse_unknown(revision: str | None) -> None:
-    """Raises SchemaTooNew where this build does not know the database's revision."""
-    if revision is not None and revision not in revisions():
-        raise SchemaTooNew(
-            f"the database is at schema {revision}, which this build does not know: a newer Playhead has migrated it; "
-            "upgrade this one"
+    """Raises SchemaTooNew or SchemaUnreleased where this build does not know the database's revision; None is known."""
+    if revision is None or revision in revisions():
+        return
+    if revision.isdecimal():  # since the first release, revisions have names
+        raise SchemaUnreleased(
+            f"the database is at schema {revision}, of a development version before the first release, which cannot be "
+            "migrated: use an empty database (another PLAYHEAD_DATABASE_URL; for the Postgres that `playhead serve` "
+            "starts, another PLAYHEAD_DATA_DIR)"
         )
+    raise SchemaTooNew(
+        f"the database is at schema {revision}, which this build does not know: a newer Playhead has migrated it; "
+        "upgrade this one"
+    )
 
 
 def migrations() -> Path:
@@ -93,5 +100,5 @@ async def connect(dsn: str) -> asyncpg.Connection:
 
 
 def revisions() -> set[str]:
-    """All of this build. Their files are named `NNNN_what.py`; a test compares them with what Alembic finds."""
-    return {file.name.partition("_")[0] for file in (migrations() / "versions").glob("[0-9]*_*.py")}
+    """All of this build: the names of their files, `NNNN_what.py`. A test compares them with what Alembic finds."""
+    return {file.stem for file in (migrations() / "versions").glob("[0-9]*_*.py")}

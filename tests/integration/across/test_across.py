@@ -1,10 +1,8 @@
 """Questions across runs, asked over HTTP of a collector's application on Postgres: each is what a plain scan says."""
 
 from collections.abc import AsyncIterator, Sequence
-from pathlib import Path
 from typing import Any
 
-import asyncpg
 import httpx
 import pytest
 from typer.testing import CliRunner
@@ -30,7 +28,6 @@ from tests.test_docs import code_of
 
 SEARCH, BOOK, REFUND = Call("search", {"to": "SEA"}), Call("book", {"flight": 1}), Call("refund", {"amount": 2})
 OUTCOME = "reward>=1"
-MIGRATION = Path(__file__).parents[3] / "migrations" / "versions" / "0021_pre_returned_errors.sql"
 LOST = Call("search", {"to": "SEA"}, failed=True)
 
 
@@ -194,7 +191,7 @@ async def test_the_answers_about_the_recorded_airline_runs_are_those_of_a_plain_
 
 
 async def test_an_error_that_a_tool_returned_is_no_completed_call(
-    store: PostgresStore, clock: Clock, client: AsyncClient, database_url: str
+    store: PostgresStore, clock: Clock, client: AsyncClient
 ):
     refused = Call("search", {"to": "SEA"}, result="Error: no such airport")
     plans = [*[(0.0, (refused, REFUND))] * 6, *[(1.0, (SEARCH, BOOK))] * 6]
@@ -204,14 +201,6 @@ async def test_an_error_that_a_tool_returned_is_no_completed_call(
     unread = await client.statistics(outcome=OUTCOME)
     assert unread["population"]["unindexed"] == len(cases)
     assert [each["returned_error"] for each in unread["tools"]] == [0, 0, 0]
-    await indexed(store, clock)
-    await _check_returned_errors(client, cases)
-    # A database of an older version has the same rows, but for this outcome.
-    sql = await asyncpg.connect(database_url)
-    await sql.execute("update tool_call set outcome = 1")
-    await sql.execute(MIGRATION.read_text())
-    await sql.close()
-    assert (await client.statistics())["population"]["unindexed"] == len(cases)
     await indexed(store, clock)
     await _check_returned_errors(client, cases)
 
