@@ -32,6 +32,9 @@ OLDEST_INSTALLED := $(OLDEST:%=%/.installed)
 CREWAI := .venv-crewai .venv-oldest-crewai
 CREWAI_INSTALLED := $(CREWAI:%=%/.installed)
 
+# What `peers` does: all of it, or what `make peers PEERS=probe` names.
+PEERS ?= install probe phoenix
+
 # The version of Phoenix that tests/phoenix was last run against.
 PHOENIX := 20.26.1
 
@@ -53,10 +56,10 @@ UI_WISHED := $(if $(wildcard $(UI)),,ui-wished)
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup demo serve ui ui-types ui-pictures test test-main test-frameworks test-oldest test-crewai test-phoenix test-stores check bench bench-peers probe-peers senders soak clean
+.PHONY: help setup demo serve ui ui-types ui-pictures test test-main test-frameworks test-oldest test-crewai test-stores check bench peers senders soak clean
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 setup: $(DEV) ## make .venv with everything for development
 
@@ -95,9 +98,6 @@ test-oldest: $(OLDEST_INSTALLED) ## run the tests of the oldest supported versio
 test-crewai: $(CREWAI_INSTALLED) ## run the tests of CrewAI, which needs more than a gigabyte of packages
 	for venv in $(CREWAI); do $$venv/bin/python -m pytest $(PYTEST_ARGS) tests/crewai || exit 1; done
 
-test-phoenix: $(DEV) .venv-phoenix/.installed ## run the tests against a real Phoenix, which needs 850 MB of packages
-	$(BIN)/python -m pytest tests/phoenix
-
 test-stores: $(DEV) ## compare the answers of Postgres, memory and the journal for all recorded runs (PLAYHEAD_TRAJECTORIES)
 	PLAYHEAD_STORE_RUNS=200 $(BIN)/python -m pytest tests/integration/read/test_recorded_stores.py
 
@@ -126,23 +126,32 @@ lint:
 	$(BIN)/python -c "from playhead_collector.store import migrate; print('newest migration:', migrate.head())"
 
 bench: $(DEV) ## measure the bars; prints a table and writes bench.json
-	$(BIN)/python -m tests.benchmarks
+	$(BIN)/python -m benchmarks
 
 soak: $(DEV) ## check the product for hours under hostile conditions (SOAK_ARGS="--only journal --scale 0.1"); writes soak.json
 	@$(call install,--group soak)
 	$(BIN)/python -m tests.soak $(SOAK_ARGS)
 
-bench-peers: .venv-peers/.installed ## install what bench compares with, in an environment of its own
-
 senders: $(SENDERS) ## install other people's telemetry, to capture it again: python -m tests.senders.capture
 
-probe-peers: $(DEV) .venv-peers/.installed ## run the decorator probe under other tools; writes tests/peers/results.json
-	$(BIN)/python -m tests.peers
-	$(BIN)/python -m pytest -q tests/unit/api/functions/test_decorator_probe.py --write-golden
+peers: $(PEERS:%=peers-%) ## compare with other products, more than a gigabyte of packages (PEERS="install probe phoenix": all, or one)
+
+.PHONY: peers-install peers-probe peers-phoenix
+# What `bench` compares with.
+peers-install: .venv-peers/.installed
+
+# The decorator probe under other tools; writes benchmarks/peers/results.json and the table in docs/decorators.md.
+peers-probe: $(DEV) .venv-peers/.installed
+	$(BIN)/python -m benchmarks.peers
+	$(BIN)/python -m pytest -q tests/unit/benchmarks/test_decorator_probe.py --write-golden
+
+# The tests against a real Phoenix.
+peers-phoenix: $(DEV) .venv-phoenix/.installed
+	$(BIN)/python -m pytest tests/phoenix
 
 clean: ## remove environments, caches and builds
 	rm -rf $(VENV) $(FRAMEWORKS) $(OLDEST) $(CREWAI) .venv-peers .venv-phoenix .venv-senders build dist .pytest_cache .ruff_cache .hypothesis .import_linter_cache .mypy_cache bench.json
-	find src collector migrations tests -name __pycache__ -type d -prune -exec rm -rf {} +
+	find src collector migrations tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # ----------------------------------------------------------------------------------------------------------------------
 

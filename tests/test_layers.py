@@ -60,6 +60,18 @@ def test_what_both_halves_share_imports_the_standard_library_and_orjson_only():
     assert {name: roots for name, roots in found.items() if roots} == {}
 
 
+def test_no_test_imports_the_benchmarks_but_their_own_tests():
+    """What both need is in tests/support."""
+    tests = [path for path in (ROOT / "tests").rglob("*.py") if "node_modules" not in path.parts]
+    users = {
+        name_of(path)
+        for path in tests
+        if any(name.partition(".")[0] == "benchmarks" for name in imported(ast.parse(path.read_bytes())))
+    }
+    assert users
+    assert {name for name in users if not name.startswith("tests/unit/benchmarks/")} == set()
+
+
 def test_the_command_line_imports_the_collector_only_when_a_command_needs_it():
     # Imports inside functions are late; everything else runs when the module is imported.
     commands = [path for path in MODULES if name_of(path).startswith("src/playhead/cli")]

@@ -18,7 +18,7 @@ from playhead.project.inputs import RunInput
 from playhead.project.projector import ProjectSettings, project
 from playhead_collector.process import CollectorProcess
 from playhead_collector.store.postgres.store import connect
-from tests.benchmarks.made_up import PROTOBUF, MadeUpRun, packed, post_packed, send_content
+from tests.support.made_up_runs import PROTOBUF, MadeUpRun, packed, post_packed, send_content
 
 KILLS, RUNS, STEPS = 3, 6, 18
 ENV = {"PLAYHEAD_SEAL_AFTER_SECONDS": "0.05", "PLAYHEAD_API_KEY": "", "PLAYHEAD_LOG_LEVEL": "warning"}

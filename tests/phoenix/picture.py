@@ -1,6 +1,6 @@
 """Makes docs/phoenix.png: the example agent's run in a real Phoenix. Run it as `python -m tests.phoenix.picture`.
 
-It needs `make test-phoenix`'s environment, and Node, into which it installs a browser in a temporary folder.
+It needs `make peers PEERS=phoenix`'s environment, and Node, into which it installs a browser in a temporary folder.
 """
 
 import json

@@ -1,12 +1,14 @@
 """Records the example agent, or recorded runs, and exports them to Phoenix."""
 
 import sys
+from itertools import islice
 from pathlib import Path
 
 from examples import support_agent
 
 import playhead
-from playhead.demo.trajectories import load, record
+from playhead.testing import Trajectories
+from tests.support.replayed_runs import record
 
 AGENT, RUNS = "agent", "runs"
 
@@ -17,7 +19,7 @@ def main(folder: Path, url: str, most_runs: int) -> None:
         support_agent.main()
     else:
         playhead.instrument("openai")
-        for _ in record(load(folder, most_runs)):
+        for _ in record(list(islice(Trajectories.load(folder), most_runs))):
             pass
     sys.exit(0 if playhead.flush(120) else "not everything was delivered")
 

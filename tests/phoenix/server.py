@@ -1,4 +1,4 @@
-"""A real Phoenix in an environment of its own (`make test-phoenix` installs it), and what it answers."""
+"""A real Phoenix in an environment of its own (`make peers PEERS=phoenix` installs it), and what it answers."""
 
 import json
 import os

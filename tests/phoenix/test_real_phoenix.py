@@ -1,7 +1,7 @@
 """What a real Phoenix shows of runs that were sent to it is what we hold of them.
 
-`make test-phoenix` installs it (850 MB) and runs these; without it they are skipped.  The recorded runs are those of
-PLAYHEAD_TRAJECTORIES, a folder, or those of the repository.
+`make peers PEERS=phoenix` installs it (850 MB) and runs these; without it they are skipped.  The recorded runs are
+those of PLAYHEAD_TRAJECTORIES, a folder, or those of the repository.
 """
 
 import json
@@ -37,7 +37,7 @@ from tests.integration.store.making import RUN, Clock, P
 from tests.phoenix.program import AGENT, RUNS
 from tests.phoenix.server import PhoenixServer, decoded, is_installed, phoenix_server
 
-pytestmark = pytest.mark.skipif(not is_installed(), reason="make test-phoenix installs Phoenix")
+pytestmark = pytest.mark.skipif(not is_installed(), reason="make peers PEERS=phoenix installs Phoenix")
 
 ROOT = Path(__file__).parents[2]
 GIVEN = os.environ.get("PLAYHEAD_TRAJECTORIES")

@@ -12,8 +12,8 @@ from collections.abc import Callable, Iterable, Iterator
 from importlib import import_module
 from pathlib import Path
 
-from tests.benchmarks.bar import Row, failed, keep, show, told
 from tests.soak.conditions import Conditions
+from tests.support.bar import Row, failed, keep, show, told
 
 CHECKS = {
     "hostile": "hostile:measure",

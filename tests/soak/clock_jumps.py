@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from playhead_collector.process import CollectorProcess
-from tests.benchmarks.bar import Row, at_most, not_measured
 from tests.soak.conditions import AGENT, Conditions, environment, recorded_runs, run_program
+from tests.support.bar import Row, at_most, not_measured
 
 # Each line of the file is the clock from then on; the library reads it again at each call of the clock.
 PROGRAM = f"""{AGENT}

@@ -15,9 +15,9 @@ import httpx
 
 from playhead.outbound.otlp import traces_request
 from playhead_collector.process import CollectorProcess
-from tests.benchmarks.bar import Row, at_least, at_most, not_measured
-from tests.benchmarks.made_up import PROTOBUF, MadeUpRun, send_content
 from tests.soak.conditions import AGENT, Conditions, environment, recorded_runs, run_program, ship
+from tests.support.bar import Row, at_least, at_most, not_measured
+from tests.support.made_up_runs import PROTOBUF, MadeUpRun, send_content
 
 _SECONDS = 60
 

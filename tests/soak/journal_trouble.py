@@ -17,8 +17,8 @@ import orjson
 
 from playhead.client import Client
 from playhead_collector.process import CollectorProcess
-from tests.benchmarks.bar import Row, at_most, not_measured
 from tests.soak.conditions import Conditions, environment, run_program
+from tests.support.bar import Row, at_most, not_measured
 
 _CALLS = 2_000
 

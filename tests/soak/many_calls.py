@@ -7,8 +7,8 @@ from pathlib import Path
 import orjson
 
 from playhead_collector.process import CollectorProcess
-from tests.benchmarks.bar import Row, at_most, told
 from tests.soak.conditions import Conditions, environment, run_program
+from tests.support.bar import Row, at_most, told
 
 _CALLS = 1_000_000
 

@@ -12,8 +12,8 @@ from pathlib import Path
 import httpx
 
 from playhead_collector.process import CollectorProcess
-from tests.benchmarks.bar import Row, at_most, not_measured
 from tests.soak.conditions import AGENT, Conditions, environment, recorded_runs, run_program, ship
+from tests.support.bar import Row, at_most, not_measured
 
 # Decorators in stacks, pickled functions and objects, signatures: with PLAYHEAD off and on, the same is printed.
 DECORATED = """

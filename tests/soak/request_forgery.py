@@ -17,9 +17,9 @@ from playhead.client import Client
 from playhead.model.times import rfc3339
 from playhead.wire.answers.promises import Promise
 from playhead_collector.process import CollectorProcess
-from tests.benchmarks.bar import Row, at_least, at_most
-from tests.benchmarks.made_up import MadeUpRun, send
 from tests.soak.conditions import Conditions
+from tests.support.bar import Row, at_least, at_most
+from tests.support.made_up_runs import MadeUpRun, send
 
 _WAIT_S = 20.0
 _SECRET = "whsec_" + "QUFB" * 8

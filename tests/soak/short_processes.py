@@ -8,8 +8,8 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from playhead_collector.process import CollectorProcess
-from tests.benchmarks.bar import Row, at_most, told
 from tests.soak.conditions import AGENT, Conditions, environment, recorded_runs, ship
+from tests.support.bar import Row, at_most, told
 
 _PROCESSES, _AT_ONCE = 10_000, 50
 

@@ -10,9 +10,9 @@ import httpx
 
 from playhead.outbound.otlp import traces_request
 from playhead_collector.process import CollectorProcess
-from tests.benchmarks.bar import Row, at_least, at_most, percentile
-from tests.benchmarks.made_up import PROTOBUF, MadeUpRun
 from tests.soak.conditions import Conditions
+from tests.support.bar import Row, at_least, at_most, percentile
+from tests.support.made_up_runs import PROTOBUF, MadeUpRun
 from tests.support.slow_grpc import slow_senders
 
 _SECONDS, _SLOW = 120, 200

@@ -15,8 +15,8 @@ from pathlib import Path
 
 from playhead.client import Client
 from playhead_collector.process import CollectorProcess
-from tests.benchmarks.bar import Row, at_least, at_most
 from tests.soak.conditions import Conditions, environment, run_program
+from tests.support.bar import Row, at_least, at_most
 
 HOSTILE = (
     "\x1b]0;owned\x07 \x1b]52;c;ZXZpbA==\x07 \x1b[2J\x1b[H \x1b[?1049h \x1b]8;;http://evil.example\x07here\x1b]8;;\x07 "

@@ -13,9 +13,9 @@ from playhead.model.canonical import Content
 from playhead.model.ref import ContentRef
 from playhead.wire.pack import PACK, Pack, encode_pack
 from playhead_collector.process import CollectorProcess
-from tests.benchmarks.bar import Row, at_least, at_most
-from tests.benchmarks.made_up import PROTOBUF
 from tests.soak.conditions import Conditions
+from tests.support.bar import Row, at_least, at_most
+from tests.support.made_up_runs import PROTOBUF
 
 _UPLOADS = 20_000
 _BOMB_BYTES = 1 << 30

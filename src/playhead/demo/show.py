@@ -10,7 +10,6 @@ from rich.text import Text
 
 from playhead.demo.sizes import Sizes
 from playhead.demo.support import Scene
-from playhead.demo.trajectories import PlaybackProblems, Report
 
 _MAX_SHOWN = 90
 _ROLES = {"system": "magenta", "user": "cyan", "assistant": "green", "tool": "blue"}
@@ -38,21 +37,6 @@ def show_scene(console: Console, scene: Scene) -> None:
     if scene.page is not None:
         _title(console, "The run in the web UI, at the tool that failed")
         console.print(scene.page, soft_wrap=True)
-
-
-def show_report(console: Console, report: Report, problems: PlaybackProblems) -> None:
-    """What went through and came back."""
-    facts = _facts()
-    facts.add_row("runs, model calls, tool calls", f"{report.runs:,}, {report.llm_calls:,}, {report.tool_calls:,}")
-    equal = f"{report.contexts_equal:,} of {report.contexts_checked:,} equal to the record"
-    facts.add_row(
-        "contexts rebuilt", Text(equal, style="red" if problems.different or not report.contexts_checked else "green")
-    )
-    if problems.not_played:
-        facts.add_row("not played", Text(f"{len(problems.not_played):,} runs", style="red"))
-    facts.add_row("took", f"{report.seconds:.1f} s")
-    console.print(facts)
-    console.print(_sizes(Sizes(report.inline_bytes, report.wire_bytes, report.content_bytes, report.database_bytes)))
 
 
 def _events(scene: Scene) -> Table:

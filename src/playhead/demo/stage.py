@@ -22,7 +22,7 @@ from playhead_collector.process import CollectorProcess
 _COLLECTOR = {"PLAYHEAD_HOST": "127.0.0.1", "PLAYHEAD_API_KEY": ""}
 # Soon enough to show the record at once, long enough to let a run travel in one piece.
 _LINGER_SECONDS = 1.0
-# A whole folder of recorded runs may be waiting.
+# A whole folder of recorded runs (benchmarks.recorded_runs) may be waiting.
 FLUSH_SECONDS = 120.0
 
 

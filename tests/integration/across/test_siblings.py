@@ -23,8 +23,8 @@ from playhead_collector.store.postgres import statements
 from playhead_collector.store.postgres.runs import id_of
 from playhead_collector.store.postgres.store import PostgresStore, connect
 from tests.conftest import run as run_now
-from tests.integration.across.test_many_runs import FILL
 from tests.integration.read.recorded import START_NS, Recorder, tool_call
+from tests.support.many_runs.inserted import FILL
 
 FAILED, OTHER_TASK = "f0" * 16, "0e" * 16
 GOOD = [f"{n:02x}" * 16 for n in range(1, 8)]

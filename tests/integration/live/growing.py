@@ -4,7 +4,7 @@ import httpx
 
 from playhead.outbound.otlp import traces_request
 from playhead.wire.pack import PACK, encode_pack
-from tests.benchmarks.made_up import PROTOBUF, MadeUpRun, packed, post_packed
+from tests.support.made_up_runs import PROTOBUF, MadeUpRun, packed, post_packed
 
 PATIENCE = 60.0
 

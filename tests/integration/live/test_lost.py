@@ -6,8 +6,8 @@ import pytest
 
 from playhead.client import Client
 from playhead_collector.process import CollectorProcess
-from tests.benchmarks.made_up import MadeUpRun, send
 from tests.integration.live.growing import end
+from tests.support.made_up_runs import MadeUpRun, send
 
 
 @pytest.fixture(scope="module")

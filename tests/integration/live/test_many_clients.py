@@ -12,7 +12,7 @@ from playhead_collector.settings import CollectorSettings
 from playhead_collector.store.ports import Batch
 from playhead_collector.store.postgres import statements
 from playhead_collector.store.postgres.store import connect
-from tests.benchmarks.made_up import MadeUpRun
+from tests.support.made_up_runs import MadeUpRun
 
 PATIENCE = 60.0
 

@@ -18,8 +18,8 @@ from playhead.model.span import STATUS_ERROR, Span
 from playhead.model.times import rfc3339
 from playhead.outbound.otlp import traces_request
 from playhead_collector.process import CollectorProcess
-from tests.benchmarks.made_up import PROTOBUF, MadeUpRun, packed, post_packed, send, send_content
 from tests.integration.live.growing import grow_and_end
+from tests.support.made_up_runs import PROTOBUF, MadeUpRun, packed, post_packed, send, send_content
 
 PATIENCE = 60.0
 

@@ -18,8 +18,8 @@ import pytest
 
 from playhead.client import AsyncClient, Client
 from playhead_collector.process import CollectorProcess
-from tests.benchmarks.made_up import MadeUpRun, send
 from tests.integration.live.growing import end, grow, grow_and_end
+from tests.support.made_up_runs import MadeUpRun, send
 
 PATIENCE = 60.0
 STREAMS = 2

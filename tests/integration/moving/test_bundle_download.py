@@ -13,7 +13,7 @@ from playhead.model.span import Span
 from playhead.outbound.otlp import traces_request
 from playhead.wire.pack import PACK, Pack, encode_pack
 from playhead_collector.process import CollectorProcess
-from tests.benchmarks.made_up import PROTOBUF, packed, post_packed
+from tests.support.made_up_runs import PROTOBUF, packed, post_packed
 
 PATIENCE = 60.0
 KIB, MIB = 2**10, 2**20

@@ -21,9 +21,9 @@ from playhead_collector.app import PROJECT
 from playhead_collector.process import CollectorProcess
 from playhead_collector.store.ports import Batch
 from playhead_collector.store.postgres.store import connect
-from tests.integration.read.hostile import hostile
 from tests.integration.read.recorded import conversation
 from tests.support.adversarial import SIZE, TEXTS
+from tests.support.recorded_hostile_run import hostile
 
 SECONDS = 1.0
 # What a question may take besides its time: the start of a process on a machine that does other things.

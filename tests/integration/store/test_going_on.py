@@ -15,8 +15,8 @@ from playhead_collector.project.runner import ProjectionRunner
 from playhead_collector.store.ports import Batch
 from playhead_collector.store.postgres.events import PAGE_EVENTS
 from playhead_collector.store.postgres.store import PostgresStore
-from tests.benchmarks.made_up import MadeUpRun
 from tests.integration.store.making import Clock, P
+from tests.support.made_up_runs import MadeUpRun
 
 Arrival = Span | LogEvent
 KEPT = 10**8

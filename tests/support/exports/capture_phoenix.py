@@ -1,6 +1,6 @@
 """Writes what a real Phoenix exports of spans that real instrumentations sent: golden input of `playhead import`.
 
-Needs the environment of `make bench-peers`, with a Phoenix running:
+Needs the environment of `make peers PEERS=install`, with a Phoenix running:
 
     PHOENIX_WORKING_DIR=$(mktemp -d) PHOENIX_PORT=6006 .venv-peers/bin/phoenix serve
     .venv-peers/bin/python -m tests.support.exports.capture_phoenix http://127.0.0.1:6006

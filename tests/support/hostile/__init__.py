@@ -19,8 +19,8 @@ from playhead.model.canonical import Content, content_of
 from playhead.model.ref import ContentRef
 from playhead.outbound.otlp import traces_request
 from playhead.wire.pack import PACK, Pack, ThreadExtension, encode_pack
-from tests.benchmarks.made_up import MadeUpRun
 from tests.support.hostile.routes import RequestsToRoutes
+from tests.support.made_up_runs import MadeUpRun
 
 _OTLP = ["/v1/traces", "/v1/logs", "/v1/metrics", "/api/public/otel/v1/traces", "/otel/v1/logs"]
 _MEDIA = [

@@ -1,4 +1,4 @@
-// A run of 100,000 events: only what is in view is in the page. tests/benchmarks measures it with a recorded one.
+// A run of 100,000 events: only what is in view is in the page. benchmarks measures it with a recorded one.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 

@@ -1,6 +1,6 @@
 """An agent with parallel branches, killed at random moments and resumed: the short version of bar R3.
 
-`python -m tests.benchmarks.chaos --kills 1000` is the long one.
+`python -m benchmarks.chaos --kills 1000` is the long one.
 """
 
 import os

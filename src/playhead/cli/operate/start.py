@@ -58,24 +58,10 @@ def migrate(
     raise typer.Exit(collector.print_migrations() if sql else collector.migrate_database(database_url=database_url))
 
 
-def demo(
-    trajectories: Annotated[
-        Path | None,
-        typer.Option(help="A folder of recorded runs to play through, and to check.", show_default=False),
-    ] = None,
-    limit: Annotated[int | None, typer.Option(min=1, help="Only so many of them.", show_default=False)] = None,
-    json: Json = False,
-) -> None:
-    """Record a small agent that talks to a model server of its own, and look at what was recorded.
-
-    With --trajectories: play recorded runs (OpenAI-form messages) through the same path, and compare the context of
-    every model call with the record; exits with 1 if one differs.
-    """
+def demo() -> None:
+    """Record a small agent that talks to a model server of its own, and look at what was recorded."""
     _collector("cli")
-    demos = importlib.import_module("playhead.demo")
-    if trajectories is None and (limit is not None or json):
-        raise SettingInvalid("--limit and --json are for recorded runs: add --trajectories FOLDER")
-    raise typer.Exit(demos.run_demo() if trajectories is None else demos.run_trajectories(trajectories, limit, json))
+    raise typer.Exit(importlib.import_module("playhead.demo").run_demo())
 
 
 def ship(

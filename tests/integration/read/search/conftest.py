@@ -17,9 +17,9 @@ from playhead_collector.store.postgres.store import PostgresStore, connect
 from playhead_collector.workers.indexer import SearchIndexer
 from playhead_collector.workers.ports import InProcessAnalysis
 from playhead_collector.workers.questions import AnalysisSettings
-from tests.benchmarks.made_up import MadeUpRun
 from tests.integration.emptied import emptied_afterwards
 from tests.integration.store.making import Clock, P
+from tests.support.made_up_runs import MadeUpRun
 
 
 @dataclass

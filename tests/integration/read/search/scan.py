@@ -8,7 +8,7 @@ from typing import Any
 
 from playhead.model import names
 from playhead.model.ref import ContentRef
-from tests.benchmarks.made_up import MadeUpRun
+from tests.support.made_up_runs import MadeUpRun
 
 
 @dataclass(frozen=True)

@@ -25,9 +25,9 @@ from playhead_collector.store.postgres.store import connect
 from playhead_collector.workers.indexer import SearchIndexer
 from playhead_collector.workers.ports import InProcessAnalysis
 from playhead_collector.workers.questions import AnalysisSettings
-from tests.benchmarks.many.filling import fill_with_copies
-from tests.benchmarks.many.varied import VariedRun, code_of, varied_runs
 from tests.integration.store.making import Clock, P
+from tests.support.many_runs.filling import fill_with_copies
+from tests.support.many_runs.varied import VariedRun, code_of, varied_runs
 from tests.support.sweep import PREFIX, RULES, Swept
 
 TEMPLATES, RUNS = 8, 800

@@ -7,11 +7,11 @@ from typing import Any
 from playhead.model import names
 from playhead.model.message import text_message
 from playhead_collector.store.ports import Batch
-from tests.benchmarks.many.varied import VariedRun, varied_runs
 from tests.integration.read.recorded import Recorder, conversation, tool_call
 from tests.integration.read.search.conftest import Searched
 from tests.integration.read.search.scan import ToolCall, texts_with, tool_calls
 from tests.integration.store.making import P
+from tests.support.many_runs.varied import VariedRun, varied_runs
 
 RUNS = 24
 

@@ -16,10 +16,10 @@ from playhead_collector.store.ports import Batch
 from playhead_collector.workers.indexer import SearchIndexer
 from playhead_collector.workers.ports import InProcessAnalysis
 from playhead_collector.workers.questions import AnalysisSettings
-from tests.benchmarks.many.varied import VariedRun
 from tests.integration.read.recorded import conversation
 from tests.integration.read.search.conftest import Searched
 from tests.integration.store.making import P
+from tests.support.many_runs.varied import VariedRun
 
 
 async def ask(searched: Searched, settings: CollectorSettings, what: str, **params: Any) -> httpx.Response:

@@ -18,7 +18,6 @@ from playhead_collector.store.packing.content_packs import LARGEST_PACKED
 from playhead_collector.store.ports import Batch, ToPack
 from playhead_collector.store.postgres.sealed import packing
 from playhead_collector.store.postgres.store import PostgresStore
-from tests.benchmarks.made_up import MadeUpRun
 from tests.integration.store.making import (
     RUN,
     Clock,
@@ -31,6 +30,7 @@ from tests.integration.store.making import (
     thread,
     whole,
 )
+from tests.support.made_up_runs import MadeUpRun
 
 OTHER = run_number(1)
 # Of a made-up run: the last tool result, and the thread that the next model call would have had.

@@ -1,4 +1,4 @@
-// Figures of the UI in a real browser: python -m tests.benchmarks --only U1,U2,U3,U4
+// Figures of the UI in a real browser: python -m benchmarks --only U1,U2,U3,U4
 import { writeFileSync } from "node:fs";
 import { after, test } from "node:test";
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.benchmarks.recorded import recorded_runs
+from tests.support.replayed_runs import recorded_runs
 from tests.support.suspects.airline import LABELS, labels, measure
 
 DOCS = LABELS.parents[3] / "docs" / "suspects.md"

@@ -1,6 +1,0 @@
-"""The decorator probe: the same small programs under `@observe` and under the decorators of other tools.
-
-`cases` are programs with what is expected of each, `tools` adapt one decorator each, `probe` runs all cases under one
-tool. `python -m tests.peers` runs the other tools in their own environment (`make bench-peers`) and stores what came
-out in `results.json`; the table in docs/decorators.md is made of that and of what Playhead does in the test.
-"""

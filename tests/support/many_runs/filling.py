@@ -1,0 +1,128 @@
+"""Fills a collector's database with copies of runs that it has stored, with COPY."""
+
+import time
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import islice
+from typing import Any, TypeVar
+from uuid import uuid4
+
+import asyncpg
+
+from playhead_collector.store.packing import content_packs
+from playhead_collector.store.packing.zstd import Zstd, decompress_json
+from playhead_collector.store.postgres.dictionaries import Dictionaries
+from playhead_collector.store.postgres.statements import Conn
+from tests.support.many_runs.copied import CopiedRun, Copier, StoredRun, decompressed
+from tests.support.many_runs.varied import VariedRun, code_of
+
+T = TypeVar("T")
+_PROJECT = 1
+# Runs in one transaction, and of these in packs together, as the packer has them.
+_AT_A_TIME, _PACKED_TOGETHER = 512, 16
+_MINUTE_NS = 60_000_000_000
+# GIN indexes are built again afterwards, which takes a tenth of the time.
+_TEXTS = """
+    insert into search_text (since_ns, project_id, key, role, ref, words)
+    select since, 1, playhead_key(ref), role, ref, to_tsvector('simple', text) from given on conflict do nothing
+"""
+_INDEXES = """
+    select indexname as name, indexdef as definition from pg_indexes
+    where schemaname = 'public' and indexdef like '%using gin%' or indexdef like '%USING gin%'
+"""
+
+
+async def fill_with_copies(database: str, made: Sequence[VariedRun], copies: int) -> None:
+    """Writes so many copies of runs that are sealed, packed and indexed there."""
+    conn = await asyncpg.connect(database)
+    try:
+        stored = await read_stored(conn, made)
+        indexes = await conn.fetch(_INDEXES)
+        await conn.execute("".join(f"drop index {each['name']};" for each in indexes))
+        made_copies = _copies([Copier(each) for each in stored], copies, await _pages(conn, copies))
+        dictionaries = Dictionaries()
+        encoding = await dictionaries.newest(conn, _PROJECT)
+        zstd = await dictionaries.zstd(conn, _PROJECT, encoding)
+        for some in _parts(made_copies, _AT_A_TIME):
+            async with conn.transaction():
+                await _write(conn, some, encoding, zstd)
+        await conn.execute("set maintenance_work_mem = '512MB'")
+        for each in indexes:
+            await conn.execute(each["definition"])
+        await conn.execute("vacuum analyze")
+    finally:
+        await conn.close()
+
+
+async def read_stored(conn: Conn, made: Sequence[VariedRun]) -> list[StoredRun]:
+    """The rows of runs that are sealed and were short."""
+    tables: defaultdict[str, dict[str, list[Mapping[str, Any]]]] = defaultdict(dict)
+    for name in ("run", "span_page", "event_page", "tool_call", "decision", "error", "llm_call", "search_run"):
+        for row in await conn.fetch(f"select * from {name}"):
+            tables[row["run_id"].hex].setdefault(name, []).append(dict(row))
+    found: list[StoredRun] = []
+    for each in made:
+        rows = tables[each.run]
+        (spans,), (events,) = rows["span_page"], rows["event_page"]
+        plain = decompress_json(spans["body"])
+        bodies = {"span_page": [decompressed(spans)], "event_page": [decompressed(events, plain)]}
+        found.append(StoredRun(each, defaultdict(list, {**rows, **bodies})))
+    return found
+
+
+async def _pages(conn: Conn, how_many: int) -> Iterator[int]:
+    first = await conn.fetchval("select nextval('span_page_number')")
+    await conn.execute("select setval('span_page_number', $1)", first + how_many)
+    return iter(range(first, first + how_many))
+
+
+def _copies(copiers: Sequence[Copier], how_many: int, pages: Iterator[int]) -> Iterator[CopiedRun]:
+    now_ns = time.time_ns()
+    for number, page in enumerate(islice(pages, how_many)):
+        started_ns = now_ns - (how_many - number) * _MINUTE_NS
+        code = code_of(len(copiers) + number)
+        yield copiers[number % len(copiers)].copy(uuid4(), code, started_ns, page)
+
+
+async def _write(conn: Conn, some: Sequence[CopiedRun], encoding: int, zstd: Zstd) -> None:
+    rows: defaultdict[str, list[Mapping[str, Any]]] = defaultdict(list)
+    for each in some:
+        for table, more in each.tables.items():
+            rows[table] += more
+    for together in _parts(some, _PACKED_TOGETHER):
+        rows["content_pack"] += await _packs(conn, together, encoding, zstd)
+    for table, more in rows.items():
+        if more:
+            await copy_rows(conn, table, more)
+    await _write_texts(conn, [text for each in some for text in each.texts])
+
+
+async def _write_texts(conn: Conn, texts: Sequence[tuple[int, int, bytes, str]]) -> None:
+    await conn.execute("create temp table if not exists given (since bigint, role smallint, ref bytea, text text)")
+    await conn.execute("truncate given")
+    await conn.copy_records_to_table("given", records=texts)
+    await conn.execute(_TEXTS)
+
+
+async def _packs(conn: Conn, some: Sequence[CopiedRun], encoding: int, zstd: Zstd) -> list[Mapping[str, Any]]:
+    packs = content_packs.split([item for each in some for item in each.items])
+    today = await conn.fetchval("select current_date")
+    numbers = await conn.fetch("select nextval('content_pack_number') from generate_series(1, $1)", len(packs))
+    common = {"project_id": _PROJECT, "version": 0, "packed": today, "encoding": encoding}
+    common["runs"] = [each.run for each in some]
+    return [
+        {**common, "pack": number, "keys": pack.keys, "body": zstd.compress(content_packs.encode(pack))}
+        for (number,), pack in zip(numbers, packs, strict=True)
+    ]
+
+
+async def copy_rows(conn: Conn, table: str, rows: Sequence[Mapping[str, Any]]) -> None:
+    """Rows that have the same columns."""
+    columns = list(rows[0])
+    await conn.copy_records_to_table(table, columns=columns, records=[[row[name] for name in columns] for row in rows])
+
+
+def _parts(items: Iterable[T], size: int) -> Iterator[list[T]]:
+    left = iter(items)
+    while part := list(islice(left, size)):
+        yield part
