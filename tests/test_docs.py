@@ -112,9 +112,16 @@ def test_the_reference_names_every_variable_that_the_code_reads():
 
 
 def test_every_page_that_a_page_names_exists():
-    for page in [ROOT / "README.md", *(ROOT / "docs").rglob("*.md")]:
+    for page in [ROOT / "README.md", ROOT / "CHANGELOG.md", *(ROOT / "docs").rglob("*.md")]:
         for target in re.findall(r"\]\((?!http)([^)#]+)", page.read_text(encoding="utf-8")):
             assert (page.parent / target).exists(), f"{page.name} names {target}"
+
+
+def test_the_changelog_compares_with_releases_only():
+    """What changed is said of a release; before the first one there is nothing to compare with."""
+    text = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    *_, first = re.split(r"^## ", text, flags=re.MULTILINE)
+    assert set(re.findall(r"^### (.+)$", first, re.MULTILINE)) == {"Added"}
 
 
 def test_every_heading_that_a_page_names_exists():
@@ -130,7 +137,7 @@ def anchors_of(page: Path) -> set[str]:
 
 
 def test_every_path_that_a_page_names_exists():
-    roots = ("src/", "collector/", "tests/", "migrations/", "examples/", "docs/")
+    roots = ("src/", "collector/", "tests/", "benchmarks/", "migrations/", "examples/", "docs/")
     for page in [ROOT / "README.md", *(ROOT / "docs").rglob("*.md")]:
         for path in paths_in(page):
             assert (ROOT / path).exists() or not path.startswith(roots), f"{page.name} names {path}"
