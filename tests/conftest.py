@@ -20,7 +20,6 @@ import pytest
 from hypothesis import settings
 
 from tests.support.quicker.authorities import without_authorities
-from tests.support.quicker.forked_collectors import fork_collectors
 from tests.support.quicker.lazy_models import make_models_lazily
 from tests.support.quicker.memory_files import keep_files_in_memory, keep_for_a_look
 
@@ -50,7 +49,6 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_collection_finish() -> None:
     """Tests and libraries stay for good: a full collection otherwise walks millions of objects, thousands of times."""
     make_models_lazily()
-    fork_collectors()
     gc.collect()
     gc.freeze()
     gc.enable()
