@@ -10,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from tests.support.bar import Row, at_least, at_most, told
-from tests.support.forked.killed_agent import MODELS, POINTS, Checked, agent_program, check_kill
+from tests.support.programs.killed_agent import MODELS, POINTS, Checked, agent_program, check_kill
 
 _AT_A_TIME = 2
 

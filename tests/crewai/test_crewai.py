@@ -17,8 +17,8 @@ from playhead.dialect import openai as dialect
 from playhead.model import names
 from playhead.model.span import Span
 from playhead.testing import MockModelServer, pytest_plugin, sequence, text, tool_call, tool_calls, tool_result_received
-from tests.support.forked.examples import ROOT, run_example
 from tests.support.journal_reader import Journaled, Recording, kind, start_recording
+from tests.support.programs.examples import ROOT, run_example
 
 server = pytest_plugin.mock_model_server
 

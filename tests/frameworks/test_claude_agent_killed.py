@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from playhead.testing import MockModelServer, pytest_plugin, text, tool_call, tool_result_received
-from tests.support.forked.framework_runs import Agent
+from tests.support.programs.framework_runs import Agent
 
 server = pytest_plugin.mock_model_server
 PROGRAM = Path(__file__).parent / "programs/claude_agent.py"

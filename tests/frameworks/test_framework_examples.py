@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from playhead.model import names
-from tests.support.forked.examples import ROOT, run_example
 from tests.support.journal_reader import read_journal
+from tests.support.programs.examples import ROOT, run_example
 
 EXAMPLES = sorted(path for path in (ROOT / "examples/frameworks").glob("*.py") if path.name != "crewai_agent.py")
 

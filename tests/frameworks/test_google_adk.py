@@ -19,8 +19,8 @@ import playhead
 from playhead import observe
 from playhead.model import names
 from playhead.testing import MockModelServer, Rule, pytest_plugin, text, thinking, tool_call, tool_result_received
-from tests.support.forked.framework_runs import assert_contexts_are_the_requests
 from tests.support.journal_reader import Recording, start_recording
+from tests.support.programs.framework_runs import assert_contexts_are_the_requests
 
 server = pytest_plugin.mock_model_server
 

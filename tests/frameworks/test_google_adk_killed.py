@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from playhead.testing import MockModelServer, pytest_plugin
-from tests.support.forked.framework_runs import (
+from tests.support.programs.framework_runs import (
     Agent,
     killed,
 )

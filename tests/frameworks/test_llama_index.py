@@ -9,7 +9,7 @@ import pytest
 from playhead.model import names
 from playhead.rewind import ASKED
 from playhead.testing import MockModelServer, pytest_plugin, text, tool_call, tool_offered, tool_result_received
-from tests.support.forked.framework_runs import (
+from tests.support.programs.framework_runs import (
     ALL_EFFECTS,
     ANSWER,
     Agent,

@@ -11,7 +11,8 @@ import playhead
 from playhead.errors import InDoubt
 from playhead.model import names
 from playhead.testing import MockModelServer, contains, pytest_plugin, text, tool_call
-from tests.support.forked.framework_runs import (
+from tests.support.journal_reader import Journaled
+from tests.support.programs.framework_runs import (
     ALL_EFFECTS,
     ANSWER,
     LOOKED_UP,
@@ -22,7 +23,6 @@ from tests.support.forked.framework_runs import (
     assert_fork_gives_a_tool_another_result,
     killed,
 )
-from tests.support.journal_reader import Journaled
 
 server = pytest_plugin.mock_model_server
 PROGRAM = Path(__file__).parent / "programs/smolagents_agent.py"

@@ -13,8 +13,8 @@ import playhead
 from playhead import observe
 from playhead.model import names
 from playhead.testing import MockModelServer, pytest_plugin, text, tool_call, tool_result_received
-from tests.support.forked.framework_runs import assert_contexts_are_the_requests
 from tests.support.journal_reader import Recording, start_recording
+from tests.support.programs.framework_runs import assert_contexts_are_the_requests
 
 server = pytest_plugin.mock_model_server
 

@@ -1,7 +1,5 @@
 """Every file in examples/ runs as it stands: with no key, no network, and no collector."""
 
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -9,8 +7,8 @@ import pytest
 from playhead.demo.support import load_example
 from playhead.model import names
 from playhead.testing import scenarios
-from tests.support.forked.examples import ROOT, environ_of_example, run_example
 from tests.support.journal_reader import Journaled, kind, read_journal
+from tests.support.programs.examples import ROOT, run_example
 
 # Those in examples/frameworks need an environment of their own: tests/frameworks runs them.
 EXAMPLES = sorted(path for folder in ("", "scenarios") for path in (ROOT / "examples" / folder).glob("*.py"))
@@ -18,25 +16,16 @@ EXAMPLES = sorted(path for folder in ("", "scenarios") for path in (ROOT / "exam
 
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.name)
 def test_an_example_runs_with_nothing_set_up(path: Path, tmp_path: Path) -> None:
-    done = run_example(path, tmp_path, also=EXAMPLES, warnings="error")
+    done = run_example(path, tmp_path, warnings="error")
     assert done.code == 0, done.errors
     assert done.out.strip()
     assert "Traceback" not in done.errors
 
 
-def test_an_example_runs_in_a_python_of_its_own(tmp_path: Path) -> None:
-    command, env = [sys.executable, "-W", "error", ROOT / "examples" / "support_agent.py"], environ_of_example(tmp_path)
-    done = subprocess.run(
-        command, stdin=subprocess.DEVNULL, env=env, capture_output=True, text=True, timeout=60, check=False
-    )
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.strip()
-
-
 @pytest.fixture(scope="module")
 def recorded(tmp_path_factory: pytest.TempPathFactory) -> Journaled:
     journal = tmp_path_factory.mktemp("journal")
-    done = run_example(ROOT / "examples" / "support_agent.py", journal, also=EXAMPLES)
+    done = run_example(ROOT / "examples" / "support_agent.py", journal)
     assert done.code == 0, done.errors
     return read_journal(journal)
 
@@ -63,8 +52,8 @@ def test_every_call_of_the_support_agent_belongs_to_one_run(recorded: Journaled)
 
 def test_the_support_agent_does_the_same_when_nothing_is_recorded(tmp_path: Path) -> None:
     path = ROOT / "examples" / "support_agent.py"
-    seen = run_example(path, tmp_path, also=EXAMPLES)
-    unseen = run_example(path, tmp_path / "off", also=EXAMPLES, OTEL_SDK_DISABLED="true")
+    seen = run_example(path, tmp_path)
+    unseen = run_example(path, tmp_path / "off", OTEL_SDK_DISABLED="true")
     assert unseen.code == 0, unseen.errors
     assert unseen.out == seen.out
     assert not (tmp_path / "off").exists()
@@ -73,7 +62,7 @@ def test_the_support_agent_does_the_same_when_nothing_is_recorded(tmp_path: Path
 def test_the_support_agent_talks_to_the_endpoint_that_the_environment_names(tmp_path: Path) -> None:
     with load_example().scripted_model() as server:
         env = {"OPENAI_BASE_URL": server.base_url, "OPENAI_API_KEY": "none"}
-        done = run_example(ROOT / "examples" / "support_agent.py", tmp_path, also=EXAMPLES, **env)
+        done = run_example(ROOT / "examples" / "support_agent.py", tmp_path, **env)
     assert done.code == 0, done.errors
     assert len(server.requests) == 5
 
@@ -83,7 +72,7 @@ def test_there_is_an_example_agent_for_every_scenario_of_the_mock_model_server()
 
 
 def recorded_scenario(name: str, journal: Path) -> Journaled:
-    done = run_example(ROOT / "examples" / "scenarios" / f"{name}.py", journal, also=EXAMPLES)
+    done = run_example(ROOT / "examples" / "scenarios" / f"{name}.py", journal)
     assert done.code == 0, done.errors
     return read_journal(journal)
 

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from playhead.testing import MockModelServer, pytest_plugin
-from tests.support.forked.framework_runs import Agent, killed
-from tests.support.forked.killed_agent import MODELS, POINTS, TOOLS, agent_program, check_kill
+from tests.support.programs.framework_runs import Agent, killed
+from tests.support.programs.killed_agent import MODELS, POINTS, TOOLS, agent_program, check_kill
 
 server = pytest_plugin.mock_model_server
 PROGRAM = Path(__file__).parents[1] / "programs/litellm_agent.py"

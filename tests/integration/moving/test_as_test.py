@@ -11,7 +11,7 @@ import pytest
 from playhead_collector.process import CollectorProcess
 from tests.integration.moving.conftest import Cli, ask, keep
 from tests.integration.read.recorded import Recorder
-from tests.support.forked.examples import run_example
+from tests.support.programs.examples import run_example
 
 # pytest-asyncio warns where nobody has chosen.
 _SCOPE = "asyncio_default_fixture_loop_scope=function"

@@ -22,7 +22,7 @@ from playhead.promises import store
 from playhead.promises.files import PromiseFiles
 from playhead.wire.answers.promises import Promise
 from playhead_collector.process import CollectorProcess
-from tests.support.forked.examples import ROOT, run_example
+from tests.support.programs.examples import ROOT, run_example
 from tests.support.waiting_desks import PydanticAIDesk
 
 PROGRAM = """

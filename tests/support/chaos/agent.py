@@ -1,4 +1,4 @@
-"""An agent with branches of every kind, run by `starting` as a process of its own that is killed at random.
+"""An agent with branches of every kind, run by `chain` as a process of its own that is killed at random.
 
 Its schedule is drawn from SEED, so branches come in another order in every attempt; what it asks, does and answers is
 always the same.  Writes the run's id, then a line of JSON with what was replayed, then the answer.
@@ -12,6 +12,7 @@ import json
 import os
 import random
 import signal
+import sys
 import time
 from collections.abc import AsyncIterator, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -322,7 +323,8 @@ def outcomes_of(given: str) -> dict[str, Any]:
 
 
 def main(run_id: str) -> None:
-    environ = dict(os.environ)
+    environ, began = dict(os.environ), time.time()
+    signal.setitimer(signal.ITIMER_REAL, float(environ["KILL_AFTER"]))  # nobody handles its signal: it ends the process
     set_up(environ)
     if not run_id:
         with playhead.run("chaos") as run:
@@ -340,5 +342,9 @@ def main(run_id: str) -> None:
             told |= {"answered": what.answered, "divergences": [str(each) for each in what.divergences]}
             assert run.id == run_id
     counted = {"appends": next(Here.appended) - 1, "effects": next(Here.affected) - 1}
-    print(json.dumps(told | counted))
+    print(json.dumps(told | counted | {"began": began}))
     print(answer, flush=True)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])

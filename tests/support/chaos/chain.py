@@ -4,6 +4,8 @@ import json
 import os
 import random
 import signal
+import sys
+import time
 from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -13,8 +15,11 @@ from tests.support.chaos import effects
 from tests.support.chaos.effects import Effects
 from tests.support.chaos.journaled import Known, known
 from tests.support.chaos.model import Model
-from tests.support.chaos.starting import Ended, Starter
+from tests.support.programs.processes import Ended, run
 
+AGENT = Path(__file__).with_name("agent.py")
+_KILLED = (-signal.SIGKILL, -signal.SIGALRM)
+"""By itself at some place, or by its clock."""
 _MOST_KILLS = 8
 _MOST_ATTEMPTS = 40
 _KILLED_AGAIN = 0.7
@@ -31,6 +36,7 @@ class Whole:
     appends: int
     affected: int
     seconds: float
+    """From where its program begins, its modules imported, to the end of its process."""
 
 
 @dataclass
@@ -70,10 +76,9 @@ class World:
 class Chain:
     """The attempts at one run."""
 
-    def __init__(self, world: World, name: str, starter: Starter):
+    def __init__(self, world: World, name: str):
         self.world = world
         self.checked = Checked(name)
-        self._starter = starter
         self._drawn = random.Random(name)
         self._folder = world.folder / name
         self._folder.mkdir()
@@ -88,25 +93,27 @@ class Chain:
         """Nobody kills it."""
         ended = self._attempt("", {})
         assert ended.code == 0, ended.errors
-        counted = json.loads(ended.lines[1])
+        ended_at = time.time()
+        run_id, said, answer = ended.out.splitlines()
+        counted = json.loads(said)
         questions = Counter(self.world.model.asked(self._key()))
         done, affected = self._effects.look().effects, counted["effects"]
-        return Whole(ended.lines[0], ended.lines[-1], questions, done, counted["appends"], affected, ended.seconds)
+        return Whole(run_id, answer, questions, done, counted["appends"], affected, ended_at - counted["began"])
 
     def run(self) -> Checked:
         """Until it is done."""
         before, careful = Known(), self._drawn.random() < 0.5
         while self.checked.attempts < _MOST_ATTEMPTS:
-            environ, after = self._kill()
+            environ = self._kill()
             self._is_torn |= environ.get("KILL_WHEN") == "amid"
             outcomes: dict[str, Any] = {}
             if careful and before.tools_in_doubt and self._drawn.random() < 0.7:
                 outcomes = {span: self._said(key) for span, key in before.tools_in_doubt.items()}
             raises = careful and bool(before.tools_in_doubt)
             environ |= {"IN_DOUBT": "raise" if raises else "decide", "OUTCOMES": json.dumps(outcomes)}
-            ended = self._attempt(self.checked.run_id, environ, after)
-            if not self.checked.run_id and ended.lines:
-                self.checked.run_id = ended.lines[0]
+            ended = self._attempt(self.checked.run_id, environ)
+            if not self.checked.run_id and ended.out:
+                self.checked.run_id = ended.out.splitlines()[0]
             self._look(ended, before, outcomes, raises=raises)
             if ended.code == 0 or self.checked.wrong:
                 break
@@ -118,11 +125,12 @@ class Chain:
 
     # --- attempts -----------------------------------------------------------------------------------------------------
 
-    def _attempt(self, run_id: str, environ: dict[str, str], after: float | None = None) -> Ended:
+    def _attempt(self, run_id: str, environ: dict[str, str]) -> Ended:
         self.checked.attempts += 1
         kept = {
             name: value for name, value in os.environ.items() if not name.startswith(("OPENAI_", "OTEL_", "PLAYHEAD"))
         }
+        kept |= {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
         kept |= {"PLAYHEAD_ENDPOINT": self.world.collector, "PLAYHEAD_JOURNAL_DIR": str(self._journal)}
         kept |= {
             "PLAYHEAD_LINGER_SECONDS": self._linger,
@@ -139,28 +147,29 @@ class Chain:
             "KILL_AT_APPEND": "0",
             "KILL_AT_EFFECT": "0",
             "KILL_WHEN": "after",
+            "KILL_AFTER": "0",
             "IN_DOUBT": "raise",
             "OUTCOMES": "{}",
         }
-        return self._starter.run(run_id, kept | environ, self._folder, after)
+        return run(AGENT, run_id, environ=kept | environ)
 
     def _key(self) -> str:
         return f"{self.checked.name}/{self.checked.attempts}"
 
-    def _kill(self) -> tuple[dict[str, str], float | None]:
+    def _kill(self) -> dict[str, str]:
         """When the next attempt is killed: at a record of its journal, at an effect, after a time; or not at all."""
         whole, kills = self.world.whole, self.checked.kills
         assert whole is not None
         if kills and (kills >= _MOST_KILLS or self._drawn.random() > _KILLED_AGAIN):
-            return {}, None
+            return {}
         share, how = self._drawn.random() ** (1 + kills), self._drawn.random()  # later attempts have less to do
         if how < 0.4:
             when = self._drawn.choice(["before", "amid", "after"])
-            return {"KILL_AT_APPEND": str(1 + int(share * whole.appends)), "KILL_WHEN": when}, None
+            return {"KILL_AT_APPEND": str(1 + int(share * whole.appends)), "KILL_WHEN": when}
         if how < 0.6:
             when = self._drawn.choice(["before", "after"])
-            return {"KILL_AT_EFFECT": str(1 + int(share * whole.affected)), "KILL_WHEN": when}, None
-        return {}, 0.01 + share * whole.seconds
+            return {"KILL_AT_EFFECT": str(1 + int(share * whole.affected)), "KILL_WHEN": when}
+        return {"KILL_AFTER": str(0.01 + share * whole.seconds)}
 
     def _said(self, key: str) -> dict[str, Any] | None:
         outcome = self._effects.outcome(key)
@@ -183,7 +192,7 @@ class Chain:
 
     def _look(self, ended: Ended, before: Known, outcomes: dict[str, Any], *, raises: bool) -> None:
         self._look_for_repeated(before, outcomes)
-        if ended.code == -signal.SIGKILL:
+        if ended.code in _KILLED:
             self.checked.kills += 1
         elif ended.code == 0:
             self._look_at_end(ended, before, outcomes)
@@ -219,10 +228,11 @@ class Chain:
     def _look_at_end(self, ended: Ended, before: Known, outcomes: dict[str, Any]) -> None:
         whole = self.world.whole
         assert whole is not None
-        if ended.lines[-1] != whole.answer:
+        _, said, answer = ended.out.splitlines()
+        if answer != whole.answer:
             self.checked.different += 1
-            self._wrong(f"another answer: {ended.lines[-1]}")
-        told = json.loads(ended.lines[1])
+            self._wrong(f"another answer: {answer}")
+        told = json.loads(said)
         if told.get("divergences"):
             self.checked.diverged += 1
             self._wrong(f"diverged: {told['divergences']}")
@@ -233,8 +243,7 @@ class Chain:
         if named - before.in_doubt or (before.in_doubt - named).total() != decided:
             self.checked.unnamed += 1
             self._wrong(f"in doubt were {before.in_doubt}, named {named}, decided before {decided}")
-        said = [line for line in ended.errors.splitlines() if not (self._is_torn and "the last record in" in line)]
-        if said:
+        if [line for line in ended.errors.splitlines() if not (self._is_torn and "the last record in" in line)]:
             self._wrong(f"said: {ended.errors[-3000:]}")
 
     _is_torn = False

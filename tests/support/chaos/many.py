@@ -15,7 +15,6 @@ import playhead
 from playhead_collector.process import CollectorProcess
 from tests.support.chaos.chain import Chain, Checked, World
 from tests.support.chaos.model import model
-from tests.support.chaos.starting import Starter
 
 _SETTLED_SECONDS = 120.0
 # What a run that was killed has in common with one that was not; the rest (resumed, in doubt) is its own story.
@@ -55,13 +54,11 @@ def kill_at_random(
     with _world(folder, seed) as world, ThreadPoolExecutor(at_a_time) as threads:
 
         def work() -> None:
-            with Starter() as starter:
-                while total.sum("kills") < kills:
-                    chain = Chain(world, f"{seed}-{next(numbers)}", starter)
-                    done = chain.run()
-                    with mutex:
-                        total.chains.append(done)
-                        told(done)
+            while total.sum("kills") < kills:
+                done = Chain(world, f"{seed}-{next(numbers)}").run()
+                with mutex:
+                    total.chains.append(done)
+                    told(done)
 
         for each in [threads.submit(work) for _ in range(at_a_time)]:
             each.result()
@@ -75,9 +72,8 @@ def kill_at_random(
 def _world(folder: Path, seed: int) -> Generator[World]:
     with CollectorProcess() as collector, model(seed) as says:
         world = World(says, collector.url, folder)
-        with Starter() as starter:
-            Chain(world, "first", starter).whole()  # what is done for the first time takes longer
-            whole = Chain(world, "whole", starter).whole()
+        Chain(world, "first").whole()  # what is done for the first time takes longer
+        whole = Chain(world, "whole").whole()
         yield replace(world, whole=whole)
 
 

@@ -12,35 +12,25 @@ import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from queue import SimpleQueue
 from typing import Any
 
 from playhead_collector.process import CollectorProcess
-from tests.support.chaos.starting import Starter
-from tests.support.machines.chain import AGENT, Chain
+from tests.support.machines.chain import Chain
 from tests.support.machines.frozen import freeze
 
 _AT_A_TIME = 2
 
 
-def many(times: int, seed: str, make: Callable[[Path, str, str, Starter], Any]) -> int:
+def many(times: int, seed: str, make: Callable[[Path, str, str], Any]) -> int:
     """Returns how many came out wrong."""
     folder, began = Path(tempfile.mkdtemp(prefix="playhead-machines-")), time.monotonic()
-    starters: SimpleQueue[Starter] = SimpleQueue()
 
     def one(name: str) -> Any:
-        starter = starters.get()
-        try:
-            return make(folder / name, collector.url, name, starter)
-        finally:
-            starters.put(starter)
+        return make(folder / name, collector.url, name)
 
     try:
-        with CollectorProcess() as collector, Starter(AGENT) as first, Starter(AGENT) as second:
-            starters.put(first)
-            starters.put(second)
-            with ThreadPoolExecutor(_AT_A_TIME) as pool:
-                done = list(pool.map(one, [f"{seed}-{number}" for number in range(times)]))
+        with CollectorProcess() as collector, ThreadPoolExecutor(_AT_A_TIME) as pool:
+            done = list(pool.map(one, [f"{seed}-{number}" for number in range(times)]))
     finally:
         shutil.rmtree(folder)
     wrong = [each for each in done if each.wrong]

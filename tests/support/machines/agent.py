@@ -150,4 +150,4 @@ def main(run_id: str) -> None:
 
 
 if __name__ == "__main__":
-    main(os.environ.get("RUN", ""))
+    main(sys.argv[1])

@@ -14,7 +14,7 @@ from playhead.export.orphans import ship_orphans
 from playhead.settings.sdk import load
 from tests.support.chaos import effects
 from tests.support.chaos.effects import Effects
-from tests.support.chaos.starting import Ended, Starter
+from tests.support.programs.processes import Ended, run
 
 _MOST_POINTS = 60
 _MOST_ATTEMPTS = 40
@@ -22,14 +22,13 @@ _SETTLED_SECONDS = 60.0
 _LEASE_SECONDS = "1"
 REFUSED, TAKEN_OVER = 3, 4
 
-
-AGENT = "tests.support.machines.agent"
+AGENT = Path(__file__).with_name("agent.py")
 
 
 class Machine:
     """Processes that share a journal."""
 
-    def __init__(self, folder: Path, collector: str, database: Path, starter: Starter):
+    def __init__(self, folder: Path, collector: str, database: Path):
         folder.mkdir(parents=True)
         kept = {name: value for name, value in os.environ.items() if not name.startswith(("OTEL_", "PLAYHEAD_"))}
         path = {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
@@ -37,11 +36,10 @@ class Machine:
         self.environ = kept | path | {"PLAYHEAD_JOURNAL_DIR": str(self.journal), "PLAYHEAD_ENDPOINT": collector}
         self.environ |= {"PLAYHEAD_LEASE_SECONDS": _LEASE_SECONDS, "PLAYHEAD_EXIT_TIMEOUT_SECONDS": "30"}
         self.environ["EFFECTS"] = str(database)
-        self._starter = starter
 
     def run(self, run_id: str, **environ: str) -> Ended:
         """The agent to its end; with a run's id it goes on with that."""
-        return self._starter.run(run_id, self.environ | environ, self.folder)
+        return run(AGENT, run_id, environ=self.environ | environ)
 
     def ship(self) -> list[str]:
         """What its dead processes have left is delivered, as `playhead ship` does it. Returns what did not go well."""
@@ -68,7 +66,7 @@ class Checked:
 class Chain:
     """The attempts at one run."""
 
-    def __init__(self, folder: Path, collector: str, name: str, starter: Starter, *, may_force: bool = False):
+    def __init__(self, folder: Path, collector: str, name: str, *, may_force: bool = False):
         self.checked = Checked(name)
         self._drawn = random.Random(name)
         self._collector = collector
@@ -77,7 +75,7 @@ class Chain:
         effects.make(folder / "effects.db")
         self._effects = Effects(folder / "effects.db")
         database = folder / "effects.db"
-        self._machines = [Machine(folder / place, collector, database, starter) for place in ("here", "there")]
+        self._machines = [Machine(folder / place, collector, database) for place in ("here", "there")]
 
     def run(self) -> Checked:
         """Until it is done."""
@@ -88,12 +86,12 @@ class Chain:
             ended = self._attempt(machine)
             wanted = None
             if ended.code == REFUSED:
-                wanted = machine if self._refused(ended.lines[-1]) else None
+                wanted = machine if self._refused(ended.out.splitlines()[-1]) else None
                 continue
             self.checked.moved += last is not None and machine is not last
             last = machine
             if not self.checked.run_id:
-                self.checked.run_id = ended.lines[0]
+                self.checked.run_id = ended.out.splitlines()[0]
             if ended.code == -9:
                 self.checked.kills += 1
             elif ended.code == 0:

@@ -15,7 +15,6 @@ from playhead.model import names
 from playhead.model.span import span_from_json
 from tests.support.chaos import effects
 from tests.support.chaos.effects import Effects
-from tests.support.chaos.starting import Starter
 from tests.support.machines.chain import AGENT, TAKEN_OVER, Machine
 
 # At so many points the main thread can stand still outside of tools.
@@ -38,7 +37,6 @@ def freeze(
     folder: Path,
     collector: str,
     name: str,
-    starter: Starter,
     *,
     elsewhere: bool | None = None,
     resumed: bool | None = None,
@@ -49,16 +47,16 @@ def freeze(
     folder.mkdir(parents=True)
     effects.make(folder / "effects.db")
     database = folder / "effects.db"
-    here, there = (Machine(folder / place, collector, database, starter) for place in ("here", "there"))
+    here, there = (Machine(folder / place, collector, database) for place in ("here", "there"))
     thawed.elsewhere = drawn.random() < 0.5 if elsewhere is None else elsewhere
     thawed.resumed = drawn.random() < 0.5 if resumed is None else resumed
     environ = {"SCHEDULE": name, "PLAYHEAD_LINGER_SECONDS": "0.01"}
     if thawed.resumed:
         died = here.run("", **environ, KILL_AT=str(drawn.randrange(1, 8)), DELIVER="30")
-        thawed.run_id = died.lines[0]
+        thawed.run_id = died.out.splitlines()[0]
     deliver = "30" if thawed.elsewhere or drawn.random() < 0.5 else "0"
-    told = {"RUN": thawed.run_id, "FREEZE_AT": str(drawn.randint(1, _POINTS)), "DELIVER": deliver}
-    frozen = _start(here, environ | told)
+    told = {"FREEZE_AT": str(drawn.randint(1, _POINTS)), "DELIVER": deliver}
+    frozen = _start(here, thawed.run_id, environ | told)
     assert frozen.stdout is not None
     thawed.run_id = frozen.stdout.readline().strip()
     said = frozen.stdout.readline()
@@ -70,7 +68,7 @@ def freeze(
         taker = there if thawed.elsewhere else here
         taken = taker.run(thawed.run_id, **environ, FORCE="yes")
         if taken.code != 0:
-            thawed.wrong.append(f"the other one ended with {taken.code}: {taken.lines} {taken.errors[-600:]}")
+            thawed.wrong.append(f"the other one ended with {taken.code}: {taken.out} {taken.errors[-600:]}")
             return thawed
         done, written, now_ns = Effects(database).look(), _written(here, frozen.pid), time.time_ns()
         frozen.send_signal(signal.SIGCONT)
@@ -91,8 +89,8 @@ def freeze(
     return thawed
 
 
-def _start(machine: Machine, environ: dict[str, str]) -> "subprocess.Popen[str]":
-    pipe, command = subprocess.PIPE, [sys.executable, "-m", AGENT]
+def _start(machine: Machine, run_id: str, environ: dict[str, str]) -> "subprocess.Popen[str]":
+    pipe, command = subprocess.PIPE, [sys.executable, AGENT, run_id]
     return subprocess.Popen(command, env=machine.environ | environ, text=True, stdout=pipe, stderr=pipe)
 
 

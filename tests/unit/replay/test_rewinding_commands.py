@@ -12,9 +12,8 @@ from playhead.cli.rewinding import wilson
 from playhead.model import names
 from playhead.replay.matching.recorded_calls import recorded_calls
 from playhead.replay.record import read_local
-from tests.support.forked.programs import COMMAND_LINE
-from tests.support.forked.programs import run as forked
 from tests.support.journal_reader import read_journal
+from tests.support.programs import processes
 
 PROGRAM = """
 import os, signal, sys
@@ -105,12 +104,12 @@ class Shell:
         self.environ = kept | {"PLAYHEAD_EXIT_TIMEOUT_SECONDS": "0.1"}
 
     def agent(self, **environ: str) -> subprocess.CompletedProcess[str]:
-        ended = forked(self.folder / "agent.py", environ=self.environ | environ)
+        ended = processes.run(self.folder / "agent.py", environ=self.environ | environ)
         return subprocess.CompletedProcess((), ended.code, ended.out, ended.errors)
 
     def playhead(self, *arguments: str) -> subprocess.CompletedProcess[str]:
         program = ["--", sys.executable, str(self.folder / "agent.py")]
-        ended = forked(COMMAND_LINE, *arguments, *program, environ=self.environ)
+        ended = processes.run_playhead(*arguments, *program, environ=self.environ)
         return subprocess.CompletedProcess((), ended.code, ended.out, ended.errors)
 
     def run(self, command: list[str], environ: dict[str, str]) -> subprocess.CompletedProcess[str]:

@@ -15,7 +15,7 @@ from playhead.model import names
 from playhead.testing import MockModelServer, contains, pytest_plugin, text, tool_call, tool_calls, tool_result_received
 from playhead.testing.answers import Answer
 from playhead.testing.rules import Rule
-from tests.support.forked.framework_runs import Agent
+from tests.support.programs.framework_runs import Agent
 from tests.support.projected import projected
 
 server = pytest_plugin.mock_model_server

@@ -12,7 +12,7 @@ import pytest
 
 from playhead.model import event as ev
 from playhead.testing import MockModelServer, pytest_plugin, text, tool_call, tool_result_received
-from tests.support.forked.framework_runs import (
+from tests.support.programs.framework_runs import (
     Agent,
     assert_is_in_doubt_and_goes_on_when_told_to,
     assert_is_killed_and_resumed,

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from playhead.testing import MockModelServer, pytest_plugin
-from tests.support.forked.framework_runs import (
+from tests.support.programs.framework_runs import (
     Agent,
     assert_is_in_doubt_and_goes_on_when_told_to,
     assert_is_killed_and_resumed,

@@ -12,9 +12,8 @@ import pytest
 
 from playhead.model import names
 from playhead_collector.process import CollectorProcess
-from tests.support.forked import programs
-from tests.support.forked.programs import COMMAND_LINE, Ended
 from tests.support.journal_reader import read_journal
+from tests.support.programs.processes import Ended, run, run_playhead
 
 PROGRAM = Path(__file__).with_name("shop_that_dies.py")
 KILLED = -9
@@ -30,12 +29,12 @@ class Shop:
 
     def run(self, *arguments: str, how: Any = None, **environ: str) -> Ended:
         """The program, which forks or resumes a run by itself."""
-        return programs.run(PROGRAM, *arguments, environ=self._environ({"HOW": json.dumps(how or {}), **environ}))
+        return run(PROGRAM, *arguments, environ=self._environ({"HOW": json.dumps(how or {}), **environ}))
 
     def command(self, *arguments: str, **environ: str) -> Ended:
         """`playhead resume` or `playhead fork` around the program."""
         program = ["--", sys.executable, str(PROGRAM)]
-        return programs.run(COMMAND_LINE, *arguments, *program, environ=self._environ(environ))
+        return run_playhead(*arguments, *program, environ=self._environ(environ))
 
     def _environ(self, more: dict[str, str]) -> dict[str, str]:
         kept = {name: value for name, value in os.environ.items() if not name.startswith(("OTEL_", "PLAYHEAD_"))}

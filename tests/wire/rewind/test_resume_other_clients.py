@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.forked.killed_agent import MODELS, POINTS, TOOLS, Program, agent_program, check_kill
+from tests.support.programs.killed_agent import MODELS, POINTS, TOOLS, Program, agent_program, check_kill
 
 EVERY_STEP = bool(os.environ.get("PLAYHEAD_EVERY_STEP"))
 CLIENTS = ("google_genai", "anthropic")

@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 
 from playhead_collector.process import CollectorProcess
-from tests.support.chaos.starting import Starter
-from tests.support.machines.chain import AGENT, Chain
+from tests.support.machines.chain import Chain
 from tests.support.machines.frozen import freeze
 
 
@@ -20,24 +19,18 @@ def collector(module_database_url: str) -> Iterator[CollectorProcess]:
         yield running
 
 
-@pytest.fixture(scope="module")
-def starter() -> Iterator[Starter]:
-    with Starter(AGENT) as running:
-        yield running
-
-
 # Drawn so that some attempts are refused, and some are made on another machine than the one before.
 @pytest.mark.parametrize("name", ["b-3", "c-3"])
 def test_a_chain_of_resumes_over_two_machines_ends_complete(
-    tmp_path: Path, collector: CollectorProcess, starter: Starter, name: str
+    tmp_path: Path, collector: CollectorProcess, name: str
 ) -> None:
-    checked = Chain(tmp_path / name, collector.url, name, starter).run()
+    checked = Chain(tmp_path / name, collector.url, name).run()
     assert checked.wrong == []
     assert checked.kills
 
 
-def test_so_does_one_with_takeovers(tmp_path: Path, collector: CollectorProcess, starter: Starter) -> None:
-    checked = Chain(tmp_path / "g-11", collector.url, "g-11", starter, may_force=True).run()
+def test_so_does_one_with_takeovers(tmp_path: Path, collector: CollectorProcess) -> None:
+    checked = Chain(tmp_path / "g-11", collector.url, "g-11", may_force=True).run()
     assert checked.wrong == []
     assert checked.forced
 
@@ -45,7 +38,7 @@ def test_so_does_one_with_takeovers(tmp_path: Path, collector: CollectorProcess,
 @pytest.mark.parametrize("resumed", [False, True])
 @pytest.mark.parametrize("elsewhere", [False, True])
 def test_an_owner_that_stood_still_executes_and_records_nothing_after_it_was_overtaken(
-    tmp_path: Path, collector: CollectorProcess, starter: Starter, elsewhere: bool, resumed: bool
+    tmp_path: Path, collector: CollectorProcess, elsewhere: bool, resumed: bool
 ) -> None:
-    thawed = freeze(tmp_path / "frozen", collector.url, "frozen", starter, elsewhere=elsewhere, resumed=resumed)
+    thawed = freeze(tmp_path / "frozen", collector.url, "frozen", elsewhere=elsewhere, resumed=resumed)
     assert thawed.wrong == []

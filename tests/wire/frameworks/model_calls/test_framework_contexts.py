@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from playhead.testing import MockModelServer, pytest_plugin
-from tests.support.forked.framework_runs import ANSWER, Agent, assert_contexts_are_the_requests
+from tests.support.programs.framework_runs import ANSWER, Agent, assert_contexts_are_the_requests
 
 server = pytest_plugin.mock_model_server
 PROGRAMS = Path(__file__).parents[1]

@@ -11,8 +11,8 @@ from openai import AsyncOpenAI
 
 import playhead
 from playhead.testing import MockModelServer, pytest_plugin
-from tests.support.forked.framework_runs import assert_mcp_tool_is_one_call, mcp_environ
 from tests.support.journal_reader import Recording, start_recording
+from tests.support.programs.framework_runs import assert_mcp_tool_is_one_call, mcp_environ
 
 server = pytest_plugin.mock_model_server
 set_tracing_disabled(True)

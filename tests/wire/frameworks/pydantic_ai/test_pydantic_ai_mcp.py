@@ -14,8 +14,8 @@ from pydantic_ai.providers.openai import OpenAIProvider
 
 import playhead
 from playhead.testing import MockModelServer, pytest_plugin
-from tests.support.forked.framework_runs import assert_mcp_tool_is_one_call, mcp_environ
 from tests.support.journal_reader import Recording, start_recording
+from tests.support.programs.framework_runs import assert_mcp_tool_is_one_call, mcp_environ
 
 pytestmark = pytest.mark.slow
 server = pytest_plugin.mock_model_server

@@ -2,10 +2,9 @@
 
 import os
 import sys
-from collections.abc import Iterable
 from pathlib import Path
 
-from tests.support.forked.programs import Ended, run
+from tests.support.programs.processes import Ended, run
 
 ROOT = Path(__file__).parents[3]
 # Nothing listens on the discard port.
@@ -19,10 +18,8 @@ def environ_of_example(journal: Path, **environ: str) -> dict[str, str]:
     return kept | {"OTEL_EXPORTER_OTLP_ENDPOINT": NOBODY, "NO_PROXY": "127.0.0.1", **environ}
 
 
-def run_example(
-    path: Path, journal: Path, *, also: Iterable[Path] = (), warnings: str | None = None, **environ: str
-) -> Ended:
+def run_example(path: Path, journal: Path, *, warnings: str | None = None, **environ: str) -> Ended:
     """Runs it to its end, with no terminal: an example that asks a person goes on without one.
 
-    The options are those of `programs.started`."""
-    return run(path, environ=environ_of_example(journal, **environ), also=also, warnings=warnings)
+    `warnings` is that of `processes.started`."""
+    return run(path, environ=environ_of_example(journal, **environ), warnings=warnings)

@@ -31,8 +31,8 @@ from playhead.testing import (
     tool_result_received,
 )
 from playhead.testing.answers import Answer
-from tests.support.forked.programs import Running, started
 from tests.support.journal_reader import Journaled, Recording, kind, read_journal
+from tests.support.programs.processes import Running, started
 
 ANSWER = "A1 is refunded."
 LOOKED_UP = tool_calls(tool_call("look_up", {"order": "A1"}), tool_call("look_up", {"order": "B2"}))

@@ -21,7 +21,7 @@ from playhead.replay.record import LocalRecord, read_local
 from playhead.testing import MockModelServer, text
 from playhead.testing.answers import Said
 from playhead.testing.request import ChatRequest
-from tests.support.forked.programs import Ended, Running, started
+from tests.support.programs.processes import Ended, Running, started
 
 TESTS = Path(__file__).parents[2]
 PROGRAM = TESTS / "wire" / "rewind" / "resume_fifty_steps.py"
@@ -46,15 +46,13 @@ class Program:
         """One process, until it ends, however it ends."""
         kept = {name: value for name, value in os.environ.items() if not name.startswith(("OPENAI_", "OTEL_"))}
         kept |= {"PYTHONPATH": os.pathsep.join([*filter(None, sys.path), OTHER_CLIENTS])}
-        kept |= {"PLAYHEAD_JOURNAL_DIR": str(self.journal), "PYTHONFAULTHANDLER": "1"}
+        kept |= {"PLAYHEAD_JOURNAL_DIR": str(self.journal)}
         kept |= {"OTEL_EXPORTER_OTLP_ENDPOINT": "http://127.0.0.1:9", "NO_PROXY": "127.0.0.1"}
         kept |= {"OPENAI_BASE_URL": self.server.base_url, "OPENAI_API_KEY": "none", "CLIENT": self.client}
         kept |= {"GOOGLE_GEMINI_BASE_URL": self.server.url, "GEMINI_API_KEY": "none"}
         kept |= {"ANTHROPIC_BASE_URL": self.server.url, "ANTHROPIC_API_KEY": "none"}
         kept |= {"EFFECTS": str(self.folder / "effects"), "PLAYHEAD_EXIT_TIMEOUT_SECONDS": "0.1"}
-        client = PROGRAM.parent / f"fifty_steps_{self.client}.py"
-        also = client if client.exists() else Path(OTHER_CLIENTS, client.name)
-        with started(PROGRAM, arguments, kept | environ, also=[also]) as self._process:
+        with started(PROGRAM, arguments, kept | environ) as self._process:
             return self._process.wait()
 
     def answer(self, request: ChatRequest) -> Said:

@@ -1,0 +1,1 @@
+"""Programs that tests start as a user does: by `python program.py`, each in a process of its own."""
