@@ -19,7 +19,6 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import pytest
 from hypothesis import settings
 
-from tests.support.quicker.authorities import without_authorities
 from tests.support.quicker.lazy_models import make_models_lazily
 from tests.support.quicker.memory_files import keep_files_in_memory, keep_for_a_look
 
@@ -33,7 +32,6 @@ TEMPLATE = "playhead_template"
 NOT_DURABLE = {"fsync": "off", "full_page_writes": "off"}
 T = TypeVar("T")
 _numbers = count(1)
-without_authorities()
 keep_files_in_memory()
 gc.disable()  # until all tests are collected: what is imported stays, and looking through it takes a fifth of that time
 # How long one example takes says more about what else the machine does than about what is tested.  Each run of the

@@ -13,7 +13,6 @@ from pathlib import Path
 import pytest
 
 from tests.support.journal_reader import read_journal
-from tests.support.quicker.authorities import with_authorities
 
 ROOT = Path(__file__).parents[2]
 COLLECTOR_ONLY = (
@@ -51,9 +50,7 @@ def run(command: Sequence[str | Path], cwd: Path, fails_with: int = 0, **setting
     """What the command says on stdout; where it has to fail with an exit code, what it says on stderr."""
     # Nothing of this process's environment may lend the new one a module.
     environ = {
-        name: value
-        for name, value in with_authorities(os.environ).items()
-        if not name.startswith(("PYTHON", "PLAYHEAD_"))
+        name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "PLAYHEAD_"))
     } | settings
     done = subprocess.run(command, cwd=cwd, env=environ, capture_output=True, text=True, check=False)
     assert done.returncode == fails_with, f"{command}\n{done.stdout}\n{done.stderr}"
