@@ -19,7 +19,6 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import pytest
 from hypothesis import settings
 
-from tests.support.quicker.lazy_models import make_models_lazily
 from tests.support.quicker.memory_files import keep_files_in_memory, keep_for_a_look
 
 if TYPE_CHECKING:
@@ -46,7 +45,6 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_collection_finish() -> None:
     """Tests and libraries stay for good: a full collection otherwise walks millions of objects, thousands of times."""
-    make_models_lazily()
     gc.collect()
     gc.freeze()
     gc.enable()
