@@ -6,7 +6,6 @@ A test that needs nothing starts nothing: every fixture here works only when it 
 
 import asyncio
 import difflib
-import gc
 import shutil
 import tempfile
 from collections.abc import Callable, Coroutine, Iterator
@@ -32,7 +31,6 @@ NOT_DURABLE = {"fsync": "off", "full_page_writes": "off"}
 T = TypeVar("T")
 _numbers = count(1)
 keep_files_in_memory()
-gc.disable()  # until all tests are collected: what is imported stays, and looking through it takes a fifth of that time
 # How long one example takes says more about what else the machine does than about what is tested.  Each run of the
 # tests tries other examples.
 settings.register_profile("playhead", deadline=None, max_examples=50)
@@ -41,13 +39,6 @@ settings.load_profile("playhead")
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--write-golden", action="store_true", help="rewrite golden files; their diff is the review")
-
-
-def pytest_collection_finish() -> None:
-    """Tests and libraries stay for good: a full collection otherwise walks millions of objects, thousands of times."""
-    gc.collect()
-    gc.freeze()
-    gc.enable()
 
 
 def pytest_sessionfinish(exitstatus: int) -> None:
