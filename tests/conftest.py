@@ -18,8 +18,6 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import pytest
 from hypothesis import settings
 
-from tests.support.quicker.memory_files import keep_files_in_memory, keep_for_a_look
-
 if TYPE_CHECKING:
     from playhead_collector.process import CollectorProcess
 
@@ -30,7 +28,6 @@ TEMPLATE = "playhead_template"
 NOT_DURABLE = {"fsync": "off", "full_page_writes": "off"}
 T = TypeVar("T")
 _numbers = count(1)
-keep_files_in_memory()
 # How long one example takes says more about what else the machine does than about what is tested.  Each run of the
 # tests tries other examples.
 settings.register_profile("playhead", deadline=None, max_examples=50)
@@ -39,11 +36,6 @@ settings.load_profile("playhead")
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--write-golden", action="store_true", help="rewrite golden files; their diff is the review")
-
-
-def pytest_sessionfinish(exitstatus: int) -> None:
-    if exitstatus:
-        keep_for_a_look()
 
 
 # --- golden files ----------------------------------------------------------------------------------------------------

@@ -6,8 +6,6 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-from tests.support.quicker.memory_files import temporary_on_disk
-
 FOLDER = Path(__file__).parent
 SOURCES = FOLDER.parents[1] / "collector" / "ui"
 
@@ -19,8 +17,7 @@ def node() -> Path:
 
 def run_node(*words: str | Path, cwd: Path, env: Mapping[str, str] | None = None, seconds: float = 240) -> None:
     """Runs a script to its end.  Fails with what it printed."""
-    # The browser unpacks itself into the temporary folder, once for all runs.
-    environ = {**os.environ, **(env or {}), "NO_COLOR": "1", "TMPDIR": temporary_on_disk()}
+    environ = {**os.environ, **(env or {}), "NO_COLOR": "1"}
     done = subprocess.run(
         [node(), *words], cwd=cwd, env=environ, capture_output=True, text=True, timeout=seconds, check=False
     )
