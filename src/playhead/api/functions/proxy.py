@@ -13,6 +13,7 @@ from typing import Any, Protocol, Self, TypeVar, cast
 import wrapt
 
 from playhead.api.calls.span import ObservedSpan
+from playhead.api.calls.steps import Waiting, drive, drive_async
 from playhead.api.functions import wrappers
 from playhead.api.functions.injected import (
     describe_filled_in,
@@ -21,7 +22,6 @@ from playhead.api.functions.injected import (
     without_injected,
 )
 from playhead.api.guard import warn_once
-from playhead.api.promises.waiting import Waiting, drive, drive_async
 from playhead.model import names
 from playhead.model.digest import sha256
 

@@ -16,11 +16,11 @@ from typing import TYPE_CHECKING, Any, Literal
 from playhead.api import runtime
 from playhead.api.calls.lifecycle import current_span
 from playhead.api.calls.span import ObservedSpan
+from playhead.api.calls.steps import Waiting
 from playhead.api.forks import fork_safe_lock
 from playhead.api.promises.port import PromiseStore, promise_store
 from playhead.api.promises.waiting import (
     Question,
-    Waiting,
     answer_of,
     place_of,
     shown_details,

@@ -1,20 +1,21 @@
 """Waiting for the answer to a promise: opened durably, recorded as events, answered once; with or without asyncio.
 
-The steps of a wait are a generator, which the two drivers run: a function is called (in a thread, with asyncio), a
-number is a pause in seconds.  Timeouts are measured by a monotonic clock, so the machine's time may be set meanwhile.
+A wait is a generator of steps (`calls.steps`).  Timeouts are measured by a monotonic clock: the machine's time may be
+set meanwhile.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Generator
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 from playhead.api import runtime
 from playhead.api.calls.lifecycle import current_span
 from playhead.api.calls.span import ObservedSpan
+from playhead.api.calls.steps import Waiting
 from playhead.api.guard import swallowed
 from playhead.api.ports import Recorder
 from playhead.api.promises.port import PromiseStore, promise_store
@@ -32,9 +33,6 @@ from playhead.model.times import parse_time, rfc3339
 if TYPE_CHECKING:
     from playhead.wire.answers.promises import Promise, PromiseAnswer
 
-T = TypeVar("T")
-Step = float | Callable[[], Any]
-Waiting = Generator[Step, Any, T]
 OnReminder = Callable[["Promise"], object]
 # Soon enough for a person who has just answered; a file or a request per look.
 _FIRST_POLL_SECONDS, _MAX_POLL_SECONDS = 0.05, 1.0
@@ -58,38 +56,6 @@ class Question:
     suspend: bool = False
     remind_after: float | None = None
     on_reminder: OnReminder | None = None
-
-
-def drive(steps: Waiting[T]) -> T:
-    """Runs the steps in this thread."""
-    try:
-        step = next(steps)
-        while True:
-            try:
-                result = step() if callable(step) else time.sleep(step)
-            except BaseException as error:  # noqa: BLE001 - for the generator to see
-                step = steps.throw(error)
-            else:
-                step = steps.send(result)
-    except StopIteration as stop:
-        return stop.value
-
-
-async def drive_async(steps: Waiting[T]) -> T:
-    """Runs the steps in a task: other tasks go on meanwhile."""
-    import asyncio  # noqa: PLC0415 - see `asyncio_here`
-
-    try:
-        step = next(steps)
-        while True:
-            try:
-                result = await (asyncio.to_thread(step) if callable(step) else asyncio.sleep(step))
-            except BaseException as error:  # noqa: BLE001 - for the generator to see
-                step = steps.throw(error)
-            else:
-                step = steps.send(result)
-    except StopIteration as stop:
-        return stop.value
 
 
 def wait(question: Question) -> Waiting[PromiseAnswer]:

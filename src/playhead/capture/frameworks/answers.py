@@ -6,8 +6,9 @@ LangGraph, OpenAI Agents and pydantic-ai; each by the part of its instrumentatio
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, cast
 
+from playhead.api.calls.steps import Waiting, drive, drive_async
 from playhead.api.promises.pending import PendingWait, answers_to, known_waits
-from playhead.api.promises.waiting import OnReminder, Question, Waiting, drive, drive_async
+from playhead.api.promises.waiting import OnReminder, Question
 from playhead.errors import PlayheadError
 from playhead.model.promises import INPUT
 from playhead.wire.answers.promises import PromiseAnswer
