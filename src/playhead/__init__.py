@@ -16,7 +16,11 @@ from importlib import import_module
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
+from playhead.api.calls.first_use import provide_start
+
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from playhead.api.evaluation.scoring import score
     from playhead.api.events.own_events import event, metric
     from playhead.api.observe import observe
@@ -216,8 +220,15 @@ def _recording(module: str) -> ModuleType:
 
     with delay_forks():
         if module != _SWITCHES:
-            import_module("playhead.configure")
+            _start_of_recording()
         return import_module(module)
+
+
+def _start_of_recording() -> "Callable[[], None]":
+    """The function that sets recording up from the environment, for the first observed call."""
+    from playhead.configure import start_from_environment  # noqa: PLC0415 - as above
+
+    return start_from_environment
 
 
 def __dir__() -> list[str]:
@@ -234,4 +245,5 @@ def _version() -> str:
         return "0"
 
 
+provide_start(_start_of_recording)
 sys.modules[__name__].__class__ = _Package

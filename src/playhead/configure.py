@@ -88,7 +88,8 @@ def _uninterrupted() -> Generator[None]:
         ProcessState.starting_thread = was
 
 
-def _start_from_environment() -> None:
+def start_from_environment() -> None:
+    """Sets recording up for the first observed call; raises nothing except to end the program."""
     # What is left of the program has lost its modules, and so have we. Asked before the lock: a daemon thread that
     # Python has stopped may hold it, and never gives it back.
     if sys.is_finalizing():
@@ -177,4 +178,3 @@ def _promises() -> "PromiseStore":
 
 provide_promises(_promises)
 read_starting_points_with(_recorded_start)
-runtime.configure_on_first_use(_start_from_environment)

@@ -5,8 +5,8 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from importlib import import_module
 
+from playhead.api.calls.first_use import start_of_recording
 from playhead.api.calls.span import ObservedSpan
 from playhead.api.forks import delay_forks
 from playhead.api.ports import Recorder, RunOwner
@@ -49,17 +49,8 @@ current = UNCONFIGURED
 """What is in force.  Read it as `runtime.current`, never by `from ... import current`."""
 
 
-_ROOT = "playhead.configure"
-"""The module that calls `configure_on_first_use` when it is imported."""
-_configure: Callable[[], None] | None = None
-
-
-def configure_on_first_use(configure: Callable[[], None]) -> None:
-    """Sets the function that the first observed call runs when nothing was configured. It calls `install`, and raises
-    nothing except to end the program. (`playhead.configure` provides it; the call path may not import that.)
-    """
-    global _configure  # noqa: PLW0603 - the only assignment to it
-    _configure = configure
+_start: Callable[[], None] | None = None
+"""Sets recording up from the environment; None: not imported yet."""
 
 
 def install(runtime: Runtime) -> None:
@@ -68,17 +59,19 @@ def install(runtime: Runtime) -> None:
     current = runtime
 
 
-def import_root() -> None:
-    """Imports what the first observed call needs to set recording up.  A fork in another thread waits for it."""
-    if _configure is None:
+def import_root() -> Callable[[], None]:
+    """Imports what the first observed call needs to set recording up, and returns the function that does it: it calls
+    `install`, and raises nothing except to end the program.  A fork in another thread waits for the import.
+    """
+    global _start  # noqa: PLW0603 - the only assignment to it
+    if _start is None:
         with delay_forks():
-            import_module(_ROOT)  # by its name: the call path does not depend on what sets it up
+            _start = start_of_recording()
+    return _start
 
 
 def recorder() -> Recorder | None:
     """The recorder, set up from the environment on first use; None: nothing is recorded."""
     if current is UNCONFIGURED:
-        import_root()
-        if _configure is not None:
-            _configure()
+        import_root()()
     return current.recorder
