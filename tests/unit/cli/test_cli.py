@@ -17,6 +17,7 @@ import pytest
 from rich.console import Console
 from typer.testing import CliRunner, Result
 
+import playhead_collector
 from playhead.cli import app, collector_options, exit_code, output
 from playhead.cli.connection import complete_run
 from playhead.cli.operate import start
@@ -352,17 +353,16 @@ def test_serve_passes_its_options_on_by_the_names_of_the_settings(playhead, monk
             sys.stdout.write(json.dumps({name: value for name, value in options.items() if value is not None}))
             return 1
 
-    monkeypatch.setattr(start, "_collector", lambda part: Cli)
+    monkeypatch.setattr(start, "_collector", lambda: Cli)
     result = playhead("serve", "--port", "0", "--database-url", "postgresql://x/y", "--json")
     assert json.loads(result.stdout) == {"as_json": True, "port": "0", "database_url": "postgresql://x/y"}
     assert result.exit_code == 1
 
 
 def test_without_the_extra_it_says_how_to_install_it(playhead, monkeypatch: pytest.MonkeyPatch):
-    def missing(name: str) -> Any:
-        raise ModuleNotFoundError("No module named 'uvicorn'", name="uvicorn")
-
-    monkeypatch.setattr(start.importlib, "import_module", missing)
+    monkeypatch.setitem(sys.modules, "uvicorn", None)  # as where it is not installed
+    monkeypatch.delitem(sys.modules, "playhead_collector.cli", raising=False)
+    monkeypatch.delattr(playhead_collector, "cli", raising=False)
     result = playhead("serve")
     assert result.exit_code == 2
     assert 'uvicorn is not installed: pip install "playhead[collector]"' in result.stderr

@@ -1,7 +1,6 @@
 """`playhead doctor`: settings in force and where each comes from, misspelt variables, whether the collector answers."""
 
 import difflib
-import importlib
 import os
 import time
 from collections.abc import Iterable, Mapping
@@ -168,7 +167,9 @@ def _client_settings() -> Any:
 def _destinations() -> list[Line]:
     """The variables that say what a collector forwards where; they have names of their users' choice."""
     try:
-        found = importlib.import_module("playhead_collector.destination_settings").variables(os.environ)
+        from playhead_collector import destination_settings  # noqa: PLC0415 - the collector is an extra
+
+        found = destination_settings.variables(os.environ)
         return [{"of": "forward", "setting": name, "value": value, "from": "environment"} for name, value in found]
     except ImportError:
         return []
@@ -178,7 +179,9 @@ def _destinations() -> list[Line]:
 
 def _collector_settings() -> Any:
     try:
-        return importlib.import_module("playhead_collector.settings").in_force()
+        from playhead_collector import settings as collector_settings  # noqa: PLC0415 - the collector is an extra
+
+        return collector_settings.in_force()
     except ImportError:
         return ()
     except Exception as error:

@@ -1,6 +1,5 @@
 """The commands that do something: start a collector, show what this is about, deliver what was left."""
 
-import importlib
 import inspect
 from collections.abc import Callable
 from dataclasses import asdict
@@ -19,7 +18,7 @@ def serve_command() -> Callable[..., None]:
     """`serve`, with an option for each line of the collector's table of settings."""
 
     def serve(json: bool, **options: Any) -> None:
-        raise typer.Exit(_collector("cli").serve(as_json=json, **options))
+        raise typer.Exit(_collector().serve(as_json=json, **options))
 
     made: Any = serve
     as_json = inspect.Parameter("json", inspect.Parameter.KEYWORD_ONLY, default=False, annotation=Json)
@@ -54,14 +53,16 @@ def migrate(
     ] = None,
 ) -> None:
     """Bring a database to the schema that this build needs; `playhead serve` does that by itself."""
-    collector = _collector("cli")
+    collector = _collector()
     raise typer.Exit(collector.print_migrations() if sql else collector.migrate_database(database_url=database_url))
 
 
 def demo() -> None:
     """Record a small agent that talks to a model server of its own, and look at what was recorded."""
-    _collector("cli")
-    raise typer.Exit(importlib.import_module("playhead.demo").run_demo())
+    _collector()
+    from playhead.demo import run_demo  # noqa: PLC0415 - it needs the collector, too
+
+    raise typer.Exit(run_demo())
 
 
 def ship(
@@ -120,17 +121,20 @@ def _is_typed(ctx: typer.Context, option: str) -> bool:
 
 def _table() -> Any:
     try:
-        return importlib.import_module("playhead_collector.settings").table()
+        from playhead_collector import settings  # noqa: PLC0415 - the collector is an extra
+
+        return settings.table()
     except ImportError:
         return ()
 
 
-def _collector(part: str) -> Any:
-    """A part of the collector, which is an extra.  Raises SettingInvalid, saying how to install it."""
+def _collector() -> Any:
+    """What starts the collector, which is an extra.  Raises SettingInvalid, saying how to install it."""
     try:
-        return importlib.import_module(f"playhead_collector.{part}")
+        from playhead_collector import cli  # noqa: PLC0415 - the collector is an extra
     except ImportError as error:
         if (error.name or "playhead").startswith("playhead"):
             raise  # not an extra that is missing: ours to mend
         what = f"this needs the collector, and {error.name or 'a part of it'} is not installed"
         raise SettingInvalid(f'{what}: pip install "playhead[collector]"') from error
+    return cli
