@@ -35,6 +35,7 @@ from playhead_collector.live.hub import LiveHub, StreamLimits
 from playhead_collector.network.grpc_server import Servicer
 from playhead_collector.network.guard import Guard
 from playhead_collector.network.limits import limits_of
+from playhead_collector.project.packer import Packer
 from playhead_collector.project.runner import ProjectionRunner
 from playhead_collector.read.prices import read_prices, shipped
 from playhead_collector.receive.bounded import ANSWER_SLOW_AFTER_SECONDS, BoundAnswers, BoundBodies
@@ -110,7 +111,7 @@ async def open_collector(settings: CollectorSettings) -> AsyncGenerator[RunningC
             supervision = asyncio.create_task(supervise(postgres))
             stack.push_async_callback(_end, supervision)
             dsn = postgres.dsn
-        await schema.upgrade(dsn)
+        await bring_to_newest_schema(dsn)
         recipients = [destination(each).recipient for each in settings.destinations]
         timeouts = timeouts_of(settings)
         store = await connect(dsn, pool_size=settings.pool_size, timeouts=timeouts, recipients=recipients)
@@ -128,6 +129,17 @@ async def open_collector(settings: CollectorSettings) -> AsyncGenerator[RunningC
         collector = RunningCollector(built.app, shown, built.guard, hub, built.grpc, needs_key, supervision)
         _settle()
         yield collector
+
+
+async def bring_to_newest_schema(dsn: str) -> None:
+    """Migrates the database, unless it has this build's schema.
+
+    Raises DatabaseUnreachable, DatabaseTooOld, MayNotMigrate, SchemaTooNew, SchemaUnreleased.
+    """
+    if await schema.current(dsn) != schema.head():
+        from playhead_collector.store import migrate  # noqa: PLC0415 - Alembic: half as long as the rest of the start
+
+        await migrate.upgrade(dsn)
 
 
 async def _end(task: "asyncio.Task[None]") -> None:
@@ -185,12 +197,13 @@ def assemble(
         foreign_lost_after_s=settings.foreign_run_lost_after_seconds,
         kept_bytes=settings.kept_runs_bytes,
     )
+    packer = Packer(store, clock=clock, is_busy=runner.is_busy, rest=runner.rest_of_others)
     sweeper = _sweeper(settings, store)
     hub = hub or LiveHub(store, PROJECT, stream_limits(settings))
     answers = configured(settings, clock)
     forwarder = forwarder_of(settings, store, answers.prices, clock)
     announcer, indexer = announcer_of(settings, store, PROJECT, clock), _indexer(answers, store, pool, runner)
-    app, metrics = _application([runner, sweeper, forwarder, announcer, indexer], hub), Metrics()
+    app, metrics = _application([runner, packer, sweeper, forwarder, announcer, indexer], hub), Metrics()
     flow, guard = _bounds(settings, metrics)
     intake = IngestPipeline(store, PROJECT, settings.inline_attribute_characters, (runner.wake, forwarder.wake))
     most = DecodeLimits(items=settings.max_spans_per_request, parts=settings.max_span_parts)
@@ -240,7 +253,7 @@ def _otlp_grpc(intake: OtlpIntake, settings: CollectorSettings, metrics: Metrics
 
 def _indexer(answers: Configured, store: Store, pool: WorkerPool | None, runner: ProjectionRunner) -> Indexing:
     analysis = pool or InProcessAnalysis(store, AnalysisSettings.of(PROJECT, answers))
-    return indexer_of(answers.search, store, analysis, pool, lambda: runner.packer.held_up)
+    return indexer_of(answers.search, store, analysis, pool, runner.is_busy)
 
 
 def _application(workers: Sequence[BackgroundWorker | None], hub: LiveHub) -> FastAPI:

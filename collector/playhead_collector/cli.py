@@ -24,7 +24,7 @@ from typing import Any
 import orjson
 import uvicorn
 
-from playhead_collector.app import RunningCollector, open_collector, version
+from playhead_collector.app import RunningCollector, bring_to_newest_schema, open_collector, version
 from playhead_collector.errors import BadSetting, CannotStart, CollectorError, PortTaken
 from playhead_collector.log_lines import configure_logging
 from playhead_collector.network.descriptors import make_room
@@ -71,7 +71,7 @@ def migrate_database(**options: Any) -> int:
         settings = load(**options)
         if settings.database_url is None:
             raise BadSetting("PLAYHEAD_DATABASE_URL is not set: `playhead serve` migrates its own Postgres by itself")
-        asyncio.run(schema.upgrade(settings.database_url))
+        asyncio.run(bring_to_newest_schema(settings.database_url))
     except CollectorError as error:
         sys.stderr.write(f"playhead: {error}\n")
         return MISUSED if isinstance(error, BadSetting) else FAILED

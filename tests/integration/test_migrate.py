@@ -10,6 +10,7 @@ import asyncpg
 import pytest
 
 from playhead_collector import cli
+from playhead_collector.app import bring_to_newest_schema
 from playhead_collector.errors import (
     DatabaseTooOld,
     DatabaseUnreachable,
@@ -47,15 +48,15 @@ def test_the_files_of_the_revisions_are_those_that_alembic_knows():
 
 async def test_a_collector_on_a_database_of_the_newest_schema_loads_no_alembic(database_url: str):
     program = (
-        "import asyncio, sys; import playhead_collector.cli; from playhead_collector.store import schema;"
-        f"asyncio.run(schema.upgrade({database_url!r})); print({{'alembic', 'sqlalchemy'}} & set(sys.modules))"
+        "import asyncio, sys; import playhead_collector.cli; from playhead_collector.app import bring_to_newest_schema;"
+        f"asyncio.run(bring_to_newest_schema({database_url!r})); print({{'alembic', 'sqlalchemy'}} & set(sys.modules))"
     )
     python = await asyncio.create_subprocess_exec(sys.executable, "-c", program, stdout=asyncio.subprocess.PIPE)
     out, _ = await python.communicate()
     assert out == b"set()\n"
 
 
-@pytest.mark.parametrize("upgrade", [migrate.upgrade, schema.upgrade])
+@pytest.mark.parametrize("upgrade", [migrate.upgrade, bring_to_newest_schema])
 async def test_migrating_twice_changes_nothing(upgrade, database_url: str):
     before = await tables(database_url)
     await upgrade(database_url)
@@ -95,7 +96,7 @@ async def test_a_schema_of_a_newer_build_is_left_alone(use, database_url: str):
         await use(database_url)
 
 
-@pytest.mark.parametrize("use", [schema.check, migrate.upgrade, schema.upgrade])
+@pytest.mark.parametrize("use", [schema.check, migrate.upgrade, bring_to_newest_schema])
 @pytest.mark.parametrize("revision", ["0001", "0025"])
 async def test_a_database_from_before_the_first_release_is_left_alone(use, revision: str, database_url: str):
     await fetch(database_url, f"update alembic_version set version_num = '{revision}'")
@@ -205,7 +206,7 @@ async def test_a_newer_build_migrates_what_an_older_one_stored(database_url: str
     with using(tmp_path / "m"):
         with pytest.raises(SchemaTooOld, match=f"schema {older} .*needs schema {newer}.*run `playhead migrate`"):
             await schema.check(database_url)
-        await schema.upgrade(database_url)
+        await bring_to_newest_schema(database_url)
         await schema.check(database_url)
     assert [tuple(row) for row in await fetch(database_url, "select name, colour from project")] == [("kept", "red")]
     for use in (schema.check, migrate.upgrade):  # the older build, again

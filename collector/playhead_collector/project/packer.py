@@ -21,16 +21,24 @@ _RETRY_S = 30.0
 class Packer:
     """Packs sealed runs, and frees the space of the tables that this empties."""
 
-    def __init__(self, store: EventStore, clock: Callable[[], int], poll_s: float, counts: Counter[str]) -> None:
-        """`clock` gives ns since 1970; `counts` gets `packed`."""
-        self.rest = 1
-        """Factor: it rests this many times as long as it has worked."""
-        self.held_up = False
-        """Whether packing has to wait because of other work."""
+    def __init__(
+        self,
+        store: EventStore,
+        *,
+        clock: Callable[[], int],
+        is_busy: Callable[[], bool] = lambda: False,
+        rest: Callable[[], int] = lambda: 1,
+        poll_s: float = 1.0,
+    ) -> None:
+        """`clock` gives ns since 1970.  `is_busy`: whether packing has to wait because of other work.  `rest`: how many
+        times as long as it has worked the packer rests.
+        """
+        self.counts: Counter[str] = Counter()  # packed
         self._store = store
         self._clock = clock
+        self._is_busy = is_busy
+        self._rest = rest
         self._poll_s = poll_s
-        self._counts = counts
         self._again_ns = 0
         self._emptied = False  # tables, by packing
         self._loop = BackgroundLoop(self._work_on, "playhead packer")
@@ -46,7 +54,7 @@ class Packer:
     async def run_once(self) -> float:
         """Packs some runs. Returns the seconds until the next call."""
         began = self._clock()
-        if self.held_up or began < self._again_ns:
+        if self._is_busy() or began < self._again_ns:
             return min(self._poll_s, max(self._again_ns - began, _NS // 10) / _NS)
         due = await self._store.runs_to_pack(_AT_A_TIME)
         for number in dict.fromkeys(each.project for each in due):
@@ -54,7 +62,7 @@ class Packer:
         if not due and self._emptied:
             self._emptied = not await self._store.shrink()
         now = self._clock()
-        self._again_ns = now + self.rest * max(now - began, 0)
+        self._again_ns = now + self._rest() * max(now - began, 0)
         return (self._again_ns - now) / _NS if due else self._poll_s
 
     async def _pack(self, due: Sequence[ToPack]) -> None:
@@ -73,7 +81,7 @@ class Packer:
                 await self._store.leave_unpacked(due)
             return
         self._emptied = True
-        self._counts["packed"] += len(due)
+        self.counts["packed"] += len(due)
 
     async def _work_on(self) -> None:
         while True:

@@ -16,7 +16,6 @@ from playhead.project.projector import ProjectSettings, project
 from playhead_collector.background_loop import BackgroundLoop
 from playhead_collector.errors import StoreCollision, StoreUnavailable
 from playhead_collector.project.kept_runs import KeptRuns, Key
-from playhead_collector.project.packer import Packer
 from playhead_collector.store.ports import Dirty, EventStore, RunWork
 
 log = logging.getLogger(__name__)
@@ -95,7 +94,7 @@ class ProjectionRunner:
         instrumentation: `foreign_lost_after_s`) get the status `lost`; so long, too, an ended run waits for other
         processes of its own before it is sealed.  The states of growing runs may take
         `kept_bytes` of memory."""
-        # projected, started_over, sealed, lost, packed, failed, store_unavailable
+        # projected, started_over, sealed, lost, failed, store_unavailable
         self.counts: Counter[str] = Counter()
         self._store = store
         self._clock = clock
@@ -112,14 +111,21 @@ class ProjectionRunner:
         self._resting: dict[Key, _RetryState] = {}
         self._running: dict[Key, asyncio.Task[set[Key]]] = {}
         self._unavailable = 0  # times in a row
-        self.packer = Packer(store, clock, poll_s, self.counts)
+        self._waiting = 0  # runs with news, as of the last look
         self._woken = asyncio.Event()
         self._loop = BackgroundLoop(self._work_on, "playhead projector")
 
     def start(self) -> None:
         """Starts projecting in the background."""
-        if self._loop.start():
-            self.packer.start()
+        self._loop.start()
+
+    def is_busy(self) -> bool:
+        """Whether so many runs wait to be projected that other work in the background should wait."""
+        return self._waiting > _RUNS_TOGETHER
+
+    def rest_of_others(self) -> int:
+        """How many times as long as it has worked other work should rest: longer while runs wait to be projected."""
+        return _REST if self._waiting else 1
 
     def wake(self) -> None:
         """Polls soon, because there may be new data: live views need not wait for the next regular poll."""
@@ -128,7 +134,6 @@ class ProjectionRunner:
     async def stop(self, finish_s: float = _FINISH_S) -> None:
         """Stops after finishing the projections in progress, or giving them up after `finish_s` seconds: what they read
         is stored, and the next start projects it."""
-        await self.packer.stop()
         await self._loop.stop()
         if running := set(self._running.values()):
             _, unfinished = await asyncio.wait(running, timeout=finish_s)
@@ -179,7 +184,7 @@ class ProjectionRunner:
             sealable = await self._store.sealable_runs(quiet_since, lost_since, limit)
             await self._project_all(Dirty(*key, 0) for key in sealable)
             await self._mark_lost(now)
-            self.packer.held_up, self.packer.rest = len(dirty) > _RUNS_TOGETHER, _REST if dirty else 1
+            self._waiting = len(dirty)
         except StoreUnavailable as error:
             return self._back_off(error)
         self._unavailable = 0

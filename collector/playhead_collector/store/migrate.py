@@ -1,4 +1,4 @@
-"""Upgrades a database's schema to this build's, or raises why it cannot. `schema` calls it where there is need.
+"""Upgrades a database's schema to this build's, or raises why it cannot. `app` calls it where there is need.
 
 Alembic keeps the order of revisions and the database's current one; each revision is plain SQL (`migrations/` at the
 top of the checkout, `playhead_collector/migrations` in a wheel). All pending revisions run in one transaction: a

@@ -1,10 +1,9 @@
 """Which schema a database has, and whether this build can work with it. `app` asks before it opens the store.
 
 `migrate` changes a schema. It loads Alembic and SQLAlchemy, which takes half as long as the rest of a collector's
-start, so it is only imported for a database that is not at the newest schema.
+start, so `app` imports it only for a database that is not at the newest schema.
 """
 
-from importlib import import_module
 from pathlib import Path
 
 import asyncpg
@@ -15,15 +14,6 @@ from playhead_collector.settings import without_password
 OLDEST_POSTGRES = 14
 # A running server accepts a connection at once; an unreachable one should be reported before the user gives up.
 CONNECT_SECONDS = 10
-
-
-async def upgrade(dsn: str) -> None:
-    """Brings the database to this build's schema; does nothing where it is.
-
-    Raises DatabaseUnreachable, DatabaseTooOld, MayNotMigrate, SchemaTooNew, SchemaUnreleased.
-    """
-    if await current(dsn) != head():
-        await import_module("playhead_collector.store.migrate").upgrade(dsn)
 
 
 async def current(dsn: str) -> str | None:

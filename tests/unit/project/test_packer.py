@@ -1,6 +1,5 @@
 """When sealed runs are packed, and what happens to one that cannot be."""
 
-from collections import Counter
 from typing import cast
 
 import pytest
@@ -23,7 +22,7 @@ def store(clock: Clock) -> MemoryStore:
 
 async def test_sealed_runs_are_packed_together_and_space_is_given_back_afterwards(store: MemoryStore, clock: Clock):
     store.to_pack, store.packing_takes_ns = [ToPack(P, f"{n}", 1) for n in range(20)], 1_000_000
-    packer = Packer(cast(EventStore, store), clock, 1.0, counts := Counter[str]())
+    packer = Packer(cast(EventStore, store), clock=clock)
     packed = [f"{n}" for n in range(20)]
     assert await packer.run_once() == pytest.approx(0.001)
     assert store.packed == packed[:16]
@@ -33,11 +32,23 @@ async def test_sealed_runs_are_packed_together_and_space_is_given_back_afterward
         clock.now_ns += 1_000_000
         await packer.run_once()
     assert store.packed == [*packed, "shrunk"]
-    assert counts["packed"] == 20
-    store.to_pack, packer.held_up = [ToPack(P, "later", 1)], True
-    clock.now_ns += 10**9
+    assert packer.counts["packed"] == 20
+
+
+async def test_nothing_is_packed_while_others_are_busy(store: MemoryStore, clock: Clock):
+    busy = [True, False]
+    store.to_pack = [ToPack(P, "a", 1)]
+    packer = Packer(cast(EventStore, store), clock=clock, is_busy=lambda: busy.pop(0))
     assert 0 < await packer.run_once() <= 1
-    assert store.to_pack == [ToPack(P, "later", 1)]
+    assert store.packed == []
+    await packer.run_once()
+    assert store.packed == ["a"]
+
+
+async def test_it_rests_longer_while_runs_wait_to_be_projected(store: MemoryStore, clock: Clock):
+    store.to_pack, store.packing_takes_ns = [ToPack(P, "a", 1)], 1_000_000
+    packer = Packer(cast(EventStore, store), clock=clock, rest=lambda: 5)
+    assert await packer.run_once() == pytest.approx(0.005)
 
 
 async def test_a_run_that_cannot_be_packed_is_left_and_the_others_are_packed(
@@ -45,7 +56,7 @@ async def test_a_run_that_cannot_be_packed_is_left_and_the_others_are_packed(
 ):
     store.to_pack = [ToPack(P, run, 1) for run in ("good", "bad", "other")]
     store.unpackable = {"bad": ValueError("damaged")}
-    packer = Packer(cast(EventStore, store), clock, 1.0, Counter())
+    packer = Packer(cast(EventStore, store), clock=clock)
     await packer.run_once()
     assert (store.packed, store.to_pack) == (["good", "other"], [])
     assert "run bad cannot be packed" in caplog.text

@@ -177,6 +177,20 @@ async def test_a_look_projects_what_has_news(store: MemoryStore):
     assert store.worked_on == ["a"]
 
 
+async def test_other_work_waits_while_many_runs_have_news_and_rests_longer_while_any_has(store: MemoryStore):
+    runner = runner_of(store)
+    for number in range(65):
+        store.arrive(f"{number}", ended())
+    assert (runner.is_busy(), runner.rest_of_others()) == (False, 1)  # it has not looked yet
+    await runner.run_once()
+    assert (runner.is_busy(), runner.rest_of_others()) == (True, 5)
+    store.arrive("one more", ended())
+    await runner.run_once()
+    assert (runner.is_busy(), runner.rest_of_others()) == (False, 5)
+    await runner.run_once()
+    assert (runner.is_busy(), runner.rest_of_others()) == (False, 1)
+
+
 async def test_a_run_that_took_long_rests_five_times_as_long(store: MemoryStore, clock: Clock):
     def slow(*work: Any) -> Projection:
         clock.now_ns += 2 * SECOND

@@ -14,6 +14,7 @@ import pytest
 from playhead_collector.analysis.configuration import Configured
 from playhead_collector.analysis.search.terms import DecisionConditions, terms_asked
 from playhead_collector.process import CollectorProcess
+from playhead_collector.project.packer import Packer
 from playhead_collector.project.runner import ProjectionRunner
 from playhead_collector.store.packing.content_packs import key_of
 from playhead_collector.store.ports import Batch
@@ -66,8 +67,9 @@ async def filled(url: str) -> list[VariedRun]:
     for _ in range(3):
         await runner.run_once()
         clock.now_ns += 10_000_000_000
+    packer = Packer(store, clock=clock)
     while await store.runs_to_pack(1):
-        await runner.packer.run_once()
+        await packer.run_once()
         clock.now_ns += 10_000_000_000
     configured = Configured()
     assert configured.search is not None

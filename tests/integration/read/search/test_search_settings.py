@@ -10,7 +10,7 @@ from playhead_collector.analysis.configuration import Configured
 from playhead_collector.analysis.search.indexing import SearchSettings
 from playhead_collector.app import create_app, open_collector
 from playhead_collector.errors import BadSetting
-from playhead_collector.project.runner import ProjectionRunner
+from playhead_collector.project.packer import Packer
 from playhead_collector.settings import CollectorSettings
 from playhead_collector.store.ports import Batch
 from playhead_collector.workers.indexer import SearchIndexer
@@ -83,11 +83,10 @@ async def test_texts_are_found_and_quoted_after_packing(searched: Searched, *, p
     await searched.seal()
     if not packed_first:
         await searched.index()
-    runner = ProjectionRunner(searched.store, clock=searched.clock, seal_after_s=1)
+    packer = Packer(searched.store, clock=searched.clock)
     while await searched.store.runs_to_pack(1):
-        await runner.packer.run_once()
+        await packer.run_once()
         searched.clock.now_ns += 10_000_000_000
-    await runner.stop()
     await searched.index()
     found = await searched.all("content", q=f'"case {run.code}" my')
     assert found

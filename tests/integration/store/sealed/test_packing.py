@@ -13,6 +13,7 @@ from playhead.model.thread import Thread
 from playhead.project.inputs import RunInput
 from playhead.project.projector import ProjectSettings, project
 from playhead_collector.errors import StoreCollision
+from playhead_collector.project.packer import Packer
 from playhead_collector.project.runner import ProjectionRunner
 from playhead_collector.store.packing.content_packs import LARGEST_PACKED
 from playhead_collector.store.ports import Batch, ToPack
@@ -203,6 +204,7 @@ async def test_a_sealed_run_is_packed_and_what_arrives_later_too(
     store: PostgresStore, sql: asyncpg.Connection, clock: Clock
 ):
     run, runner = MadeUpRun(5), ProjectionRunner(store, clock=clock, seal_after_s=30)
+    packer = Packer(store, clock=clock)
     root, *spans = run.spans
     await store.put(P, run.contents.values(), run.threads)
     await store.ingest(P, Batch([root, *spans[:-2]]))
@@ -210,14 +212,14 @@ async def test_a_sealed_run_is_packed_and_what_arrives_later_too(
     assert (await rows(sql))[0] > 0
     clock.now_ns += 10**11
     await runner.run_once()
-    await runner.packer.run_once()
-    assert runner.counts["sealed"] == runner.counts["packed"] == 1
+    await packer.run_once()
+    assert runner.counts["sealed"] == packer.counts["packed"] == 1
     left = await rows(sql)
     await store.ingest(P, Batch(spans[-2:]))
     clock.now_ns += 10**11
     await runner.run_once()
-    await runner.packer.run_once()
-    assert runner.counts["packed"] == 2
+    await packer.run_once()
+    assert packer.counts["packed"] == 2
     assert left > await rows(sql) == UNNAMED
     assert await sql.fetchval("select count(*) from packing_due") == 0
     events = await store.events(P, run.run)
@@ -229,6 +231,7 @@ async def test_space_is_given_back_when_nothing_is_left_to_pack(
     store: PostgresStore, sql: asyncpg.Connection, clock: Clock
 ):
     run, runner = MadeUpRun(400), ProjectionRunner(store, clock=clock, seal_after_s=0)
+    packer = Packer(store, clock=clock)
     await ingest(store, run)
     size = "select pg_total_relation_size('content') + pg_total_relation_size('thread_node')"
     before = await sql.fetchval(size)
@@ -236,8 +239,8 @@ async def test_space_is_given_back_when_nothing_is_left_to_pack(
     await runner.run_once()
     await runner.run_once()
     for _ in range(2):
-        await runner.packer.run_once()
-    assert runner.counts["packed"] == 1
+        await packer.run_once()
+    assert packer.counts["packed"] == 1
     assert await sql.fetchval(size) < before / 3
     assert (await store.get_many(P, list(run.contents))).keys() == run.contents.keys()
     assert len(await store.thread(P, thread_refs(run.spans[-2])[0])) == 799
