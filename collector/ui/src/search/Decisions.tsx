@@ -3,9 +3,8 @@ import { Link } from "wouter";
 import { apiUrl, type Params } from "../api/client";
 import type { FoundDecision } from "../api/types";
 import { localDateTime, shortId } from "../model/format";
-import { tally } from "./conditions";
+import { type SetCondition, tally } from "./conditions";
 import { Facets, Results } from "./Results";
-import type { SetCondition } from "./SearchPage";
 import { usePages } from "./usePages";
 
 const FACETS = ["tool", "result", "attribution", "agent"] as const;

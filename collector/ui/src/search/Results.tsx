@@ -3,10 +3,8 @@ import type { ReactNode } from "react";
 
 import { count } from "../model/format";
 import { Empty, Failed, Loading } from "../parts/Notices";
-import type { SetCondition } from "./SearchPage";
+import type { Facet, SetCondition } from "./conditions";
 import type { Found } from "./usePages";
-
-type Facet = { name: string; counts: { value: string; count: number }[]; chosen: string | null };
 
 /** Facets whose values are names that programs gave. */
 const NAMES = new Set(["tool", "agent"]);

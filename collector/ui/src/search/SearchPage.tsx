@@ -2,12 +2,10 @@
 import { useCallback } from "react";
 import { useSearchParams } from "wouter";
 
-import type { Condition } from "./conditions";
+import type { Condition, SetCondition } from "./conditions";
 import { OF_DECISIONS, OF_TEXTS } from "./conditions";
 import { Decisions } from "./Decisions";
 import { Texts } from "./Texts";
-
-export type SetCondition = (name: string, value: string | null) => void;
 
 export function SearchPage() {
   const [query, setQuery] = useSearchParams();

@@ -5,9 +5,8 @@ import type { FoundText } from "../api/types";
 import { localDateTime, shortId } from "../model/format";
 import { ContentLink } from "../parts/ContentLink";
 import { Empty } from "../parts/Notices";
-import { tally } from "./conditions";
+import { type SetCondition, tally } from "./conditions";
 import { Facets, Results } from "./Results";
-import type { SetCondition } from "./SearchPage";
 import { usePages } from "./usePages";
 
 const SHOWN_FACETS = 6;

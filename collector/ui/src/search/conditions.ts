@@ -2,6 +2,12 @@
 
 export type Condition = { name: string; values: readonly string[] | null; title: string };
 
+/** Sets a condition; null or an empty value takes it back. */
+export type SetCondition = (name: string, value: string | null) => void;
+
+/** A condition by which the shown results can be narrowed: how often they have each value, and the one that is set. */
+export type Facet = { name: string; counts: { value: string; count: number }[]; chosen: string | null };
+
 const RESULTS = ["ok", "error", "empty", "cancelled", "unknown"];
 const TIMES: Condition[] = [
   { name: "since", values: null, title: "the run began then or later, as 2026-11-23 or 2026-11-23T08:00" },
