@@ -16,8 +16,8 @@ from playhead.testing import protocols
 from playhead.testing.answers import Answer, Delayed, Dropped, Failed, Recorded, Said
 from playhead.testing.completion import Completion
 from playhead.testing.http_response import Response, cut, json_response
-from playhead.testing.protocols import Incoming, KeepsResponses, ModelProtocol
 from playhead.testing.protocols.openai_http import bearer_token, error_response
+from playhead.testing.protocols.protocol import Incoming, KeepsResponses, ModelProtocol
 from playhead.testing.request import ChatRequest, InvalidRequest
 from playhead.testing.script import NoAnswer, Script
 from playhead.testing.trajectories import NoSuchTurn

@@ -11,8 +11,8 @@ from typing import Any, cast
 from playhead.testing.answers import Failed
 from playhead.testing.completion import Completion
 from playhead.testing.http_response import Response, json_response
-from playhead.testing.protocols import Incoming
 from playhead.testing.protocols.openai_http import api_key, error_response, is_azure_path
+from playhead.testing.protocols.protocol import Incoming
 from playhead.testing.request import ChatRequest, InvalidRequest, JsonObject, json_object
 
 DIMENSIONS = 16

@@ -7,10 +7,10 @@ import threading
 from playhead.testing.answers import Failed
 from playhead.testing.completion import Completion
 from playhead.testing.http_response import Response
-from playhead.testing.protocols import Incoming
 from playhead.testing.protocols.anthropic_messages import wire
 from playhead.testing.protocols.anthropic_messages.request import MessagesRequest, read_messages_body
 from playhead.testing.protocols.openai_http import bearer_token
+from playhead.testing.protocols.protocol import Incoming
 from playhead.testing.request import ChatRequest, InvalidRequest, JsonObject
 
 # A conversation that nobody continues must not become a leak: each keeps as much of those before it as it needs.

@@ -10,10 +10,10 @@ import re
 from playhead.testing.answers import Failed
 from playhead.testing.completion import Completion
 from playhead.testing.http_response import Response
-from playhead.testing.protocols import Incoming
 from playhead.testing.protocols.bedrock import wire
 from playhead.testing.protocols.bedrock.request import ConverseRequest, path_parts, read_converse_body
 from playhead.testing.protocols.openai_http import bearer_token
+from playhead.testing.protocols.protocol import Incoming
 from playhead.testing.request import ChatRequest
 
 _OPERATIONS = {"converse": False, "converse-stream": True}

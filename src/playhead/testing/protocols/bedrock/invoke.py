@@ -16,11 +16,11 @@ from playhead.capture.botocore.event_frames import event_frame
 from playhead.testing.answers import Failed
 from playhead.testing.completion import Completion
 from playhead.testing.http_response import Response, json_response
-from playhead.testing.protocols import Incoming
 from playhead.testing.protocols.bedrock import access_key, wire
 from playhead.testing.protocols.bedrock.models import InvokedModel, api_of, with_metrics
 from playhead.testing.protocols.bedrock.request import path_parts
 from playhead.testing.protocols.openai_embeddings import DIMENSIONS, vector
+from playhead.testing.protocols.protocol import Incoming
 from playhead.testing.request import ChatRequest, InvalidRequest, JsonObject, json_object
 
 _OPERATIONS = {"invoke": False, "invoke-with-response-stream": True}

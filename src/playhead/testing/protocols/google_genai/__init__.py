@@ -8,10 +8,10 @@ from __future__ import annotations
 from playhead.testing.answers import Failed
 from playhead.testing.completion import Completion
 from playhead.testing.http_response import Response
-from playhead.testing.protocols import Incoming
 from playhead.testing.protocols.google_genai import wire
 from playhead.testing.protocols.google_genai.errors import api_key, error_response
 from playhead.testing.protocols.google_genai.request import GeminiRequest, method_of, model_of, read_gemini_body
+from playhead.testing.protocols.protocol import Incoming
 from playhead.testing.request import ChatRequest
 
 _METHODS = {"generateContent": False, "streamGenerateContent": True}

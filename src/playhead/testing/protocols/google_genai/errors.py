@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from playhead.testing.answers import Failed
 from playhead.testing.http_response import Response, json_response
-from playhead.testing.protocols import Incoming
 from playhead.testing.protocols.openai_http import bearer_token
+from playhead.testing.protocols.protocol import Incoming
 from playhead.testing.request import JsonObject
 
 _STATUSES = {

@@ -5,9 +5,9 @@ from __future__ import annotations
 from playhead.testing.answers import Failed
 from playhead.testing.completion import Completion
 from playhead.testing.http_response import Response
-from playhead.testing.protocols import Incoming
 from playhead.testing.protocols.openai_chat import wire
 from playhead.testing.protocols.openai_http import api_key, error_response, is_azure_path
+from playhead.testing.protocols.protocol import Incoming
 from playhead.testing.request import ChatRequest, InvalidRequest, check_messages, check_optional_fields, json_object
 
 

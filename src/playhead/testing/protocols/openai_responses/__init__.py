@@ -11,10 +11,10 @@ import threading
 from playhead.testing.answers import Failed
 from playhead.testing.completion import Completion
 from playhead.testing.http_response import Response
-from playhead.testing.protocols import Incoming
 from playhead.testing.protocols.openai_http import api_key, error_response
 from playhead.testing.protocols.openai_responses import wire
 from playhead.testing.protocols.openai_responses.request import ResponsesRequest, read_responses_body
+from playhead.testing.protocols.protocol import Incoming
 from playhead.testing.request import ChatRequest, InvalidRequest, JsonObject
 
 # A conversation that nobody continues must not become a leak: each keeps as much of those before it as it needs.
