@@ -9,8 +9,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-SECONDS = 120.0
-"""After so long, a program hangs."""
+SECONDS = 300.0
+"""After so long, a program hangs: some need ten seconds of a processor, which others may need as well."""
 
 
 class HungError(AssertionError):
