@@ -22,7 +22,7 @@ class IngestPipeline:
     """Lifts and stores what was received. What [receive] calls `Ingest` and `ContentIntake`."""
 
     store: Store
-    project: int
+    project_id: int
     inline_characters: int
     arrived: Sequence[Callable[[], None]]
     """Called after spans, log events or contents were stored: whoever works on them looks sooner then."""
@@ -32,7 +32,7 @@ class IngestPipeline:
         many = len(spans) + len(logs) > _LIFT_ON_LOOP
         work = partial(_lifted, spans, logs, self.inline_characters)
         lifted = await asyncio.to_thread(work) if many else work()
-        ingested = await self.store.ingest(self.project, lifted.batch)
+        ingested = await self.store.ingest(self.project_id, lifted.batch)
         self._wake()
         contents = TakenOut(lifted.contents, lifted.content_bytes, ingested.new_contents, ingested.new_bytes)
         refused = (ingested.pending, ingested.dropped, lifted.not_understood)
@@ -42,19 +42,19 @@ class IngestPipeline:
     async def missing(self, refs: Sequence[ContentRef]) -> MissingRefs:
         """Which of these are not stored. Raises StoreUnavailable."""
         # The epoch first: if content goes between the two, the client's belief ends with the older epoch.
-        epoch = await self.store.epoch(self.project)
-        return MissingRefs(await self.store.missing(self.project, refs), epoch)
+        epoch = await self.store.epoch(self.project_id)
+        return MissingRefs(await self.store.missing(self.project_id, refs), epoch)
 
     async def put(self, pack: Pack) -> PackResult:
         """Durable once this returns. Raises StoreUnavailable."""
-        epoch = await self.store.epoch(self.project)
-        unknown_parents = await self.store.put(self.project, pack.contents, pack.threads)
+        epoch = await self.store.epoch(self.project_id)
+        unknown_parents = await self.store.put(self.project_id, pack.contents, pack.threads)
         self._wake()
         return PackResult(unknown_parents, epoch)
 
     async def awaits(self, ref: ContentRef) -> bool:
         """Whether a run names this content and it is not stored. Raises StoreUnavailable."""
-        return await self.store.awaits(self.project, ref)
+        return await self.store.awaits(self.project_id, ref)
 
     def _wake(self) -> None:
         for wake in self.arrived:

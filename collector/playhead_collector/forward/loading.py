@@ -91,7 +91,7 @@ class Loader:
         """What is known of the entry's run: what its first span says, and its row."""
         known, has_root, looked_ns = self._runs.pop(entry.run, (OutboundRun(id=entry.run), False, -_LOOK_AGAIN_NS))
         if not has_root and self._clock() - looked_ns >= _LOOK_AGAIN_NS:
-            for span in await self._store.spans(entry.project, entry.run):
+            for span in await self._store.spans(entry.project_id, entry.run):
                 if span.attributes.get(names.RUN_ROOT) is True or span.parent_id is None:
                     known, has_root = replace(run_of(span.attributes), id=entry.run), True
                     break
@@ -191,29 +191,29 @@ class Loader:
             if not missing or missing == absent:
                 break
             absent = missing
-            await self._fetch(entry.project, missing)
+            await self._fetch(entry.project_id, missing)
         if wait and contents.missing(refs):
             raise NotAllHere
         return contents
 
-    async def _fetch(self, project: int, missing: WantedRefs) -> None:
+    async def _fetch(self, project_id: int, missing: WantedRefs) -> None:
         kept = self._contents
         if missing.contents:
-            for ref, content in (await self._store.get_many(project, missing.contents)).items():
+            for ref, content in (await self._store.get_many(project_id, missing.contents)).items():
                 kept.at_hand.add(ref, content)
                 kept.size += len(content.data)
         if missing.threads:
-            for thread, messages in (await self._threads(project, missing.threads)).items():
+            for thread, messages in (await self._threads(project_id, missing.threads)).items():
                 kept.at_hand.add_thread(thread, messages)
                 kept.size += 100 * len(messages)
 
-    async def _threads(self, project: int, refs: Sequence[ContentRef]) -> Mapping[ContentRef, Sequence[ContentRef]]:
-        together = (await self._store.threads(project, refs, _MOST_NODES)).nodes
+    async def _threads(self, project_id: int, refs: Sequence[ContentRef]) -> Mapping[ContentRef, Sequence[ContentRef]]:
+        together = (await self._store.threads(project_id, refs, _MOST_NODES)).nodes
         found = {ref: messages for ref in refs if (messages := _messages(together, ref))}
         for ref in refs:
             if ref not in found:  # very long, or it waits for a part that has just arrived
                 with suppress(ContentMissing, ContentCorrupt):
-                    found[ref] = [node.message for node in await self._store.thread(project, ref)]
+                    found[ref] = [node.message for node in await self._store.thread(project_id, ref)]
         return found
 
 

@@ -15,7 +15,7 @@ def by_entry(
     Neighbours of one entry are together."""
     runs: dict[tuple[int, str], list[tuple[EntryProgress, OutgoingSpans, OutboundRun]]] = {}
     for one in spans:
-        runs.setdefault((one[0].entry.project, one[0].entry.run), []).append(one)
+        runs.setdefault((one[0].entry.project_id, one[0].entry.run), []).append(one)
     for of_run in runs.values():
         in_order = sorted(of_run, key=lambda one: one[1].spans[0].span.start_ns)
         for _, together in groupby(in_order, key=lambda one: one[0].entry.number):

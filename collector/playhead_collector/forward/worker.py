@@ -245,7 +245,7 @@ class _Cycle:
     async def _load(self, each: EntryProgress) -> "_LoadedEntry | None":
         """What an entry names; None: nothing is to be sent now."""
         entry = each.entry
-        row = await self._store.run(entry.project, entry.run)
+        row = await self._store.run(entry.project_id, entry.run)
         decision = decide(self._settings, row) if has_filters(self._settings) else ForwardDecision.SEND
         if decision is ForwardDecision.WAIT:
             each.wait_until(self._look_again_ns(each))
@@ -266,9 +266,9 @@ class _Cycle:
         logs = [log for log in logs if log not in scores]
         if not needs_run(spans, logs):
             return _LoadedEntry(run, unchanged(spans, logs), scores=scores)
-        counter = self._counters.get((entry.project, entry.run))
+        counter = self._counters.get((entry.project_id, entry.run))
         if counter is None:
-            counter = self._counters[entry.project, entry.run] = await self._loader.counter(entry)
+            counter = self._counters[entry.project_id, entry.run] = await self._loader.counter(entry)
         return _LoadedEntry(counter.completed(run), counter.outgoing(spans, logs), scores=scores)
 
     def _due(self, each: EntryProgress, items: Iterable[OutgoingSpans]) -> Iterator[OutgoingSpans]:

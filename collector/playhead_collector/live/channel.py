@@ -119,7 +119,7 @@ class Channel:
             async with self._lock:
                 if view.preview > batch.preview_length:
                     wanted = next(each for each in _PREVIEW_LENGTHS if each >= view.preview)
-                    batch.previews = await previews_of(self._store, self.reader.project, batch.events, wanted)
+                    batch.previews = await previews_of(self._store, self.reader.project_id, batch.events, wanted)
                     batch.preview_length = wanted
         elif (made := batch.made(view)) is not None:
             return made

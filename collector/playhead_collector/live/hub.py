@@ -35,12 +35,12 @@ class LiveHub:
     """The streams of a project that clients follow."""
 
     def __init__(
-        self, store: Store, project: int, limits: StreamLimits, *, poll_seconds: float = _POLL_SECONDS
+        self, store: Store, project_id: int, limits: StreamLimits, *, poll_seconds: float = _POLL_SECONDS
     ) -> None:
         self.limits = limits
         self.is_closing = False
         self.clients = 0
-        self._store, self._project = store, project
+        self._store, self._project_id = store, project_id
         self._poll_seconds = poll_seconds
         self._channels: dict[str | None, Channel] = {}
         self._news: set[str | None] = set()
@@ -88,7 +88,7 @@ class LiveHub:
             found = self._channels.get(run)
             if found is not None:
                 return found
-            reader = StreamReader(self._store, self._project, run)
+            reader = StreamReader(self._store, self._project_id, run)
             base = await reader.beginning()
             if base is None:
                 raise Refused(404, "no_such_run", f"there is no run {run!r}: `playhead runs` lists them")
@@ -108,8 +108,8 @@ class LiveHub:
 
     # --- the reader -------------------------------------------------------------------------------------------------
 
-    def _on_change(self, project: int, runs: Sequence[str]) -> None:
-        if project == self._project:
+    def _on_change(self, project_id: int, runs: Sequence[str]) -> None:
+        if project_id == self._project_id:
             self._note({None, *runs})
 
     def _note(self, runs: set[str | None]) -> None:
@@ -142,7 +142,7 @@ class LiveHub:
 
     async def _poll(self) -> None:
         """Notes the runs with news that no notification announced."""
-        newest = await self._store.positions(self._project, [run for run in self._channels if run is not None])
+        newest = await self._store.positions(self._project_id, [run for run in self._channels if run is not None])
         for run, channel in self._channels.items():
             seen = channel.head.change if run is None or channel.run is None else channel.run.projection
             if newest.get(run) != seen or channel.is_ending:

@@ -31,7 +31,7 @@ class StreamReader:
     """Reads the stream of a run, or of all runs of a project (`run` None)."""
 
     store: ChangeStore
-    project: int
+    project_id: int
     run: str | None
 
     async def beginning(self, since_ns: int | None = None) -> StreamPosition | None:
@@ -39,7 +39,7 @@ class StreamReader:
 
         In the stream of all runs: behind all that is known, or behind what was known before the time `since_ns`.
         """
-        async with self.store.reading_changes(self.project) as reader:
+        async with self.store.reading_changes(self.project_id) as reader:
             if self.run is None:
                 if since_ns is None:
                     return StreamPosition(max(await reader.newest(), await reader.removed()))
@@ -49,7 +49,7 @@ class StreamReader:
 
     async def check(self, position: StreamPosition) -> None:
         """Raises Refused (410) when what follows this position is not known any more; StoreUnavailable."""
-        async with self.store.reading_changes(self.project) as reader:
+        async with self.store.reading_changes(self.project_id) as reader:
             head = None if self.run is None else await reader.head(self.run)
             if head is not None and head.projection == position.change and (position.seq is None or position.is_replay):
                 return  # nothing followed
@@ -59,7 +59,7 @@ class StreamReader:
 
     async def after(self, position: StreamPosition) -> ReadBatch:
         """The messages that follow a position that `check` has passed. Raises StoreUnavailable."""
-        async with self.store.reading_changes(self.project) as reader:
+        async with self.store.reading_changes(self.project_id) as reader:
             head = None if self.run is None else await reader.head(self.run)
             if position.is_replay:
                 return await self._replayed(reader, position, head)

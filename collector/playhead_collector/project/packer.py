@@ -57,8 +57,8 @@ class Packer:
         if self._is_busy() or began < self._again_ns:
             return min(self._poll_s, max(self._again_ns - began, _NS // 10) / _NS)
         due = await self._store.runs_to_pack(_AT_A_TIME)
-        for number in dict.fromkeys(each.project for each in due):
-            await self._pack([each for each in due if each.project == number])
+        for number in dict.fromkeys(each.project_id for each in due):
+            await self._pack([each for each in due if each.project_id == number])
         if not due and self._emptied:
             self._emptied = not await self._store.shrink()
         now = self._clock()

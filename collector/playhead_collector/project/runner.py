@@ -141,17 +141,17 @@ class ProjectionRunner:
                 task.cancel()
             await asyncio.gather(*unfinished, return_exceptions=True)
 
-    async def project_now(self, project: int, run: str) -> bool:
+    async def project_now(self, project_id: int, run: str) -> bool:
         """Projects everything that had arrived for this run at the time of the call.
 
         Returns False when projecting it failed: then the last projection is kept.  Does nothing for an unknown run.
         Raises StoreUnavailable.  Concurrent calls for one run share one projection.
         """
-        key = (project, run)
+        key = (project_id, run)
         underway = self._running.get(key)
         if underway is not None:  # it may have begun before the caller's spans arrived: wait for it, then check
             await asyncio.wait([underway])
-        if not await self._store.is_dirty(project, run):
+        if not await self._store.is_dirty(project_id, run):
             return True
         rest = self._resting.get(key)
         if rest is not None and rest.failures and rest.until_ns > self._clock():
@@ -276,14 +276,14 @@ class ProjectionRunner:
         return await self._project_and_store(keys, wait=wait)
 
     async def _project_and_store(self, keys: Sequence[Key], *, wait: bool) -> set[Key]:
-        began, project = self._clock(), keys[0][0]
+        began, project_id = self._clock(), keys[0][0]
         kept = {key[1]: each for key in keys if (each := self.kept.take(key))}
-        async with self._store.works(project, [run for _, run in keys], wait=wait, kept=kept) as works:
+        async with self._store.works(project_id, [run for _, run in keys], wait=wait, kept=kept) as works:
             done = await self._computed(works)
         spent = self._clock() - began - sum(each.took_ns for each in done)
         items = sum(each.items for each in done)
         for each in done:
-            key = (project, each.work.run)
+            key = (project_id, each.work.run)
             if each.error is not None:
                 self._poisoned(key, each.error)
                 continue
@@ -294,7 +294,7 @@ class ProjectionRunner:
             self.counts["sealed"] += each.seals
             took = max(each.took_ns + spent * each.items // max(items, 1), 0)
             self._resting[key] = _RetryState(self._clock() + _REST * took)
-        return {(project, each.work.run) for each in done if each.error is not None}
+        return {(project_id, each.work.run) for each in done if each.error is not None}
 
     async def _computed(self, works: Sequence[RunWork]) -> list[_Computed]:
         done = [_Computed(work) for work in works]
@@ -348,7 +348,7 @@ def batches(runs: Iterable[Dirty]) -> Iterator[list[Key]]:
     """Splits runs into batches for one transaction: of one project, limited in number and in size.  Pure."""
     by_project: dict[int, list[Dirty]] = {}
     for each in runs:
-        by_project.setdefault(each.project, []).append(each)
+        by_project.setdefault(each.project_id, []).append(each)
     for some in by_project.values():
         batch, size = list[Key](), 0
         for each in some:

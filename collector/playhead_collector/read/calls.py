@@ -91,7 +91,9 @@ async def _page(
 
 
 async def _hydrate(record: RunRecord, items: Sequence[CallAnswer]) -> None:
-    cache = await fetch(record.store, record.project, (ContentRef(ref) for it in items for ref in it["refs"].values()))
+    cache = await fetch(
+        record.store, record.project_id, (ContentRef(ref) for it in items for ref in it["refs"].values())
+    )
     for item in items:
         item["values"] = {name: cache.value(ContentRef(ref)) for name, ref in item["refs"].items()}
         item["missing"] = [ref for ref in item["refs"].values() if ref in cache.missing]

@@ -30,7 +30,7 @@ def parse_ref(text: str) -> ContentRef:
         raise Refused(400, "bad_ref", str(error)) from None
 
 
-async def read_batch(store: ReadStore, project: int, refs: Sequence[str]) -> Mapping[str, ContentValue]:
+async def read_batch(store: ReadStore, project_id: int, refs: Sequence[str]) -> Mapping[str, ContentValue]:
     """The stored contents among these refs, each as a value. Raises Refused for an invalid ref, or when they are too
     large together.
     """
@@ -38,7 +38,7 @@ async def read_batch(store: ReadStore, project: int, refs: Sequence[str]) -> Map
     found: dict[str, ContentValue] = {}
     size = 0
     while portion := list(islice(wanted, _PORTION)):
-        for ref, content in (await store.get_many(project, portion)).items():
+        for ref, content in (await store.get_many(project_id, portion)).items():
             size += len(content.data)
             found[str(ref)] = content_value(content)  # orjson takes no subclass of str as a key
         if size > _MAX_BYTES and len(found) > 1:
@@ -56,10 +56,10 @@ def content_value(content: Content) -> ContentValue:
     return {**answer, "value": value}
 
 
-async def read_thread(store: ReadStore, project: int, ref: ContentRef) -> ThreadMessages:
+async def read_thread(store: ReadStore, project_id: int, ref: ContentRef) -> ThreadMessages:
     """The thread as a list of messages.  Raises ContentMissing."""
-    thread = await messages_of(store, project, ref)
-    cache = await fetch(store, project, thread)
+    thread = await messages_of(store, project_id, ref)
+    cache = await fetch(store, project_id, thread)
     return {"thread": ref, "messages": [cache.message(message) for message in thread], "missing": cache.missing}
 
 
@@ -108,24 +108,24 @@ class PackedRefs:
             self._nodes.update(node.ref for node in new)
 
 
-async def pack_refs(store: ReadStore, project: int, refs: Sequence[ContentRef]) -> PackedRefs:
+async def pack_refs(store: ReadStore, project_id: int, refs: Sequence[ContentRef]) -> PackedRefs:
     """The stored contents and threads of the first of these refs, as many as fit.  Raises ContentCorrupt.
 
     A thread is added from its beginning. Asked for the last thread of a chat first, its other threads cost nothing."""
     packed = PackedRefs()
     while packed.looked_at < len(refs) and not packed.is_full:
         rest = refs[packed.looked_at :]
-        threads = await store.threads(project, [ref for ref in rest if not packed.has_node(ref)], _MAX_NODES)
+        threads = await store.threads(project_id, [ref for ref in rest if not packed.has_node(ref)], _MAX_NODES)
         # One that was not read may be the beginning of one that was: then it has to be read no more.
         end = next((at for at, ref in enumerate(rest) if ref in threads.unread), len(rest))
-        if not await _add_portion(store, project, rest[:end], threads.nodes, packed):
+        if not await _add_portion(store, project_id, rest[:end], threads.nodes, packed):
             break
     return packed
 
 
 async def _add_portion(
     store: ReadStore,
-    project: int,
+    project_id: int,
     refs: Sequence[ContentRef],
     nodes: Mapping[ContentRef, ThreadNode],
     packed: PackedRefs,
@@ -134,7 +134,7 @@ async def _add_portion(
     for start in range(0, len(refs), _PORTION):
         portion = refs[start : start + _PORTION]
         asked = [ref for ref in portion if ref not in nodes and not packed.has_node(ref)]
-        contents: Mapping[ContentRef, Content] = await store.get_many(project, asked) if asked else {}
+        contents: Mapping[ContentRef, Content] = await store.get_many(project_id, asked) if asked else {}
         for ref in portion:
             if ref in nodes:
                 packed.add_thread(ref, nodes)

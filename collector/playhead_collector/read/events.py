@@ -103,7 +103,7 @@ async def list_last_events(record: RunRecord, where: EventFilter, last: int, pre
 async def _answered(record: RunRecord, found: Sequence[RunEvent], preview: int) -> list[RecordedEvent]:
     items = [recorded_event(event) for event in found]
     if preview:
-        known = await previews_of(record.store, record.project, found, preview)
+        known = await previews_of(record.store, record.project_id, found, preview)
         for item in items:
             item["previews"] = event_previews(item["refs"], known)
     return items

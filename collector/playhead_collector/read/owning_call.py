@@ -90,13 +90,13 @@ async def _requesting_call(record: RunRecord, tool: RunEvent) -> LlmCalled | Non
     arguments: bytes | None = None
     if isinstance(tool, ToolCalled) and tool.arguments is not None:
         arguments = _canonical_arguments(
-            (await fetch(record.store, record.project, [tool.arguments])).parsed(tool.arguments)
+            (await fetch(record.store, record.project_id, [tool.arguments])).parsed(tool.arguments)
         )
     blocks = 0
     alike: set[str | None] = set()
     async for block in record.backwards(tool.seq):
         outputs = [event for event in block if isinstance(event, MessageAdded) and event.source == "output"]
-        cache = await fetch(record.store, record.project, (event.message for event in outputs))
+        cache = await fetch(record.store, record.project_id, (event.message for event in outputs))
         for event in reversed(outputs):
             for part in _requests(cache.parsed_message(event.message)):
                 if call_id is not None and part.get("id") == call_id and event.span is not None:
@@ -125,7 +125,7 @@ async def _enclosing_call(record: RunRecord, tool: RunEvent) -> LlmCalled | None
     """The last model call before it below the nearest enclosing span that has one; else the last one
     of the same agent.
     """
-    parents = {span.span_id: span.parent_id for span in await record.store.spans(record.project, record.run)}
+    parents = {span.span_id: span.parent_id for span in await record.store.spans(record.project_id, record.run)}
     above = list(_chain(parents, tool.span))
     last_of_actor: LlmCalled | None = None
     nearest: tuple[int, LlmCalled] | None = None

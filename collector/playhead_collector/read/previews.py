@@ -18,7 +18,7 @@ _MAX_READ_BYTES = 64 * 1024
 
 
 async def previews_of(
-    store: ReadStore, project: int, events: Iterable[RunEvent], most: int
+    store: ReadStore, project_id: int, events: Iterable[RunEvent], most: int
 ) -> Mapping[ContentRef, str]:
     """For each stored content that these events name, a text of at most `most` characters.
 
@@ -30,7 +30,7 @@ async def previews_of(
     wanted = iter(dict.fromkeys(ContentRef(ref) for ref in refs if is_ref(ref)))
     found: dict[ContentRef, str] = {}
     while portion := list(islice(wanted, _PORTION)):
-        contents = await store.get_many(project, portion)
+        contents = await store.get_many(project_id, portion)
         texts = ((ref, _text(content)) for ref, content in contents.items())
         found |= {ref: cut(text, most) for ref, text in texts if text is not None}
     return found

@@ -22,7 +22,7 @@ _MAX_ABOVE = 50
 class RunProjector(Protocol):
     """The projector, as far as a question needs it."""
 
-    async def project_now(self, project: int, run: str) -> object:
+    async def project_now(self, project_id: int, run: str) -> object:
         """Returns when everything that has arrived for this run is projected.  Does nothing for unknown runs."""
         ...
 
@@ -36,7 +36,7 @@ class RunRecord:
     """A projected run: its summary, and access to its events."""
 
     store: ReadStore
-    project: int
+    project_id: int
     row: RunRow
     _blocks: dict[int, Sequence[RunEvent]] = field(default_factory=dict[int, Sequence[RunEvent]], repr=False)
 
@@ -52,7 +52,7 @@ class RunRecord:
 
     async def events(self, after: int = 0, upto: int | None = None, limit: int | None = None) -> Sequence[RunEvent]:
         """Events with after < seq <= upto, in order."""
-        return await self.store.events(self.project, self.run, after=after, upto=upto, limit=limit)
+        return await self.store.events(self.project_id, self.run, after=after, upto=upto, limit=limit)
 
     async def event(self, seq: int) -> RunEvent:
         """The event at seq.  Raises Refused where a fork shares it with a run that is not here."""
@@ -100,38 +100,38 @@ class RunRecord:
         return self._blocks[number]
 
 
-async def open_record(store: ReadStore, runner: RunProjector, project: int, run: str) -> RunRecord:
+async def open_record(store: ReadStore, runner: RunProjector, project_id: int, run: str) -> RunRecord:
     """The run (an id, a part of one, or `last`) with all that has arrived for it projected.  Raises Refused: 404."""
     if not _RUN_ID.fullmatch(run):
         await runner.catch_up()
-        run = await run_named(store, project, run)
-    row = await _projected(store, runner, project, run)
-    return _record(store, project, run, row)
+        run = await run_named(store, project_id, run)
+    row = await _projected(store, runner, project_id, run)
+    return _record(store, project_id, run, row)
 
 
-async def stored_record(store: ReadStore, project: int, run: str) -> RunRecord:
+async def stored_record(store: ReadStore, project_id: int, run: str) -> RunRecord:
     """The run with this id, as it is projected; `open_record` was called for it before.  Raises Refused: 404."""
-    return _record(store, project, run, await store.run(project, run))
+    return _record(store, project_id, run, await store.run(project_id, run))
 
 
-def _record(store: ReadStore, project: int, run: str, row: RunRow | None) -> RunRecord:
+def _record(store: ReadStore, project_id: int, run: str, row: RunRow | None) -> RunRecord:
     if row is None:
         raise Refused(404, "no_such_run", f"there is no run {run!r}: `playhead runs` lists them")
-    return RunRecord(store, project, row)
+    return RunRecord(store, project_id, row)
 
 
-async def _projected(store: ReadStore, runner: RunProjector, project: int, run: str) -> RunRow | None:
+async def _projected(store: ReadStore, runner: RunProjector, project_id: int, run: str) -> RunRow | None:
     """The row of a run, after it and the runs that it was forked from were projected."""
     line: list[str] = []
     above: str | None = run
     row: RunRow | None = None
     while above is not None and _RUN_ID.fullmatch(above) and above not in line and len(line) <= _MAX_ABOVE:
         line.append(above)
-        await runner.project_now(project, above)
-        row = await store.run(project, above)
+        await runner.project_now(project_id, above)
+        row = await store.run(project_id, above)
         above = None if row is None else row.fork_of
     if len(line) == 1:
         return row
     for below in reversed(line[:-1]):
-        await runner.project_now(project, below)  # which does nothing when what it shares is what it was
-    return await store.run(project, run)
+        await runner.project_now(project_id, below)  # which does nothing when what it shares is what it was
+    return await store.run(project_id, run)

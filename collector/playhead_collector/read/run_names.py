@@ -11,7 +11,7 @@ _PART = re.compile("[0-9a-f]{1,31}")
 _MAX_NAMED = 5
 
 
-async def run_named(store: ReadStore, project: int, name: str) -> str:
+async def run_named(store: ReadStore, project_id: int, name: str) -> str:
     """The id of the run: `name` is an id, a part of one that no other run has, or `last` for the newest run.
 
     A whole id is returned without looking whether there is such a run.  Raises Refused (404): no run, or several.
@@ -20,13 +20,13 @@ async def run_named(store: ReadStore, project: int, name: str) -> str:
     if _ID.fullmatch(wanted):
         return wanted
     if wanted == LAST:
-        newest = await store.runs(project, RunFilter(), limit=1)
+        newest = await store.runs(project_id, RunFilter(), limit=1)
         if not newest:
             raise Refused(404, "no_such_run", "no run has been recorded yet: run a program that uses playhead")
         return newest[0].run
     if not _PART.fullmatch(wanted):
         raise _unknown(name)
-    found = await store.runs(project, RunFilter(id_part=wanted), limit=_MAX_NAMED + 1)
+    found = await store.runs(project_id, RunFilter(id_part=wanted), limit=_MAX_NAMED + 1)
     if not found:
         raise _unknown(name)
     if len(found) > 1:

@@ -39,10 +39,10 @@ _MAX_SCORES = 100
 
 
 async def list_runs(
-    store: ReadStore, project: int, where: RunFilter, limit: int, cursor: str | None, prices: Prices
+    store: ReadStore, project_id: int, where: RunFilter, limit: int, cursor: str | None, prices: Prices
 ) -> Page[RunSummary]:
     """Runs, newest first."""
-    rows = await store.runs(project, where, limit=limit + 1, before=read_row_cursor(cursor))
+    rows = await store.runs(project_id, where, limit=limit + 1, before=read_row_cursor(cursor))
     shown = rows[:limit]
     return {
         "items": [run_summary(row, prices) for row in shown],
@@ -93,7 +93,7 @@ def run_summary(row: RunRow, prices: Prices) -> RunSummary:
 
 async def run_detail(record: RunRecord, prices: Prices) -> RunDetail:
     """The summary with metadata, error, forks, and the paths of further questions."""
-    forks = await record.store.runs(record.project, RunFilter(fork_of=record.run), limit=_MAX_FORKS + 1)
+    forks = await record.store.runs(record.project_id, RunFilter(fork_of=record.run), limit=_MAX_FORKS + 1)
     path = f"/api/v1/runs/{record.run}"
     links = {"self": path} | {question.replace("-", "_"): f"{path}/{question}" for question in _QUESTIONS}
     if record.row.fork_of is not None:
@@ -126,7 +126,7 @@ async def run_detail(record: RunRecord, prices: Prices) -> RunDetail:
 async def _scores(record: RunRecord) -> list[RecordedScore]:
     """The latest scores of the run and of its calls, newest first."""
     where = ScoreFilter(record.run, latest=True)
-    return [score_answer(each) for each in await record.store.scores(record.project, where, limit=_MAX_SCORES)]
+    return [score_answer(each) for each in await record.store.scores(record.project_id, where, limit=_MAX_SCORES)]
 
 
 async def _started(record: RunRecord) -> RunStarted | None:
@@ -138,7 +138,7 @@ async def _metadata(record: RunRecord, started: RunStarted | None) -> Any:
     """The run's metadata; None when there is none or it is not stored."""
     if started is None or not started.metadata:
         return None
-    return (await fetch(record.store, record.project, [started.metadata])).value(started.metadata)
+    return (await fetch(record.store, record.project_id, [started.metadata])).value(started.metadata)
 
 
 async def _continued_by(record: RunRecord) -> list[str]:
@@ -153,7 +153,7 @@ async def _continued_by(record: RunRecord) -> list[str]:
 
 async def _linked(record: RunRecord) -> list[str]:
     """Runs that this one names, then those that name it."""
-    naming = await record.store.runs(record.project, RunFilter(linked=record.run), limit=_MAX_LINKED)
+    naming = await record.store.runs(record.project_id, RunFilter(linked=record.run), limit=_MAX_LINKED)
     return list(dict.fromkeys([*record.row.linked, *(row.run for row in naming)]))
 
 

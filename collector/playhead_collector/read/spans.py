@@ -17,7 +17,7 @@ from playhead_collector.read.times import elapsed_ms
 
 async def list_spans(record: RunRecord, limit: int, after: int) -> Page[TraceSpan]:
     """Spans in tree order. The cursor is the number of spans already returned."""
-    tree = in_tree_order(await record.store.spans(record.project, record.run))
+    tree = in_tree_order(await record.store.spans(record.project_id, record.run))
     shown = tree[after : after + limit]
     end = after + len(shown)
     return {
@@ -28,7 +28,7 @@ async def list_spans(record: RunRecord, limit: int, after: int) -> Page[TraceSpa
 
 async def list_logs(record: RunRecord, limit: int, after: int) -> Page[RunLog]:
     """Log events by time. The cursor is the number of events already returned."""
-    found = await record.store.logs(record.project, record.run)
+    found = await record.store.logs(record.project_id, record.run)
     shown = found[after : after + limit]
     end = after + len(shown)
     items = [cast(RunLog, log_to_json(log)) for log in shown]
@@ -37,7 +37,7 @@ async def list_logs(record: RunRecord, limit: int, after: int) -> Page[RunLog]:
 
 async def list_otlp(record: RunRecord, limit: int, cursor: str | None) -> Page[OtlpRequest]:
     """The spans and log events of a run as OTLP requests, `limit` stored pages at a time."""
-    pages = await record.store.span_pages(record.project, record.run, after=read_number(cursor), limit=limit)
+    pages = await record.store.span_pages(record.project_id, record.run, after=read_number(cursor), limit=limit)
     items: list[OtlpRequest] = []
     for page in pages:
         if page.spans:

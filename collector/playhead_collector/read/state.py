@@ -35,7 +35,7 @@ async def seq_at(record: RunRecord, at: str | None) -> int:
         if record.row.parent_missing:
             await record.event(_within(record, int(at)))
         return _within(record, int(at))
-    seq = await record.store.seq_of(record.project, record.run, at)
+    seq = await record.store.seq_of(record.project_id, record.run, at)
     if seq is None:
         raise Refused(404, "no_such_event", f"run {record.run} has no event {at!r}: {_MOMENTS}")
     return seq
@@ -48,7 +48,7 @@ async def _turn(record: RunRecord, number: int) -> int:
         raise Refused(404, "no_such_turn", message)
     counted, low, high = 0, 0, record.last
     while high - low > _WALKED:
-        state = await record.store.snapshot(record.project, record.run, (low + high) // 2)
+        state = await record.store.snapshot(record.project_id, record.run, (low + high) // 2)
         if state is None or state.seq <= low:
             break
         if state.llm_calls < number:
@@ -82,7 +82,7 @@ async def state_at(record: RunRecord, seq: int) -> RunState:
 
     Of a fork whose parent is gone, it is what its own events say.
     """
-    start = await record.store.snapshot(record.project, record.run, seq) or RunState()
+    start = await record.store.snapshot(record.project_id, record.run, seq) or RunState()
     events = await record.events(start.seq, seq)
     if not events and start.seq == 0:
         raise record.not_here(seq)
@@ -96,7 +96,7 @@ async def answer_state(record: RunRecord, at: str | None, hydrate: bool, prices:
     if hydrate:
         point = state.checkpoint
         others = (*state.user_state.values(), state.plan, point and point.state)
-        thread, cache = await fetch_thread(record.store, record.project, state.thread, *others)
+        thread, cache = await fetch_thread(record.store, record.project_id, state.thread, *others)
         answer["values"] = {
             "thread": [cache.message(ref) for ref in thread],
             "user_state": {key: cache.value(ref) for key, ref in state.user_state.items()},

@@ -76,17 +76,17 @@ class ContentCache:
         return content
 
 
-async def fetch(store: ReadStore, project: int, refs: Iterable[ContentRef | None]) -> ContentCache:
+async def fetch(store: ReadStore, project_id: int, refs: Iterable[ContentRef | None]) -> ContentCache:
     """The contents of these refs, and the large parts of those that are messages: at most two round trips.
 
     References to media in them cost two more."""
-    contents = await _stored(store, project, refs)
+    contents = await _stored(store, project_id, refs)
     parts = [ref for content in contents.values() if _MARK in content.data for ref in _parts(content)]
-    media = await _media(store, project, contents.values())
-    return ContentCache({**contents, **await _stored(store, project, parts)} if parts else contents, media)
+    media = await _media(store, project_id, contents.values())
+    return ContentCache({**contents, **await _stored(store, project_id, parts)} if parts else contents, media)
 
 
-async def _media(store: ReadStore, project: int, contents: Iterable[Content]) -> Mapping[str, bytes]:
+async def _media(store: ReadStore, project_id: int, contents: Iterable[Content]) -> Mapping[str, bytes]:
     """What Langfuse's SDK uploaded for the references in these messages, by its ids; without what has not arrived."""
     messages = (_read_message(content) for content in contents if _MEDIA_MARK in content.data)
     ids = {number for message in messages if message is not None for number in media_ids(message)}
@@ -95,28 +95,28 @@ async def _media(store: ReadStore, project: int, contents: Iterable[Content]) ->
     beginnings = list({digest_beginning(number) for number in ids})
     refs: list[ContentRef] = []
     for start in range(0, len(beginnings), _AT_ONCE):
-        refs += await store.beginning_with(project, beginnings[start : start + _AT_ONCE])
-    stored = await _stored(store, project, refs)
+        refs += await store.beginning_with(project_id, beginnings[start : start + _AT_ONCE])
+    stored = await _stored(store, project_id, refs)
     by_id = {media_id(ref.digest): content.data for ref, content in stored.items()}
     return {number: data for number, data in by_id.items() if number in ids}
 
 
-async def messages_of(store: ReadStore, project: int, thread: ContentRef | None) -> list[ContentRef]:
+async def messages_of(store: ReadStore, project_id: int, thread: ContentRef | None) -> list[ContentRef]:
     """The refs of a thread's messages, first to last; none for the empty thread.  Raises ContentMissing."""
-    return [] if thread is None else [node.message for node in await store.thread(project, thread)]
+    return [] if thread is None else [node.message for node in await store.thread(project_id, thread)]
 
 
 async def fetch_thread(
-    store: ReadStore, project: int, thread: ContentRef | None, *others: ContentRef | None
+    store: ReadStore, project_id: int, thread: ContentRef | None, *others: ContentRef | None
 ) -> tuple[list[ContentRef], ContentCache]:
     """A thread's messages together with other contents. A thread that is not stored has no messages and counts as
     missing.
     """
     try:
-        messages, lost = await messages_of(store, project, thread), None
+        messages, lost = await messages_of(store, project_id, thread), None
     except ContentMissing:
         messages, lost = [], thread
-    cache = await fetch(store, project, (*messages, *others))
+    cache = await fetch(store, project_id, (*messages, *others))
     cache.value(lost)
     return messages, cache
 
@@ -146,12 +146,12 @@ def _fragment(data: bytes) -> orjson.Fragment | None:
         return None
 
 
-async def _stored(store: ReadStore, project: int, refs: Iterable[ContentRef | None]) -> Mapping[ContentRef, Content]:
+async def _stored(store: ReadStore, project_id: int, refs: Iterable[ContentRef | None]) -> Mapping[ContentRef, Content]:
     # Refs of others (`gs://...`) are kept in spans, and are not ours to fetch.
     ours = list(dict.fromkeys(ref for ref in refs if is_ref(ref) and ref is not None))
     found: dict[ContentRef, Content] = {}
     for start in range(0, len(ours), _AT_ONCE):
-        found |= await store.get_many(project, ours[start : start + _AT_ONCE])
+        found |= await store.get_many(project_id, ours[start : start + _AT_ONCE])
     return found
 
 

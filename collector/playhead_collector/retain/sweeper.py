@@ -57,11 +57,11 @@ class Sweeper:
         """What is under way is given up; the next collector goes on with it."""
         await self._loop.stop()
 
-    async def sweep_now(self, project: int) -> Swept:
+    async def sweep_now(self, project_id: int) -> Swept:
         """Some steps of the sweep that is under way, or of a new one.  Raises StoreUnavailable."""
         until = self._clock() + _BY_HAND_SECONDS
         while True:
-            swept = await self._step(project)
+            swept = await self._step(project_id)
             if swept.phase is None or self._clock() >= until:
                 return swept
 
@@ -71,15 +71,15 @@ class Sweeper:
         await self._store.forget_leases()
         while await self._store.forget_changes(self._changes_ns):  # some thousand at a time
             await self._sleep(_BETWEEN_SECONDS)
-        for project in await self._store.sweeps_due(int(self.grace_s * _NS)):
+        for project_id in await self._store.sweeps_due(int(self.grace_s * _NS)):
             while True:
                 began = self._clock()
-                if (await self._step(project)).phase is None:
+                if (await self._step(project_id)).phase is None:
                     break
                 await self._sleep(_REST * (self._clock() - began))
 
-    async def _step(self, project: int) -> Swept:
-        swept = await self._store.sweep_step(project, int(self.grace_s * _NS))
+    async def _step(self, project_id: int) -> Swept:
+        swept = await self._store.sweep_step(project_id, int(self.grace_s * _NS))
         if swept.phase is None:
             self.counts.update(sweeps=1, contents=swept.contents, nodes=swept.nodes)
             log.info("swept: %d contents and %d nodes of threads that no run names", swept.contents, swept.nodes)

@@ -37,14 +37,14 @@ class AnalysisHandlers:
 
     store: Store
     runner: RunProjector
-    project: int
+    project_id: int
     analysis: Analysis
     reads: ReadLimiter
 
     async def record(self, run: str) -> RunRecord:
         """The run, after everything that arrived for it was projected. Raises Refused (404)."""
         async with self.reads.turn():
-            return await open_record(self.store, self.runner, self.project, run)
+            return await open_record(self.store, self.runner, self.project_id, run)
 
     async def answer(self, request: Request, name: str, *runs: str, **options: Any) -> Response:
         """The response to the question `name` about these runs. Raises Refused, and the errors of the question."""

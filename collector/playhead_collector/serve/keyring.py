@@ -38,7 +38,7 @@ class Keyring:
     """All keys. `master`: the operator's key with all scopes, from the settings; None: not set."""
 
     store: KeyStore
-    project: int
+    project_id: int
     master: str | None
     clock: Callable[[], float] = time.monotonic
     wall_ns: Callable[[], int] = time.time_ns
@@ -122,9 +122,9 @@ class Keyring:
 
     async def _read(self) -> None:
         if used := sorted(self._used):
-            await self.store.use_keys(self.project, used)
+            await self.store.use_keys(self.project_id, used)
             self._used.clear()
-        self._keys = {key.digest: key for key in await self.store.keys(self.project)}
+        self._keys = {key.digest: key for key in await self.store.keys(self.project_id)}
 
     def _is_fresh(self) -> bool:
         return self._read_at is not None and self.clock() - self._read_at < FRESH_SECONDS

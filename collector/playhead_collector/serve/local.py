@@ -31,7 +31,7 @@ class LocalStore(RecordStore):
 class _NothingToProject:
     """The projector of a store that projects what it is asked for."""
 
-    async def project_now(self, project: int, run: str) -> None:
+    async def project_now(self, project_id: int, run: str) -> None:
         """Does nothing."""
 
     async def catch_up(self) -> None:

@@ -69,8 +69,8 @@ class SearchIndexer:
             return self._poll_seconds
         began = self._clock()
         due = await self._store.unindexed_runs(_AT_A_TIME)
-        for project in dict.fromkeys(each.project for each in due):
-            await self._index([each for each in due if each.project == project])
+        for project_id in dict.fromkeys(each.project_id for each in due):
+            await self._index([each for each in due if each.project_id == project_id])
         return self._clock() - began if due else self._poll_seconds
 
     async def _index(self, runs: Sequence[UnindexedRun]) -> None:
@@ -86,7 +86,7 @@ class SearchIndexer:
                 continue
             self.counts["failed"] += 1
             log.warning("run %s cannot be indexed, and is not found by searches", run.run)
-            await self._store.leave_unindexed(run.project, run.run)
+            await self._store.leave_unindexed(run.project_id, run.run)
 
     async def _asked(self, runs: Sequence[UnindexedRun], *, attribute: bool) -> bool:
         options = {

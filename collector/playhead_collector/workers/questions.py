@@ -49,15 +49,15 @@ class AnalysisQuestion:
 class AnalysisSettings:
     """Settings that analysis answers depend on."""
 
-    project: int
+    project_id: int
     prices: Prices
     reasoning_tag: str
     longest_text: int
 
     @classmethod
-    def of(cls, project: int, configured: Configured) -> "AnalysisSettings":
+    def of(cls, project_id: int, configured: Configured) -> "AnalysisSettings":
         """As the operator chose it."""
-        return cls(project, configured.prices, configured.reasoning_tag, configured.longest_text)
+        return cls(project_id, configured.prices, configured.reasoning_tag, configured.longest_text)
 
 
 async def answer(
@@ -68,7 +68,7 @@ async def answer(
     Raises Refused, StoreUnavailable, ContentMissing, ContentCorrupt.
     """
     begin_reading(settings.longest_text)
-    records = [await stored_record(store, settings.project, run) for run in question.runs]
+    records = [await stored_record(store, settings.project_id, run) for run in question.runs]
     more: dict[str, Any] = {}
     if question.name in ("tokens", "statistics", "diff"):
         more["prices"] = settings.prices
@@ -77,7 +77,7 @@ async def answer(
     elif question.name == "index":
         more["index"] = index
     if question.name in _ACROSS:
-        value = await _ACROSS[question.name](store, settings.project, **question.options, **more)
+        value = await _ACROSS[question.name](store, settings.project_id, **question.options, **more)
         return await asyncio.to_thread(_recorded, value)
     ask, encode = _QUESTIONS[question.name]
     value = await ask(*records, **question.options, **more)

@@ -78,7 +78,7 @@ class DirectAnswers:
         except (_NotDirect, Refused):
             return None
 
-    async def project_now(self, project: int, run: str) -> None:
+    async def project_now(self, project_id: int, run: str) -> None:
         """Does nothing: the store projects what it is asked for."""
 
     async def catch_up(self) -> None:

@@ -54,9 +54,9 @@ async def test_runs_whose_events_are_gone_are_still_in_clusters(store: PostgresS
 
 async def test_no_question_reads_a_big_table_whole(store: PostgresStore, database_url: str):
     runs = [each.row.run for each in await store.run_facts(PROJECT, RunFilter(), None, limit=100)]
-    of = {"project": PROJECT, "runs": [id_of(run) for run in runs]}
+    of = {"project_id": PROJECT, "runs": [id_of(run) for run in runs]}
     page = {"since": -(2**62), "until": 2**62, "before_ns": 2**62, "before_run": LAST_RUN, "before_id": ""}
-    scores = {"project": PROJECT, "source": None, "latest": True, "how_many": 50, **page}
+    scores = {"project_id": PROJECT, "source": None, "latest": True, "how_many": 50, **page}
     asked: list[tuple[str, dict[str, Any]]] = [
         ("tool_steps", of),
         ("last_errors", of),

@@ -64,7 +64,7 @@ ASKED: list[tuple[str, Mapping[str, Any]]] = [
 
 @pytest.mark.parametrize(("name", "given"), ASKED)
 async def test_a_live_client_reads_few_rows(conn: Conn, name: str, given: Mapping[str, Any]):
-    await statements.rows(conn, name, project=P, **given)
+    await statements.rows(conn, name, project_id=P, **given)
     assert await conn.fetchval(READ) <= MOST_READ
 
 
@@ -72,7 +72,7 @@ async def test_a_live_client_reads_few_rows(conn: Conn, name: str, given: Mappin
 async def test_the_last_change_before_a_time_is_found(conn: Conn, step: int):
     wrong = "select count(*) from run_change where (projection > $1) = (at_ns < $2)"
     for time in (1_000 * step, 1_000 * step + 1):
-        found = await statements.value(conn, "change_before", project=P, time=time)
+        found = await statements.value(conn, "change_before", project_id=P, time=time)
         assert await conn.fetchval(wrong, found, time) == 0
 
 
@@ -83,6 +83,6 @@ async def test_what_no_client_may_ask_for_any_more_is_removed_from_the_oldest_on
         if await conn.fetchval("select count(*) from run_change") == before:
             break
     assert await conn.fetchval("select min(projection) from run_change") == 3 * 15_000
-    assert await statements.value(conn, "changes_removed", project=P) == 3 * 14_999
+    assert await statements.value(conn, "changes_removed", project_id=P) == 3 * 14_999
     await conn.execute("delete from run_change")
-    assert await statements.value(conn, "change_before", project=P, time=5) == 0
+    assert await statements.value(conn, "change_before", project_id=P, time=5) == 0

@@ -107,8 +107,8 @@ async def test_a_fork_that_is_projected_while_its_parent_is_has_what_they_share(
     is_read, goes_on = asyncio.Event(), asyncio.Event()
     original = shared_history.read_parent
 
-    async def waiting(conn: Conn, project: int, run: UUID, above: UUID) -> Parent | None:
-        found = await original(conn, project, run, above)
+    async def waiting(conn: Conn, project_id: int, run: UUID, above: UUID) -> Parent | None:
+        found = await original(conn, project_id, run, above)
         is_read.set()
         await goes_on.wait()
         return found
@@ -286,9 +286,9 @@ async def test_a_fork_of_a_fork_of_a_fork_and_so_on_is_answered_however_many_the
     projected: list[str] = []
     original = ProjectionRunner.project_now
 
-    async def counted(self: ProjectionRunner, project: int, run: str) -> bool:
+    async def counted(self: ProjectionRunner, project_id: int, run: str) -> bool:
         projected.append(run)
-        return await original(self, project, run)
+        return await original(self, project_id, run)
 
     monkeypatch.setattr(ProjectionRunner, "project_now", counted)
     assert (await client.run(runs[-1]))["fork_of"] == runs[-2]

@@ -117,7 +117,7 @@ async def test_with_several_projects_a_share_is_an_estimate(store: PostgresStore
             await store.ingest(number, recorder.batch())
     async with store._db.transaction() as conn:
         for number in (2, 3):
-            await sql.run(conn, "insert_project", project=number)
+            await sql.run(conn, "insert_project", project_id=number)
     await analyze(store)
     answer = await client.storage()
     own, whole = answer["project"]["kinds"]["spans"], answer["database"]["kinds"]["spans"]

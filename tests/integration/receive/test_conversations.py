@@ -30,9 +30,9 @@ async def test_what_calls_have_in_common_is_stored_once(database_url: str, monke
     store = await connect(database_url, pool_size=2)
     stores, batches = store.ingest, list[Batch]()
 
-    async def ingest(project: int, batch: Batch) -> Ingested:
+    async def ingest(project_id: int, batch: Batch) -> Ingested:
         batches.append(batch)
-        return await stores(project, batch)
+        return await stores(project_id, batch)
 
     monkeypatch.setattr(store, "ingest", ingest)
     pipeline = IngestPipeline(store, 1, 1_000, [])

@@ -16,30 +16,30 @@ OF_RUN = ("run", "run_news", "span_page", "event_page", "run_snapshot", "llm_cal
 DAY_NS = 86_400 * 1_000_000_000
 
 
-async def make(store: PostgresStore, run: str = RUN, *, fork_of: str | None = None, project: int = P) -> None:
+async def make(store: PostgresStore, run: str = RUN, *, fork_of: str | None = None, project_id: int = P) -> None:
     """A run, projected, with a lease and content that never came."""
     spans = [span(number, run=run, INPUT_REF=json(f"{run} {number}").ref) for number in range(1, 4)]
-    await store.ingest(project, Batch(spans=spans))
-    async with store.work(project, run) as work:
+    await store.ingest(project_id, Batch(spans=spans))
+    async with store.work(project_id, run) as work:
         assert work is not None
         made = events(1_100, run=run)
         forked = {"fork_of": fork_of} if fork_of else {}
         work.result = Projection(made, row(run, status="completed", ended_ns=START_NS, **forked), ())
-    await store.take_lease(project, run, LeaseRequest(holder="a", process="a", seconds=60, attempt=1, force=True))
-    await store.keep_explanation(project, run, json(run).ref, "m", json(f"about {run}"))
+    await store.take_lease(project_id, run, LeaseRequest(holder="a", process="a", seconds=60, attempt=1, force=True))
+    await store.keep_explanation(project_id, run, json(run).ref, "m", json(f"about {run}"))
 
 
-async def counted(sql: asyncpg.Connection, run: str, project: int = P) -> dict[str, int]:
+async def counted(sql: asyncpg.Connection, run: str, project_id: int = P) -> dict[str, int]:
     asked = "select count(*) from {} where project_id = $1 and run_id = $2::text::uuid"
-    return {name: await sql.fetchval(asked.format(name), project, run) for name in (*OF_RUN, "explanation")}
+    return {name: await sql.fetchval(asked.format(name), project_id, run) for name in (*OF_RUN, "explanation")}
 
 
 async def test_all_of_a_run_goes_and_nothing_of_another(store: PostgresStore, sql: asyncpg.Connection):
     other, elsewhere = run_number(1), run_number(2)
     await make(store)
     await make(store, other)
-    await make(store, elsewhere, project=2)
-    await make(store, RUN, project=2)
+    await make(store, elsewhere, project_id=2)
+    await make(store, RUN, project_id=2)
     before = await counted(sql, other), await counted(sql, RUN, 2)
     assert all(count for name, count in (await counted(sql, RUN)).items() if name != "run_snapshot")
     deleted = await store.delete_run(P, RUN, forks=False)

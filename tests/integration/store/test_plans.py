@@ -67,18 +67,18 @@ async def test_rows_are_looked_up_in_a_table_without_statistics(conn: Conn, name
     assert len(asked) == pytest.approx(ASKED, abs=2)
     before = await conn.fetchval(READ)
     if name == "trace_threads":
-        await statements.run(conn, name, project=P, refs=asked, **STATEMENTS[name])
+        await statements.run(conn, name, project_id=P, refs=asked, **STATEMENTS[name])
     else:
-        assert await statements.rows(conn, name, project=P, refs=asked, **STATEMENTS[name])
+        assert await statements.rows(conn, name, project_id=P, refs=asked, **STATEMENTS[name])
     assert await conn.fetchval(READ) - before <= MOST_READ
 
 
 async def test_what_a_run_waits_for_is_looked_up_in_a_table_without_statistics(conn: Conn):
     asked = await refs(conn)
     lost = b"nowhere".ljust(32)
-    await statements.run(conn, "insert_pending", project=P, runs=[RUN] * (len(asked) + 1), refs=[*asked, lost])
+    await statements.run(conn, "insert_pending", project_id=P, runs=[RUN] * (len(asked) + 1), refs=[*asked, lost])
     before = await conn.fetchval(READ)
-    waiting = await statements.rows(conn, "settle_pending", project=P, runs=[RUN], packed=[])
+    waiting = await statements.rows(conn, "settle_pending", project_id=P, runs=[RUN], packed=[])
     assert [(row["run_id"].hex, row["pending"]) for row in waiting] == [(RUN, 1)]
     assert await conn.fetchval(READ) - before <= MOST_READ
 
@@ -86,7 +86,7 @@ async def test_what_a_run_waits_for_is_looked_up_in_a_table_without_statistics(c
 async def test_rows_that_are_touched_are_seen_today(conn: Conn):
     asked = await refs(conn)
     for _ in range(2):
-        found = await statements.column(conn, "touch", project=P, refs=[*asked, b"nowhere"], today=TODAY)
+        found = await statements.column(conn, "touch", project_id=P, refs=[*asked, b"nowhere"], today=TODAY)
         assert sorted(found) == sorted(asked)
     seen = "select count(*) from {} where last_seen = $1 and ref = any($2)"
     for table in ("thread_node", "content"):
@@ -104,6 +104,6 @@ async def test_runs_with_the_same_context_are_looked_up_in_a_table_without_stati
     read = READ.replace("'thread_node', 'content'", "'llm_call'")
     before = await conn.fetchval(read)
     part = {"runs": [f"{1:032x}"], "afters": [0], "uptos": [30], "without": [f"{1:032x}"]}
-    found = await statements.rows(conn, "runs_with_same_context", project=P, how_many=10, **part)
+    found = await statements.rows(conn, "runs_with_same_context", project_id=P, how_many=10, **part)
     assert [(row["run_id"].int, row["seq"], row["here"]) for row in found] == [(2, 30, 30)]
     assert await conn.fetchval(read) - before <= 300

@@ -46,11 +46,11 @@ async def pack(store: PostgresStore, *runs: str) -> None:
         await store.pack([ToPack(P, run, 1) for run in runs])
 
 
-async def steps(store: PostgresStore, project: int = P) -> list[Swept]:
+async def steps(store: PostgresStore, project_id: int = P) -> list[Swept]:
     """A whole sweep."""
-    done = [await store.sweep_step(project, DAY_NS)]
+    done = [await store.sweep_step(project_id, DAY_NS)]
     while done[-1].phase is not None:
-        done.append(await store.sweep_step(project, DAY_NS))
+        done.append(await store.sweep_step(project_id, DAY_NS))
         assert len(done) < 1_000
     return done
 

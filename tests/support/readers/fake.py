@@ -54,17 +54,17 @@ class FakeStore:
         self.rows[run] = _with(row, events=len(events))
         return self.rows[run]
 
-    async def get(self, project: int, ref: ContentRef) -> Content:
+    async def get(self, project_id: int, ref: ContentRef) -> Content:
         self.trips += 1
         if ref not in self.contents:
             raise ContentMissing(f"nothing is stored under {ref}")
         return self.contents[ref]
 
-    async def get_many(self, project: int, refs: Sequence[ContentRef]) -> Mapping[ContentRef, Content]:
+    async def get_many(self, project_id: int, refs: Sequence[ContentRef]) -> Mapping[ContentRef, Content]:
         self.trips += 1
         return {ref: self.contents[ref] for ref in refs if ref in self.contents}
 
-    async def thread(self, project: int, ref: ContentRef) -> Sequence[ThreadNode]:
+    async def thread(self, project_id: int, ref: ContentRef) -> Sequence[ThreadNode]:
         self.trips += 1
         nodes: list[ThreadNode] = []
         here: ContentRef | None = ref
@@ -76,24 +76,24 @@ class FakeStore:
         return nodes[::-1]
 
     async def events(
-        self, project: int, run: str, *, after: int = 0, upto: int | None = None, limit: int | None = None
+        self, project_id: int, run: str, *, after: int = 0, upto: int | None = None, limit: int | None = None
     ) -> Sequence[RunEvent]:
         self.trips += 1
         found = [event for event in self.events_of[run] if event.seq > after and (upto is None or event.seq <= upto)]
         return found[:limit]
 
-    async def event_pages(self, project: int, run: str, after: int = 0) -> AsyncIterator[Sequence[RunEvent]]:
-        yield await self.events(project, run, after=after)
+    async def event_pages(self, project_id: int, run: str, after: int = 0) -> AsyncIterator[Sequence[RunEvent]]:
+        yield await self.events(project_id, run, after=after)
 
-    async def seq_of(self, project: int, run: str, event_id: str) -> int | None:
+    async def seq_of(self, project_id: int, run: str, event_id: str) -> int | None:
         return next((event.seq for event in self.events_of[run] if event.id == event_id), None)
 
-    async def calls_with_thread(self, project: int, thread: ContentRef, *, limit: int) -> Sequence[tuple[str, int]]:
+    async def calls_with_thread(self, project_id: int, thread: ContentRef, *, limit: int) -> Sequence[tuple[str, int]]:
         calls = [event for events in self.events_of.values() for event in events if isinstance(event, ev.LlmCalled)]
         return [(event.run, event.seq) for event in calls if event.thread == thread][:limit]
 
     async def runs_with_same_context(
-        self, project: int, parts: Sequence[EventRange], *, without: Sequence[str], limit: int
+        self, project_id: int, parts: Sequence[EventRange], *, without: Sequence[str], limit: int
     ) -> Sequence[SameContext]:
         found: dict[str, SameContext] = {}
         mine = [
@@ -102,36 +102,36 @@ class FakeStore:
         for part, event in sorted(mine, key=lambda each: each[1].seq):
             if event.thread is None or not part.after < event.seq <= part.upto:
                 continue
-            for run, seq in await self.calls_with_thread(project, event.thread, limit=limit):
+            for run, seq in await self.calls_with_thread(project_id, event.thread, limit=limit):
                 if run not in (*without, part.run):
                     found[run] = SameContext(event.seq, run, seq)
         return sorted(found.values(), key=lambda each: -each.here)[:limit]
 
-    async def explanation(self, project: int, subject: ContentRef, model: str | None = None) -> ContentRef | None:
+    async def explanation(self, project_id: int, subject: ContentRef, model: str | None = None) -> ContentRef | None:
         return next((ref for (of, by), ref in self.said.items() if of == subject and model in (None, by)), None)
 
     async def keep_explanation(
-        self, project: int, run: str, subject: ContentRef, model: str, explanation: Content
+        self, project_id: int, run: str, subject: ContentRef, model: str, explanation: Content
     ) -> None:
         self.said[subject, model] = self.keep(explanation)
 
-    async def snapshot(self, project: int, run: str, seq: int) -> RunState | None:
+    async def snapshot(self, project_id: int, run: str, seq: int) -> RunState | None:
         upto = seq // self.snapshot_every * self.snapshot_every
         return fold(self.events_of[run][:upto]) if upto else None
 
-    async def spans(self, project: int, run: str) -> Sequence[Span]:
+    async def spans(self, project_id: int, run: str) -> Sequence[Span]:
         return self.spans_of.get(run, [])
 
-    async def run(self, project: int, run: str) -> RunRow | None:
+    async def run(self, project_id: int, run: str) -> RunRow | None:
         return self.rows.get(run)
 
     async def scores(
-        self, project: int, where: ScoreFilter, *, limit: int, before: tuple[int, str, str] | None = None
+        self, project_id: int, where: ScoreFilter, *, limit: int, before: tuple[int, str, str] | None = None
     ) -> Sequence[StoredScore]:
         return []
 
     async def runs(
-        self, project: int, where: RunFilter, *, limit: int, before: tuple[int, str] | None = None
+        self, project_id: int, where: RunFilter, *, limit: int, before: tuple[int, str] | None = None
     ) -> Sequence[RunRow]:
         rows = [row for row in self.rows.values() if where.fork_of in (None, row.fork_of)]
         rows = [row for row in rows if (where.id_part or "") in row.run]
@@ -146,7 +146,7 @@ class FakeRunner:
     async def catch_up(self) -> None:
         """Nothing is ever behind here."""
 
-    async def project_now(self, project: int, run: str) -> None:
+    async def project_now(self, project_id: int, run: str) -> None:
         self.asked.append(run)
 
 

@@ -46,8 +46,8 @@ class Journal:
         self.events = after
 
     @asynccontextmanager
-    async def reading_changes(self, project: int) -> AsyncGenerator["Reader"]:
-        assert project == PROJECT
+    async def reading_changes(self, project_id: int) -> AsyncGenerator["Reader"]:
+        assert project_id == PROJECT
         yield Reader(self)
 
 

@@ -26,7 +26,7 @@ class ListeningJournal(Journal):
     async def listening(self, on_change: Callable[[int, Sequence[str]], None]) -> AsyncGenerator[None]:
         yield
 
-    async def positions(self, project: int, runs: Sequence[str]) -> Mapping[str | None, int]:
+    async def positions(self, project_id: int, runs: Sequence[str]) -> Mapping[str | None, int]:
         return dict.fromkeys([None, *runs], self.projection)
 
 

@@ -58,7 +58,7 @@ class MemoryStore:
         stored = self.runs[run].stored if run in self.runs else None
         self.runs[run] = Recorded(recording, self.clock.now_ns, stored=stored)
 
-    async def is_dirty(self, project: int, run: str) -> bool | None:
+    async def is_dirty(self, project_id: int, run: str) -> bool | None:
         self._answer()
         return self.runs[run].dirty if run in self.runs else None
 
@@ -106,7 +106,7 @@ class MemoryStore:
 
     @asynccontextmanager
     async def works(
-        self, project: int, runs: Sequence[str], *, wait: bool = True, kept: Mapping[str, Kept]
+        self, project_id: int, runs: Sequence[str], *, wait: bool = True, kept: Mapping[str, Kept]
     ) -> AsyncIterator[list[RunWork]]:
         self._answer()
         if self.collisions:

@@ -40,14 +40,14 @@ class Contents:
         self.all[content.ref] = content
         return content.ref
 
-    async def get_many(self, project: int, refs: Sequence[ContentRef]) -> Mapping[ContentRef, Content]:
+    async def get_many(self, project_id: int, refs: Sequence[ContentRef]) -> Mapping[ContentRef, Content]:
         self.steps += 1
         return {ref: self.all[ref] for ref in refs if ref in self.all}
 
-    async def thread(self, project: int, ref: ContentRef) -> Sequence[ThreadNode]:
+    async def thread(self, project_id: int, ref: ContentRef) -> Sequence[ThreadNode]:
         return cast("Sequence[ThreadNode]", [Node(message) for message in self.threads[ref]])
 
-    async def beginning_with(self, project: int, beginnings: Sequence[bytes]) -> Sequence[ContentRef]:
+    async def beginning_with(self, project_id: int, beginnings: Sequence[bytes]) -> Sequence[ContentRef]:
         return []
 
     async def exact(self, call: CallEvents[LlmCalled, LlmEnd], messages: Sequence[ContentRef]) -> dict[str, Any]:
@@ -66,7 +66,7 @@ class Node:
 @dataclass
 class Record:
     store: ReadStore
-    project: int = 1
+    project_id: int = 1
 
 
 def called(**refs: Any) -> CallEvents[LlmCalled, LlmEnd]:

@@ -24,7 +24,7 @@ class Store:
         self.waits: list[float] = []
         self.waited = asyncio.Event()
 
-    async def delete_run(self, project: int, run: str, *, forks: bool) -> Deleted:
+    async def delete_run(self, project_id: int, run: str, *, forks: bool) -> Deleted:
         raise NotImplementedError
 
     async def sweeps_due(self, grace_ns: int) -> Sequence[int]:
@@ -32,9 +32,9 @@ class Store:
         due, self.due = self.due, []
         return due
 
-    async def sweep_step(self, project: int, grace_ns: int) -> Swept:
+    async def sweep_step(self, project_id: int, grace_ns: int) -> Swept:
         assert grace_ns == GRACE_NS
-        self.steps.append(project)
+        self.steps.append(project_id)
         self.now += 0.5
         return Swept("runs") if len(self.steps) % 3 else Swept(None, 5, 2)
 

@@ -81,10 +81,10 @@ class Keys:
     def __init__(self, *keys: ApiKey) -> None:
         self.all = keys
 
-    async def keys(self, project: int) -> tuple[ApiKey, ...]:
+    async def keys(self, project_id: int) -> tuple[ApiKey, ...]:
         return self.all
 
-    async def use_keys(self, project: int, numbers: Sequence[int]) -> None:
+    async def use_keys(self, project_id: int, numbers: Sequence[int]) -> None:
         pass
 
 

@@ -23,10 +23,10 @@ class Keys:
     def __init__(self, *keys: ApiKey) -> None:
         self.all = list(keys)
 
-    async def keys(self, project: int) -> Sequence[ApiKey]:
+    async def keys(self, project_id: int) -> Sequence[ApiKey]:
         return self.all
 
-    async def use_keys(self, project: int, numbers: Sequence[int]) -> None:
+    async def use_keys(self, project_id: int, numbers: Sequence[int]) -> None:
         pass
 
 

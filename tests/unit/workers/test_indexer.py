@@ -28,7 +28,7 @@ class Runs:
     async def unindexed_runs(self, limit: int) -> Sequence[UnindexedRun]:
         return [UnindexedRun(1, run) for run in self.due[:limit]]
 
-    async def leave_unindexed(self, project: int, run: str) -> None:
+    async def leave_unindexed(self, project_id: int, run: str) -> None:
         self.due.remove(run)
         self.left.append(run)
 

@@ -37,11 +37,11 @@ class Cohort:
     population: Population
 
 
-async def read_cohort(store: ReadStore, project: int, options: Mapping[str, Any]) -> Cohort:
+async def read_cohort(store: ReadStore, project_id: int, options: Mapping[str, Any]) -> Cohort:
     """The runs that `options` choose: see `cohort_options`."""
     where, limit = RunFilter(**options["where"]), options["runs"]
     outcome = None if options["outcome"] is None else ScoreCondition(**options["outcome"])
-    found = await store.run_facts(project, where, outcome.name if outcome else None, limit=limit + 1)
+    found = await store.run_facts(project_id, where, outcome.name if outcome else None, limit=limit + 1)
     return cohort_of(found[:limit], outcome, more=len(found) > limit)
 
 

@@ -13,9 +13,11 @@ _MANY: Final = 3
 _EVIDENCE: Final = 5
 
 
-async def answer_compression_outcomes(store: ReadStore, project: int, cohort: Mapping[str, Any]) -> CompressionOutcomes:
+async def answer_compression_outcomes(
+    store: ReadStore, project_id: int, cohort: Mapping[str, Any]
+) -> CompressionOutcomes:
     """The outcomes of the runs that `cohort` chooses, by how often they were compressed."""
-    return compression_outcomes(await read_cohort(store, project, cohort))
+    return compression_outcomes(await read_cohort(store, project_id, cohort))
 
 
 def compression_outcomes(cohort: Cohort) -> CompressionOutcomes:

@@ -26,21 +26,21 @@ class SentMessage:
 
 
 async def answer_context_contents(
-    store: ReadStore, project: int, cohort: Mapping[str, Any], *, limit: int
+    store: ReadStore, project_id: int, cohort: Mapping[str, Any], *, limit: int
 ) -> ContextContents:
     """The contents that fill the contexts of the runs that `cohort` chooses, at most `limit`."""
-    chosen = await read_cohort(store, project, cohort)
+    chosen = await read_cohort(store, project_id, cohort)
     sent: dict[ContentRef, SentMessage] = {}
     for member in chosen.members:
-        called = [event for event in await store.events(project, member.run) if isinstance(event, LlmCalled)]
-        await _count(store, project, called, sent)
+        called = [event for event in await store.events(project_id, member.run) if isinstance(event, LlmCalled)]
+        await _count(store, project_id, called, sent)
     refs = list(sent)
-    sizes = {ref: len(content.data) for ref, content in (await store.get_many(project, refs)).items()}
-    return await _answer(store, project, chosen, sent, sizes, limit)
+    sizes = {ref: len(content.data) for ref, content in (await store.get_many(project_id, refs)).items()}
+    return await _answer(store, project_id, chosen, sent, sizes, limit)
 
 
 async def _count(
-    store: ReadStore, project: int, called: Sequence[LlmCalled], sent: dict[ContentRef, SentMessage]
+    store: ReadStore, project_id: int, called: Sequence[LlmCalled], sent: dict[ContentRef, SentMessage]
 ) -> None:
     """Counts the messages of these model calls of a run.  The last thread of a growing conversation has the others."""
     known: dict[ContentRef, Sequence[ContentRef]] = {}
@@ -49,7 +49,7 @@ async def _count(
             continue
         if event.thread not in known:
             try:
-                nodes = await store.thread(project, event.thread)
+                nodes = await store.thread(project_id, event.thread)
             except ContentMissing:
                 continue
             messages = [node.message for node in nodes]
@@ -62,7 +62,7 @@ async def _count(
 
 async def _answer(
     store: ReadStore,
-    project: int,
+    project_id: int,
     cohort: Cohort,
     sent: Mapping[ContentRef, SentMessage],
     sizes: Mapping[ContentRef, int],
@@ -71,7 +71,7 @@ async def _answer(
     totals = {ref: sizes.get(ref, 0) * each.sent for ref, each in sent.items()}
     every = sum(totals.values())
     largest = sorted(totals, key=lambda ref: (-totals[ref], ref))[:limit]
-    values = await fetch(store, project, largest)
+    values = await fetch(store, project_id, largest)
     contents: list[FillingContent] = []
     for ref in largest:
         message = cast(Any, values.parsed_message(ref))

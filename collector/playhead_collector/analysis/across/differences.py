@@ -25,11 +25,11 @@ _LABELS: Final = {"tags": "tag", "agents": "agent", "models": "model"}
 
 
 async def answer_differences(
-    store: ReadStore, project: int, cohort: Mapping[str, Any], *, limit: int
+    store: ReadStore, project_id: int, cohort: Mapping[str, Any], *, limit: int
 ) -> OutcomeDifferences:
     """The differences between the failed and succeeded ones of the runs that `cohort` chooses, at most `limit`."""
-    chosen = await read_cohort(store, project, cohort)
-    return differences_of(chosen, await read_steps(store, project, chosen.members), limit)
+    chosen = await read_cohort(store, project_id, cohort)
+    return differences_of(chosen, await read_steps(store, project_id, chosen.members), limit)
 
 
 def differences_of(cohort: Cohort, walks: Sequence[ToolPath], limit: int) -> OutcomeDifferences:

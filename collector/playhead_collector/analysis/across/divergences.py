@@ -53,13 +53,13 @@ class _Junction:
 
 
 async def answer_divergences(
-    store: ReadStore, project: int, cohort: Mapping[str, Any], *, task: str, limit: int
+    store: ReadStore, project_id: int, cohort: Mapping[str, Any], *, task: str, limit: int
 ) -> Divergences:
     """The divergences of the runs that `cohort` chooses. `task`: what runs of one task have in common: `input`, `name`,
     `session`, `user`, or `tag:` and what the tag begins with."""
-    chosen = await read_cohort(store, project, cohort)
+    chosen = await read_cohort(store, project_id, cohort)
     known = [member for member in chosen.members if member.succeeded is not None]
-    paths = [await _read_path(store, project, member, task) for member in known]
+    paths = [await _read_path(store, project_id, member, task) for member in known]
     return divergences_of(chosen, [path for path in paths if path is not None], limit)
 
 
@@ -129,14 +129,14 @@ def _divergence(task: str, after: list[str], depth: int, node: _Junction, bits: 
     }
 
 
-async def _read_path(store: ReadStore, project: int, member: Member, by: str) -> TaskPath | None:
+async def _read_path(store: ReadStore, project_id: int, member: Member, by: str) -> TaskPath | None:
     """The path of a run; None when it has no task."""
-    events = await store.events(project, member.run)
+    events = await store.events(project_id, member.run)
     task = task_of(member.row, by, beginning_of(events))
     if task is None:
         return None
     called = [event for event in events if isinstance(event, ToolCalled)]
-    values = await fetch(store, project, [event.arguments for event in called])
+    values = await fetch(store, project_id, [event.arguments for event in called])
     arguments = [_canonical(values.parsed(event.arguments), event.arguments) for event in called]
     choices = [TaskChoice(event.name, given, event.seq) for event, given in zip(called, arguments, strict=True)]
     return TaskPath(task, member, [*choices, TaskChoice(END, b"null", member.row.events)])

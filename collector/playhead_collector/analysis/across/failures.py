@@ -34,15 +34,17 @@ class FailureGroup:
     walks: list[ToolPath] = field(default_factory=list[ToolPath])
 
 
-async def answer_failures(store: ReadStore, project: int, cohort: Mapping[str, Any], *, limit: int) -> FailureClusters:
+async def answer_failures(
+    store: ReadStore, project_id: int, cohort: Mapping[str, Any], *, limit: int
+) -> FailureClusters:
     """The clusters of failed runs among those that `cohort` chooses, at most `limit`."""
-    chosen = await read_cohort(store, project, cohort)
+    chosen = await read_cohort(store, project_id, cohort)
     failed = [member for member in chosen.members if member.succeeded is False]
-    walks = await read_steps(store, project, failed)
-    errors = {each.run: each for each in await store.last_errors(project, [member.run for member in failed])}
+    walks = await read_steps(store, project_id, failed)
+    errors = {each.run: each for each in await store.last_errors(project_id, [member.run for member in failed])}
     groups = groups_of(walks, errors)
     clusters = [
-        await _cluster(store, project, group, len(failed), attribute=place < _ATTRIBUTED)
+        await _cluster(store, project_id, group, len(failed), attribute=place < _ATTRIBUTED)
         for place, group in enumerate(groups[:limit])
     ]
     return {"population": chosen.population, "clusters": clusters}
@@ -60,14 +62,14 @@ def groups_of(walks: Sequence[ToolPath], errors: Mapping[str, LastError]) -> lis
 
 
 async def _cluster(
-    store: ReadStore, project: int, group: FailureGroup, failed: int, *, attribute: bool
+    store: ReadStore, project_id: int, group: FailureGroup, failed: int, *, attribute: bool
 ) -> FailureCluster:
-    error_type, about = await _error_names(store, project, group.error)
+    error_type, about = await _error_names(store, project_id, group.error)
     some = [walk for walk in group.walks if walk.steps][:_EVIDENCE]
     kinds, suspects = Counter[str](), Counter[str]()
     for walk in some if attribute else ():
         with suppress(Refused, ContentMissing):  # deleted meanwhile, or not whole: the others are attributed
-            record = await stored_record(store, project, walk.member.run)
+            record = await stored_record(store, project_id, walk.member.run)
             found = await answer_attribution(record, str(_last(walk).seq))
             kinds[found["kind"]] += 1
             suspects.update(found["suspects"])
@@ -91,11 +93,11 @@ def _last(walk: ToolPath) -> ToolStep:
     return walk.steps[-1]
 
 
-async def _error_names(store: ReadStore, project: int, error: LastError | None) -> tuple[str | None, str | None]:
+async def _error_names(store: ReadStore, project_id: int, error: LastError | None) -> tuple[str | None, str | None]:
     """The type of an error and what failed, as its event says: rows have only numbers for them."""
     if error is None:
         return None, None
-    found: Sequence[RunEvent] = await store.events(project, error.run, after=error.seq - 1, upto=error.seq)
+    found: Sequence[RunEvent] = await store.events(project_id, error.run, after=error.seq - 1, upto=error.seq)
     match found[0] if found else None:
         case LlmFailed(model=about) | ToolFailed(name=about) | StepCompleted(name=about) as event:
             return event.error_type, about

@@ -19,10 +19,12 @@ class Situation(NamedTuple):
     result: str | None
 
 
-async def answer_patterns(store: ReadStore, project: int, cohort: Mapping[str, Any], *, limit: int) -> DecisionPatterns:
+async def answer_patterns(
+    store: ReadStore, project_id: int, cohort: Mapping[str, Any], *, limit: int
+) -> DecisionPatterns:
     """The patterns of the runs that `cohort` chooses, at most `limit`."""
-    chosen = await read_cohort(store, project, cohort)
-    return patterns_of(chosen, await read_steps(store, project, chosen.members), limit)
+    chosen = await read_cohort(store, project_id, cohort)
+    return patterns_of(chosen, await read_steps(store, project_id, chosen.members), limit)
 
 
 def patterns_of(cohort: Cohort, walks: Sequence[ToolPath], limit: int) -> DecisionPatterns:

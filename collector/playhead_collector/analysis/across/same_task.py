@@ -78,7 +78,7 @@ async def read_succeeded_runs(
     for facts in candidates:
         if len(chosen) == MAX_SIBLINGS:
             break
-        other = RunRecord(record.store, record.project, facts.row)
+        other = RunRecord(record.store, record.project_id, facts.row)
         if not _may_be_sibling(record, facts) or not succeeded(facts, condition):
             continue
         begun = beginning_of(await other.events(limit=BLOCK)) if by == INPUT else None
@@ -97,12 +97,12 @@ async def _candidates(
     record: RunRecord, by: str, started: RunStarted | None, outcome: ScoreCondition | None
 ) -> tuple[Sequence[RunFacts], bool]:
     """Runs that may be of the task, newest first; and whether there are more. All are found by indexes."""
-    store, project, score = record.store, record.project, None if outcome is None else outcome.name
+    store, project_id, score = record.store, record.project_id, None if outcome is None else outcome.name
     if by == INPUT and started is not None and started.input is not None:
-        totals = await store.use_totals(project, started.input)
-        indexed = await store.uses(project, started.input, limit=_MOST_CANDIDATES + 1)
+        totals = await store.use_totals(project_id, started.input)
+        indexed = await store.uses(project_id, started.input, limit=_MOST_CANDIDATES + 1)
         runs = list(dict.fromkeys(use.run for use in (*totals.recent, *indexed[:_MOST_CANDIDATES])))
-        found = await store.facts_of_runs(project, runs, score)
+        found = await store.facts_of_runs(project_id, runs, score)
         return found, totals.unread or len(indexed) > _MOST_CANDIDATES
     where: dict[str, Any] = {"tag": _tag(record.row, by)} if by.startswith(TAG) else {by: getattr(record.row, by)}
     began = record.row.started_ns
@@ -112,14 +112,14 @@ async def _candidates(
         since_ns=began - _WINDOW_NS,
         until_ns=began + _WINDOW_NS,
     )
-    found = await store.run_facts(project, runs_like, score, limit=_MOST_CANDIDATES + 1)
+    found = await store.run_facts(project_id, runs_like, score, limit=_MOST_CANDIDATES + 1)
     return found[:_MOST_CANDIDATES], len(found) > _MOST_CANDIDATES
 
 
 async def _failed_by(record: RunRecord) -> ScoreCondition | None:
     """The condition for the score by which the run failed: its newest one that is false, or from 0 to below 0.5."""
     where = ScoreFilter(run=record.run, latest=True)
-    scores = await record.store.scores(record.project, where, limit=_MOST_SCORES)
+    scores = await record.store.scores(record.project_id, where, limit=_MOST_SCORES)
     failing = next((score for score in scores if _is_failure(score)), None)
     return None if failing is None else ScoreCondition(failing.name)
 

@@ -32,9 +32,9 @@ class ToolPath(NamedTuple):
     steps: Sequence[ToolStep]
 
 
-async def read_steps(store: ReadStore, project: int, members: Sequence[Member]) -> list[ToolPath]:
+async def read_steps(store: ReadStore, project_id: int, members: Sequence[Member]) -> list[ToolPath]:
     """The tool calls of these runs, in their order."""
-    found = {each.run: each for each in await store.tool_steps(project, [member.run for member in members])}
+    found = {each.run: each for each in await store.tool_steps(project_id, [member.run for member in members])}
     return steps_of(members, found)
 
 

@@ -31,10 +31,10 @@ class Occurrences:
                 self.first.append({"run": walk.member.run, "seq": seq})
 
 
-async def answer_transitions(store: ReadStore, project: int, cohort: Mapping[str, Any]) -> TransitionGraph:
+async def answer_transitions(store: ReadStore, project_id: int, cohort: Mapping[str, Any]) -> TransitionGraph:
     """The transitions of the runs that `cohort` chooses."""
-    chosen = await read_cohort(store, project, cohort)
-    return transitions_of(chosen, await read_steps(store, project, chosen.members))
+    chosen = await read_cohort(store, project_id, cohort)
+    return transitions_of(chosen, await read_steps(store, project_id, chosen.members))
 
 
 def transitions_of(cohort: Cohort, walks: Sequence[ToolPath]) -> TransitionGraph:

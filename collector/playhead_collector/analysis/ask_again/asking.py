@@ -52,7 +52,7 @@ async def prepare(record: RunRecord, at: str | None, changes: Changes, models: C
         raise Refused(422, "unknown_model", message)
     begin = (await model_call_at(record, await seq_at(record, at))).begin
     others = (begin.system, begin.tools, begin.request)
-    thread, cache = await fetch_thread(record.store, record.project, begin.thread, *others)
+    thread, cache = await fetch_thread(record.store, record.project_id, begin.thread, *others)
     body = request_body(begin, thread, cache, changes, model)
     return PreparedQuestion(
         record, begin, changes, body, settings_of(begin, cache), await _recorded_answer(record, begin)
@@ -86,7 +86,7 @@ async def ask(question: PreparedQuestion, models: ChatModels, clock: Callable[[]
     }
     content = Content(canonical_json({**value, "thread": begin.thread}), JSON)
     subject = ContentRef.of(b"asked again: " + content.data)
-    await record.store.keep_explanation(record.project, record.run, subject, value["model"], content)
+    await record.store.keep_explanation(record.project_id, record.run, subject, value["model"], content)
     return cast(AskedAgain, {**value, "ref": content.ref})
 
 
@@ -96,7 +96,7 @@ async def _recorded_answer(record: RunRecord, begin: LlmCalled) -> AskedAnswer |
     call = await read_sibling(record, record.run, begin.seq, begin.thread)
     if call is None or not call.outputs:
         return None
-    cache: ContentCache = await fetch(record.store, record.project, call.outputs)
+    cache: ContentCache = await fetch(record.store, record.project_id, call.outputs)
     return cast(AskedAnswer, chosen_in(each for ref in call.outputs if (each := cache.parsed_message(ref))))
 
 

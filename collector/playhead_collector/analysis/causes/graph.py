@@ -34,7 +34,7 @@ async def answer_causes(record: RunRecord, at: str, direction: Direction = "both
     # What the page begins behind is named where something rests on it, and followed no further.
     before = [each for each in sorted(walk.distances) if each < transcript.events[0].seq]
     events = [await record.event(each) for each in before]
-    cache = await fetch(record.store, record.project, refs_in_events(events))
+    cache = await fetch(record.store, record.project_id, refs_in_events(events))
     beyond = Transcript(transcript.run, events, cache, {})
     nodes = [_node(beyond, event, walk.distances[event.seq]) for event in events]
     nodes += [

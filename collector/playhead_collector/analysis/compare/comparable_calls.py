@@ -157,7 +157,7 @@ async def read_keys(record: RunRecord, calls: Iterable[ComparableCall]) -> Keys:
 
 async def _messages(record: RunRecord, refs: Sequence[ContentRef]) -> AsyncIterator[tuple[ContentRef, Message]]:
     for some in (refs[at : at + _AT_ONCE] for at in range(0, len(refs), _AT_ONCE)):
-        for ref, content in (await record.store.get_many(record.project, some)).items():
+        for ref, content in (await record.store.get_many(record.project_id, some)).items():
             try:
                 yield ref, read_message(content.data)
             except (ValueError, RecursionError):

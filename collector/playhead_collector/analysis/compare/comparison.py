@@ -172,7 +172,9 @@ async def _first_difference(comparison: RunComparison, pair: Pair) -> c.FirstDif
     differs = comparison.differs(pair)
     sides = [_differing_refs(call, differs) for call in (ours, theirs)]
     record = comparison.one.record
-    cache = await fetch(record.store, record.project, [ref for said in sides for refs in said.values() for ref in refs])
+    cache = await fetch(
+        record.store, record.project_id, [ref for said in sides for refs in said.values() for ref in refs]
+    )
     changes: list[c.ChangedText] = []
     for what in differs if ours and theirs else dict.fromkeys(what for said in sides for what in said):
         texts = [_text(call, what, said.get(what, ()), cache) for call, said in zip((ours, theirs), sides, strict=True)]
@@ -215,7 +217,7 @@ async def _outcome(one: ComparableRun, other: ComparableRun, keys: Keys) -> c.Co
     runs = (one, other)
     rows = [run.record.row for run in runs]
     answers = [run.answer() for run in runs]
-    cache = await fetch(one.record.store, one.record.project, answers)
+    cache = await fetch(one.record.store, one.record.project_id, answers)
     figures: dict[str, c.Both] = {name: _both(*(getattr(row, name) for row in rows)) for name in _FIGURES}
     figures["status"] = _both(*(row.status for row in rows))
     figures["error"] = _both(*(_error(run) for run in runs))

@@ -58,7 +58,7 @@ async def audit_compression(record: RunRecord, at: str) -> CompressionAudit:
     system = call.system if call else None
     threads = (*fates.diff.before, *fates.diff.after)
     wanted = (*latest_messages(entered), *threads, event.summary, system, *refs_to_read(events))
-    cache = await fetch(record.store, record.project, wanted)
+    cache = await fetch(record.store, record.project_id, wanted)
     head = compression(event, call, fates, _tokens(event, fates, cache))
     evidence = AuditInput(event, fates, cache, entered, events, searched_to, system)
     return await asyncio.to_thread(audit, head, evidence)
@@ -115,7 +115,7 @@ async def _read_fates(
     for thread in (event.before, event.after):
         if thread is not None and thread not in known:
             try:
-                known[thread] = await messages_of(record.store, record.project, thread)
+                known[thread] = await messages_of(record.store, record.project_id, thread)
             except ContentMissing:
                 known[thread] = []
     before = known[event.before] if event.before else ()

@@ -42,13 +42,13 @@ async def choices_elsewhere(record: RunRecord, begin: ev.LlmCalled) -> list[Choi
     """The different answers to this call's context, in other calls; the most frequent first."""
     if begin.thread is None:
         return []
-    found = await record.store.calls_with_thread(record.project, begin.thread, limit=_MAX_CALLS + 1)
+    found = await record.store.calls_with_thread(record.project_id, begin.thread, limit=_MAX_CALLS + 1)
     siblings = [
         sibling
         for run, seq in found
         if (run, seq) != (begin.run, begin.seq) and (sibling := await read_sibling(record, run, seq, begin.thread))
     ][:_MAX_CALLS]
-    cache = await fetch(record.store, record.project, (ref for sibling in siblings for ref in sibling.outputs))
+    cache = await fetch(record.store, record.project_id, (ref for sibling in siblings for ref in sibling.outputs))
     return grouped(siblings, cache)
 
 
@@ -79,7 +79,7 @@ async def read_sibling(record: RunRecord, run: str, seq: int, thread: ContentRef
     begin: ev.LlmCalled | None = None
     outputs: list[ContentRef] = []
     ended: int | None = None
-    while events := await record.store.events(record.project, run, after=after, limit=_AT_ONCE):
+    while events := await record.store.events(record.project_id, run, after=after, limit=_AT_ONCE):
         for event in events:
             if begin is None:
                 if not isinstance(event, ev.LlmCalled) or event.thread != thread:

@@ -97,11 +97,11 @@ def brief_of(transcript: Transcript, turn: Turn | None, last: int) -> Explanatio
 
 async def known_explanation(record: RunRecord, brief: ExplanationBrief, model: str | None) -> Explanation | None:
     """What was said about this before; by this model, or by any when none is named."""
-    ref = await record.store.explanation(record.project, brief.subject, model)
+    ref = await record.store.explanation(record.project_id, brief.subject, model)
     if ref is None:
         return None
     try:
-        value = parse_json((await record.store.get(record.project, ref)).data)
+        value = parse_json((await record.store.get(record.project_id, ref)).data)
     except ContentMissing:
         return None
     # The same was perhaps asked about another run that had the same contents.
@@ -121,7 +121,7 @@ async def keep_explanation(
         "shown": brief.shown,
     }
     content = Content(canonical_json(said), JSON)
-    await record.store.keep_explanation(record.project, record.run, brief.subject, model, content)
+    await record.store.keep_explanation(record.project_id, record.run, brief.subject, model, content)
     whole = {**said, "run": record.run, "seq": brief.seq, "ref": content.ref, "cached": False}
     return cast(Explanation, whole)
 

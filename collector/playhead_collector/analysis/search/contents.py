@@ -22,7 +22,7 @@ _MOST_RUNS = 5
 
 
 async def find_texts(
-    store: Store, project: int, query: WordQuery, where: RunBounds, limit: int, cursor: str | None, characters: int
+    store: Store, project_id: int, query: WordQuery, where: RunBounds, limit: int, cursor: str | None, characters: int
 ) -> TextsFound:
     """Contents whose text has the words, those first that came up last. `characters`: as in the index. Raises
     Refused."""
@@ -34,43 +34,43 @@ async def find_texts(
     if cursor:
         since_ns, digits, _ = read_position(cursor)
         where = replace(where, before=(since_ns, "sha256:" + digits))
-    found = await _found(store, project, words, where, limit + 1)
+    found = await _found(store, project_id, words, where, limit + 1)
     shown = found[:limit]
     refs = [each.ref for each in shown]
-    saw = await store.runs_that_saw(project, refs, _MOST_RUNS + 1)
-    stands = await _quotes(store, project, words, refs, characters)
+    saw = await store.runs_that_saw(project_id, refs, _MOST_RUNS + 1)
+    stands = await _quotes(store, project_id, words, refs, characters)
     items = [_answer(each, stands.get(each.ref, []), saw[each.ref]) for each in shown]
     last = shown[-1] if len(found) > limit else None
     return {
         "items": [each for each in items if each["seen"]],  # the last run may just have been deleted
         "next_cursor": position_cursor(last.since_ns, str(last.ref).removeprefix("sha256:"), 0) if last else None,
-        "unindexed": await store.count_unindexed(project, COUNTED),
+        "unindexed": await store.count_unindexed(project_id, COUNTED),
     }
 
 
-async def _found(store: Store, project: int, query: ParsedWords, where: RunBounds, limit: int) -> Sequence[TextHit]:
+async def _found(store: Store, project_id: int, query: ParsedWords, where: RunBounds, limit: int) -> Sequence[TextHit]:
     for looked in _LOOKED:
-        found = await store.newest_texts(project, query, where, looked=looked, limit=limit)
+        found = await store.newest_texts(project_id, query, where, looked=looked, limit=limit)
         if len(found) == limit:
             return found
-    return await store.texts_with(project, query, where, limit=limit)
+    return await store.texts_with(project_id, query, where, limit=limit)
 
 
-async def find_content(store: Store, project: int, ref: ContentRef, limit: int) -> TextsFound:
+async def find_content(store: Store, project_id: int, ref: ContentRef, limit: int) -> TextsFound:
     """This content with up to `limit` of the runs that saw it, newest first; no item if no indexed run did."""
-    runs = (await store.runs_that_saw(project, [ref], limit + 1))[ref]
+    runs = (await store.runs_that_saw(project_id, [ref], limit + 1))[ref]
     seen = list(_seen_in(ref, runs))
-    found = await store.searched_text(project, ref) if seen else None
+    found = await store.searched_text(project_id, ref) if seen else None
     items: list[FoundText] = []
     if found is not None:
         items.append(_answer(found, [], runs, limit))
-    return {"items": items, "next_cursor": None, "unindexed": await store.count_unindexed(project, COUNTED)}
+    return {"items": items, "next_cursor": None, "unindexed": await store.count_unindexed(project_id, COUNTED)}
 
 
 async def _quotes(
-    store: Store, project: int, query: ParsedWords, refs: Sequence[ContentRef], characters: int
+    store: Store, project_id: int, query: ParsedWords, refs: Sequence[ContentRef], characters: int
 ) -> dict[ContentRef, list[TextQuote]]:
-    cache = await fetch(store, project, refs)
+    cache = await fetch(store, project_id, refs)
 
     def read() -> dict[ContentRef, SearchableText]:
         found = ((ref, searchable(ref, cache, characters)) for ref in refs)

@@ -48,7 +48,7 @@ class _DecisionsPage:
 
 async def find_decisions(
     store: SearchStore,
-    project: int,
+    project_id: int,
     asked: DecisionConditions,
     where: RunBounds,
     limit: int,
@@ -61,20 +61,20 @@ async def find_decisions(
         started_ns, run, seq = read_position(cursor)
         within = (run, seq)
         where = replace(where, before=(started_ns, _behind(run)))
-    runs = await store.newest_indexed(project, terms, where, looked=_LOOKED, limit=_AT_ONCE)
+    runs = await store.newest_indexed(project_id, terms, where, looked=_LOOKED, limit=_AT_ONCE)
     await asyncio.to_thread(page.take, runs, within)
     read, more = len(runs), True
     while not page.full and more and read < _MOST_RUNS:
         if runs:
             where = replace(where, before=(runs[-1].started_ns, runs[-1].run))
-        runs = await store.indexed_with(project, terms, where, limit=_AT_ONCE)
+        runs = await store.indexed_with(project_id, terms, where, limit=_AT_ONCE)
         await asyncio.to_thread(page.take, runs, within)
         read, more = read + len(runs), len(runs) == _AT_ONCE
     goes_on = page.full or more
     return {
         "items": page.items,
         "next_cursor": position_cursor(*page.last) if goes_on and page.last else None,
-        "unindexed": await store.count_unindexed(project, COUNTED),
+        "unindexed": await store.count_unindexed(project_id, COUNTED),
     }
 
 

@@ -51,13 +51,13 @@ async def _index(record: RunRecord, index: SearchStore, settings: SearchSettings
     texts: dict[ContentRef, SearchableText] = {}
     refs = list(seen)
     for at in range(0, len(refs), _AT_ONCE):
-        cache = await fetch(record.store, record.project, refs[at : at + _AT_ONCE])
+        cache = await fetch(record.store, record.project_id, refs[at : at + _AT_ONCE])
         texts |= await asyncio.to_thread(_texts, refs[at : at + _AT_ONCE], cache, settings.characters)
     kept = dict(without_repeats(refs, texts.get))
-    known = await index.indexed_texts(record.project, list(kept))
+    known = await index.indexed_texts(record.project_id, list(kept))
     row = indexed_run(record.run, record.row.started_ns, record_of(record.row.status, found, seen, kept))
     new = [SearchedText(ref, each.role, each.text) for ref, each in kept.items() if ref not in known]
-    return await index.index_run(record.project, row, new, settings.language)
+    return await index.index_run(record.project_id, row, new, settings.language)
 
 
 def indexed_run(run: str, started_ns: int, record: SearchRecord) -> IndexedRun:

@@ -74,7 +74,7 @@ async def _read_measured(record: RunRecord, transcript: Transcript, limit: int, 
             refs.append(event.message)
         elif isinstance(event, ev.ContextCompressed):
             refs += (*event.summarised, *event.dropped)
-    transcript.cache = await fetch(record.store, record.project, refs)
+    transcript.cache = await fetch(record.store, record.project_id, refs)
 
 
 def timeline(transcript: Transcript, measures: TokenCounts, prices: Prices, limit: int, after: int) -> TokenTimeline:

@@ -61,7 +61,7 @@ async def _read_transcript(record: RunRecord, events: Sequence[ev.RunEvent], *, 
     begins = [event for event in events if isinstance(event, ev.LlmCalled)] if with_contexts else []
     nodes = await read_threads(record, (event.thread for event in reversed(begins)))
     wanted = await asyncio.to_thread(lambda: [*(node.message for node in nodes.values()), *refs_in_events(events)])
-    cache = await fetch(record.store, record.project, wanted)
+    cache = await fetch(record.store, record.project_id, wanted)
     return await asyncio.to_thread(build_transcript, record.run, events, cache, nodes)
 
 
@@ -81,7 +81,7 @@ async def _add_earlier_entries(record: RunRecord, before: int, transcript: Trans
                 plans.append(event)
         if block[-1].seq >= before:
             break
-    cache = await fetch(record.store, record.project, refs_in_events(plans))
+    cache = await fetch(record.store, record.project_id, refs_in_events(plans))
     transcript.plan_steps[:0] = [step for event in plans for step in plan_steps_in(event, cache)]
 
     def put_before() -> None:
@@ -108,7 +108,7 @@ async def read_threads(record: RunRecord, refs: Iterable[ContentRef | None]) -> 
         if ref is None or ref in nodes:
             continue
         try:
-            thread = await record.store.thread(record.project, ref)
+            thread = await record.store.thread(record.project_id, ref)
         except ContentMissing:
             continue  # not arrived: what it would say is unknown, and stays so
         if len(thread) > _FIRST_MESSAGES + _LAST_MESSAGES:

@@ -51,10 +51,10 @@ async def read_branching_runs(record: RunRecord) -> tuple[list[BranchingRun], bo
     found, more = await _forks(record, lineage)
     known = {row.run for row in lineage.rows} | {branch.row.run for branch in found}
     same = await record.store.runs_with_same_context(
-        record.project, lineage.parts, without=sorted(known), limit=MAX_SIBLINGS + 1
+        record.project_id, lineage.parts, without=sorted(known), limit=MAX_SIBLINGS + 1
     )
     for each in same[:MAX_SIBLINGS]:
-        row = await record.store.run(record.project, each.run)
+        row = await record.store.run(record.project_id, each.run)
         if row is not None:
             found.append(BranchingRun(SIBLING, row, each.here, each.seq))
     return found, more or len(same) > MAX_SIBLINGS
@@ -63,7 +63,7 @@ async def read_branching_runs(record: RunRecord) -> tuple[list[BranchingRun], bo
 async def _read_lineage(record: RunRecord) -> Lineage:
     rows, common = [record.row], [record.last]
     while (above := rows[-1].fork_of) is not None and len(rows) <= _MAX_ABOVE:
-        row = await record.store.run(record.project, above)
+        row = await record.store.run(record.project_id, above)
         if row is None or rows[-1].shared is None or row in rows:
             break
         common.append(min(common[-1], rows[-1].shared))
@@ -79,7 +79,7 @@ async def _forks(record: RunRecord, lineage: Lineage) -> tuple[list[BranchingRun
     for depth, (row, common) in enumerate(zip(lineage.rows, lineage.common, strict=True)):
         if depth:
             found.append(BranchingRun(PARENT, row, common + 1, common + 1))
-        forks = await record.store.runs(record.project, RunFilter(fork_of=row.run), limit=MAX_FORKS + 1)
+        forks = await record.store.runs(record.project_id, RunFilter(fork_of=row.run), limit=MAX_FORKS + 1)
         more = more or len(forks) > MAX_FORKS
         for fork in forks[:MAX_FORKS]:
             at = fork.fork_at

@@ -75,7 +75,7 @@ def placed_at(
 async def _read_outcome(record: RunRecord, row: RunRow) -> RunOutcome:
     """How the run ended, with the latest scores of it as a whole."""
     where = ScoreFilter(row.run, latest=True)
-    scores = await record.store.scores(record.project, where, limit=_MAX_SCORES)
+    scores = await record.store.scores(record.project_id, where, limit=_MAX_SCORES)
     return {
         "scores": [
             {"name": each.name, "value": each.value, "label": each.label} for each in scores if each.span is None
@@ -142,7 +142,7 @@ async def _first_choices(
 
 
 async def _fork_choice(record: RunRecord, _: Transcript, run: BranchingRun) -> tuple[Any, bool | None]:
-    other = await stored_record(record.store, record.project, run.row.run)
+    other = await stored_record(record.store, record.project_id, run.row.run)
     page = await read_transcript_page(other, run.seq - 1, 1, ev.LlmCompleted, with_contexts=False)
     own = (decision["chosen"] for decision, _ in decisions(page) if decision["seq"] >= run.seq)
     return next(own, None), None
@@ -156,6 +156,6 @@ async def _sibling_choice(record: RunRecord, transcript: Transcript, run: Branch
     sibling = await read_sibling(record, run.row.run, run.seq, turn.begin.thread)
     if sibling is None:
         return None
-    cache = await fetch(record.store, record.project, sibling.outputs)
+    cache = await fetch(record.store, record.project_id, sibling.outputs)
     chosen = chosen_in(message for ref in sibling.outputs if (message := cache.parsed_message(ref)))
     return chosen, canonical_json(chosen) == canonical_json(choice_of(transcript, turn))

@@ -35,7 +35,7 @@ class PromiseAnnouncer:
     def __init__(
         self,
         store: PromiseTable,
-        project: int,
+        project_id: int,
         url: str,
         key: bytes,
         *,
@@ -46,7 +46,7 @@ class PromiseAnnouncer:
     ) -> None:
         """`key` signs; `public_url`: where people reach this collector; `clock` gives ns since 1970."""
         self.counts: Counter[str] = Counter()  # sent, failed, given_up
-        self._store, self._project = store, project
+        self._store, self._project_id = store, project_id
         self._url, self._key, self._public_url = url, key, public_url
         self._timeout_s, self._max_age_s = timeout_s, max_age_s
         self._clock = clock
@@ -72,7 +72,7 @@ class PromiseAnnouncer:
         await self._drop_old()
         while (now := self._clock()) >= self._paused_until_ns:
             until = now + int((self._timeout_s + _LEASE_MARGIN_S) * _NS)
-            found = await self._store.take_announcement(self._project, now, until, self._max_age_s)
+            found = await self._store.take_announcement(self._project_id, now, until, self._max_age_s)
             if found is None:
                 return _POLL_S
             answer = await self._send(found)
@@ -82,7 +82,7 @@ class PromiseAnnouncer:
 
     async def _drop_old(self) -> None:
         """Counts and logs promises that became too old, or passed their deadline, before they were announced."""
-        while dropped := await self._store.drop_announcements(self._project, self._clock(), self._max_age_s):
+        while dropped := await self._store.drop_announcements(self._project_id, self._clock(), self._max_age_s):
             self.counts["given_up"] += len(dropped)
             log.warning(
                 "promises that are not announced any more, being too old or past their deadline: %d (%s%s)",
@@ -106,7 +106,7 @@ class PromiseAnnouncer:
         if answer.verdict is Verdict.ACCEPTED:
             self.counts["sent"] += 1
             self._failures = 0
-            await self._store.settle_announcement(self._project, promise.id, None)
+            await self._store.settle_announcement(self._project_id, promise.id, None)
             return
         self.counts["failed"] += 1
         pause = pause_s(found.attempt, answer)
@@ -118,11 +118,11 @@ class PromiseAnnouncer:
         if due >= promise.created_ns + int(self._max_age_s * _NS):
             self.counts["given_up"] += 1
             log.warning("promise %s is not announced any more: %s %s", promise.id, self._host, answer.reason)
-            await self._store.settle_announcement(self._project, promise.id, None)
+            await self._store.settle_announcement(self._project_id, promise.id, None)
             return
         if found.attempt == 1:
             log.warning("promise webhook: %s %s; trying again in %.0f s", self._host, answer.reason, pause)
-        await self._store.settle_announcement(self._project, promise.id, due)
+        await self._store.settle_announcement(self._project_id, promise.id, due)
 
     async def _work_on(self) -> None:
         while True:
@@ -143,7 +143,7 @@ def check_webhook(settings: CollectorSettings) -> None:
 
 
 def announcer_of(
-    settings: CollectorSettings, store: PromiseTable, project: int, clock: Callable[[], int]
+    settings: CollectorSettings, store: PromiseTable, project_id: int, clock: Callable[[], int]
 ) -> PromiseAnnouncer | None:
     """The announcer that the settings describe; None: none.  Raises BadSetting."""
     check_webhook(settings)
@@ -152,7 +152,7 @@ def announcer_of(
         return None
     return PromiseAnnouncer(
         store,
-        project,
+        project_id,
         url,
         key,
         public_url=settings.public_url or f"http://{settings.host}:{settings.port}",

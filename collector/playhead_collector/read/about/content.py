@@ -23,17 +23,19 @@ _MOST_NODES = 200_000
 _MOST_CALLS = 1_000
 
 
-async def read_about(store: ReadStore, project: int, ref: ContentRef, limit: int, cursor: str | None) -> ContentAbout:
+async def read_about(
+    store: ReadStore, project_id: int, ref: ContentRef, limit: int, cursor: str | None
+) -> ContentAbout:
     """What the content is, who had it, and a page of the runs.  Raises ContentMissing."""
-    content = await store.get(project, ref)
+    content = await store.get(project_id, ref)
     kind, role = kind_of(content)
     before = read_row_cursor(cursor)
     if kind == "thread":
-        totals = await _of_thread(store, project, ref)
+        totals = await _of_thread(store, project_id, ref)
         rest: Sequence[ContentUse] = ()
     else:
-        totals = await store.use_totals(project, ref)
-        rest = await store.uses(project, ref, limit=limit + len(totals.recent) + 1, before=before)
+        totals = await store.use_totals(project_id, ref)
+        rest = await store.uses(project_id, ref, limit=limit + len(totals.recent) + 1, before=before)
     page = _merged(totals.recent, rest, before)
     shown = page[:limit]
     return {
@@ -48,19 +50,19 @@ async def read_about(store: ReadStore, project: int, ref: ContentRef, limit: int
         "calls": totals.calls,
         "bytes_sent": len(content.data) * totals.calls,
         "complete": not totals.unread,
-        "items": [item for each in shown if (item := await _run(store, project, ref, each)) is not None],
+        "items": [item for each in shown if (item := await _run(store, project_id, ref, each)) is not None],
         "next_cursor": run_cursor(shown[-1].started_ns, shown[-1].run) if len(page) > limit else None,
     }
 
 
-async def read_about_in_run(store: ReadStore, project: int, ref: ContentRef, run: str) -> ContentAbout:
+async def read_about_in_run(store: ReadStore, project_id: int, ref: ContentRef, run: str) -> ContentAbout:
     """The same of one run alone, also for the events that it shares with the run that it is a fork of.
 
     Raises ContentMissing, and Refused where there is no such run.
     """
-    content = await store.get(project, ref)
-    row = (await stored_record(store, project, run)).row
-    places, complete = await _places(store, project, ref, run, shared=True)
+    content = await store.get(project_id, ref)
+    row = (await stored_record(store, project_id, run)).row
+    places, complete = await _places(store, project_id, ref, run, shared=True)
     calls = count_calls(places)
     kind, role = kind_of(content)
     seen = rfc3339(row.started_ns) if places else None
@@ -104,41 +106,41 @@ def kind_of(content: Content) -> tuple[str, str | None]:
     return ("json" if content.media_type.partition(";")[0].strip().endswith("json") else "text"), None
 
 
-async def _of_thread(store: ReadStore, project: int, ref: ContentRef) -> UseTotals:
-    calls = await store.calls_with_thread(project, ref.plain, limit=_MOST_CALLS + 1)
+async def _of_thread(store: ReadStore, project_id: int, ref: ContentRef) -> UseTotals:
+    calls = await store.calls_with_thread(project_id, ref.plain, limit=_MOST_CALLS + 1)
     by_run: dict[str, int] = {}
     for run, _ in calls[:_MOST_CALLS]:
         by_run[run] = by_run.get(run, 0) + 1
-    rows = [(row, count) for run, count in by_run.items() if (row := await store.run(project, run)) is not None]
+    rows = [(row, count) for run, count in by_run.items() if (row := await store.run(project_id, run)) is not None]
     uses = [ContentUse(row.run, row.started_ns, count) for row, count in rows]
     uses.sort(key=lambda each: (each.started_ns, each.run), reverse=True)
     first, last = (uses[-1].started_ns, uses[0].started_ns) if uses else (None, None)
     return UseTotals(len(uses), sum(each.calls for each in uses), first, last, uses, len(calls) > _MOST_CALLS)
 
 
-async def _run(store: ReadStore, project: int, ref: ContentRef, use: ContentUse) -> ContentRun | None:
+async def _run(store: ReadStore, project_id: int, ref: ContentRef, use: ContentUse) -> ContentRun | None:
     """The run with the events that named the content; None if it was deleted just now."""
-    row = await store.run(project, use.run)
+    row = await store.run(project_id, use.run)
     if row is None:
         return None
-    places, _ = await _places(store, project, ref, row.run, shared=False)
+    places, _ = await _places(store, project_id, ref, row.run, shared=False)
     return _item(row, use.calls, places, _MOST_PLACES)
 
 
 async def _places(
-    store: ReadStore, project: int, ref: ContentRef, run: str, *, shared: bool
+    store: ReadStore, project_id: int, ref: ContentRef, run: str, *, shared: bool
 ) -> tuple[list[PlaceOfUse], bool]:
     """Where the run had the content, and whether all its threads were looked into.
 
     With `shared`, also in the events that a fork shares with its parent.
     """
-    events = [each async for page in store.event_pages(project, run) for each in page if shared or each.run == run]
-    nodes, complete = await _nodes(store, project, call_threads(events))
+    events = [each async for page in store.event_pages(project_id, run) for each in page if shared or each.run == run]
+    nodes, complete = await _nodes(store, project_id, call_threads(events))
     return list(places_of(events, nodes, ref)), complete
 
 
 async def _nodes(
-    store: ReadStore, project: int, threads: Sequence[ContentRef]
+    store: ReadStore, project_id: int, threads: Sequence[ContentRef]
 ) -> tuple[Mapping[ContentRef, ThreadNode], bool]:
     """The nodes of these threads, and whether they are all.
 
@@ -147,7 +149,7 @@ async def _nodes(
     nodes: dict[ContentRef, ThreadNode] = {}
     rest, size = list(reversed(threads)), 1
     while rest and len(nodes) < _MOST_NODES:
-        found = await store.threads(project, rest[:size], _MOST_NODES)
+        found = await store.threads(project_id, rest[:size], _MOST_NODES)
         nodes.update(found.nodes)
         tried = {thread for thread in rest[:size] if thread not in found.unread}
         rest = [thread for thread in rest if thread not in nodes and thread not in tried]

@@ -37,10 +37,10 @@ class _Pair(NamedTuple):
     weight: int
 
 
-async def read_storage(store: Store, project: int) -> Storage:
+async def read_storage(store: Store, project_id: int) -> Storage:
     """Reads sizes and samples.  Raises StoreUnavailable."""
-    tables = await store.table_sizes(project)
-    contents, inline = await store.sample_contents(project), await store.sample_inline(project)
+    tables = await store.table_sizes(project_id)
+    contents, inline = await store.sample_contents(project_id), await store.sample_inline(project_id)
     of_project = {table.name: table for table in tables}
     rows = {name: _rows_of_project(table) for name, table in of_project.items()}
     count, plain = _contents(contents, rows["content"], rows["content_pack"])

@@ -71,11 +71,11 @@ async def _asked_before(record: RunRecord, waits: set[str]) -> list[_RunBefore]:
     if session is None or not wanted:
         return []
     where = RunFilter(session=session, until_ns=record.row.started_ns)
-    for row in await record.store.runs(record.project, where, limit=_MOST_BEFORE):
+    for row in await record.store.runs(record.project_id, where, limit=_MOST_BEFORE):
         if not wanted or row.run == record.run:
             continue
         models: CallPairing[ev.LlmCalled, LlmEnd] = CallPairing(ev.LlmCalled, LLM_END, MAX_MODEL_CALLS)
-        before = _RunBefore(RunRecord(record.store, record.project, row), models.calls, RunWaits())
+        before = _RunBefore(RunRecord(record.store, record.project_id, row), models.calls, RunWaits())
         async for block in before.record.onwards(0):
             models.take(block)
             before.waits.take(block)
@@ -100,7 +100,7 @@ async def _read(
     failed = next((event for event in reversed(ends) if isinstance(event, ev.RunFailed)), None)
     refs = [ref for pair in threads for ref in pair] + [call.begin.arguments for call in tools]
     refs += [begun and begun.input, done and done.output, *refs_of([run.waits for run in runs])]
-    cache = await fetch(record.store, record.project, refs)
+    cache = await fetch(record.store, record.project_id, refs)
     exchanges = [_exchange(call, pair, cache) for (_, call), pair in zip(played, threads, strict=True)]
     own = exchanges[len(exchanges) - len(models) :]
     waits = runs[-1].waits
@@ -109,7 +109,7 @@ async def _read(
     output = cache.parsed(done.output) if done is not None else None
     if cache.missing:
         raise _without_content(record, f"{len(cache.missing)} contents are not stored")
-    spans = await record.store.spans(record.project, record.run)
+    spans = await record.store.spans(record.project_id, record.run)
     row = record.row
     return pytest_source(
         RunToTest(
@@ -137,8 +137,8 @@ async def _last_messages(
     record: RunRecord, call: CallEvents[ev.LlmCalled, LlmEnd]
 ) -> tuple[ContentRef | None, ContentRef | None]:
     """The last message of what the model was sent, and of what it answered."""
-    sent = await messages_of(record.store, record.project, call.begin.thread)
-    answered = await messages_of(record.store, record.project, call.end.thread if call.end is not None else None)
+    sent = await messages_of(record.store, record.project_id, call.begin.thread)
+    answered = await messages_of(record.store, record.project_id, call.end.thread if call.end is not None else None)
     return sent[-1] if sent else None, answered[-1] if answered else None
 
 

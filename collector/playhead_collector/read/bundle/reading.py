@@ -33,7 +33,7 @@ async def write_bundle(record: RunRecord, to: BinaryIO, most: int = MAX_CONTENT_
         waiting = await _records(record, archive)
         while waiting:
             asked = [ContentRef.from_digest(digest) for digest in sorted(waiting)[:_REFS_AT_ONCE]]
-            packed = await pack_refs(record.store, record.project, asked)
+            packed = await pack_refs(record.store, record.project_id, asked)
             waiting |= await asyncio.to_thread(archive.pack, packed.pack)
             absent = {ref.digest for ref in asked[: packed.looked_at]} - archive.known
             archive.counts["missing"] += len(absent)
@@ -52,11 +52,11 @@ async def _records(record: RunRecord, archive: Archive) -> set[bytes]:
     row: RunRow | None = record.row
     while row is not None and row.run not in known and len(known) <= _MAX_ABOVE:
         known.add(row.run)
-        spans = await record.store.spans(record.project, row.run)
-        logs = await record.store.logs(record.project, row.run)
+        spans = await record.store.spans(record.project_id, row.run)
+        logs = await record.store.logs(record.project_id, row.run)
         found |= await asyncio.to_thread(_write, archive, row, spans, logs)
         await _scores(record, row.run, archive)
-        row = None if row.fork_of is None else await record.store.run(record.project, row.fork_of)
+        row = None if row.fork_of is None else await record.store.run(record.project_id, row.fork_of)
     return found
 
 
@@ -64,7 +64,7 @@ async def _scores(record: RunRecord, run: str, archive: Archive) -> None:
     """Writes the scores that were posted; those of the program are among its log events."""
     before: tuple[int, str, str] | None = None
     while some := await record.store.scores(
-        record.project, ScoreFilter(run, source=POSTED), limit=_ITEMS_A_LINE, before=before
+        record.project_id, ScoreFilter(run, source=POSTED), limit=_ITEMS_A_LINE, before=before
     ):
         for score in some:
             archive.line(layout.SCORES, layout.score_line(score_answer(score)))

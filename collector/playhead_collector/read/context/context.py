@@ -27,7 +27,7 @@ async def answer_context(record: RunRecord, at: str | None, form: str = PARTS, e
     call = await model_call_at(record, await seq_at(record, at))
     begin = call.begin
     others = (begin.system, begin.tools, begin.request, begin.input)
-    thread, cache = await fetch_thread(record.store, record.project, begin.thread, *others)
+    thread, cache = await fetch_thread(record.store, record.project_id, begin.thread, *others)
     answer = context_answer(record.run, call, thread, cache, form)
     if exact:
         answer["request"] = orjson.Fragment(canonical_json(await exact_request(record, call, thread, cache)))

@@ -56,7 +56,7 @@ async def context_membership_at(record: RunRecord, at: int, added: Iterable[Mess
 
 async def _messages(record: RunRecord, thread: ContentRef) -> frozenset[ContentRef]:
     try:
-        return frozenset(await messages_of(record.store, record.project, thread))
+        return frozenset(await messages_of(record.store, record.project_id, thread))
     except ContentMissing:
         return frozenset()
 

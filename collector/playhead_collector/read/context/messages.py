@@ -58,7 +58,7 @@ async def list_history(
     shown = added[:limit]
     held = await context_membership_at(record, upto, shown)
     # Their values tell how long they are, and which tool made them, also when nobody wants to see them.
-    cache = await fetch(record.store, record.project, (event.message for event in shown))
+    cache = await fetch(record.store, record.project_id, (event.message for event in shown))
     models = (around.begins[event.span].model for event in shown if event.span in around.begins)
     scales = await read_scales(record, models)
     items: list[HistoryEntry] = []

@@ -87,10 +87,10 @@ async def _sent_body(
     record: RunRecord, begin: LlmCalled, sent: ContentRef, thread: ContentRef | None
 ) -> dict[str, Any]:
     """The body that a library made out of what it was called with: see `playhead.capture.sent_request`."""
-    refs, cache = await fetch_thread(record.store, record.project, thread)
+    refs, cache = await fetch_thread(record.store, record.project_id, thread)
     shape, patches = await _read(record, begin, sent, len(refs))
     at = ContentRef(str(shape.get("body")))
-    body = _stored((await fetch(record.store, record.project, [at])).parsed(at), begin)
+    body = _stored((await fetch(record.store, record.project_id, [at])).parsed(at), begin)
     if not isinstance(body, dict) or (thread is not None and not refs):
         raise _unknown(begin, "has a request that was not recorded whole")
     if shape.get("list") is None:
@@ -167,7 +167,7 @@ async def _nodes(
     while named:
         if len(nodes) + len(named) > messages + 1:  # the shape, and at most a patch for each message
             raise _unknown(begin, "names more changes than it has messages")
-        cache = await fetch(record.store, record.project, named)
+        cache = await fetch(record.store, record.project_id, named)
         read: list[Mapping[str, Any]] = []
         for ref in named:
             node = _stored(cache.parsed(ref), begin)

@@ -38,9 +38,9 @@ async def read_scales(record: RunRecord, models: Iterable[str | None]) -> dict[s
 
 
 async def _others(record: RunRecord, model: str) -> AsyncIterator[Sample]:
-    rows = await record.store.runs(record.project, RunFilter(model=model), limit=_OTHER_RUNS + 1)
+    rows = await record.store.runs(record.project_id, RunFilter(model=model), limit=_OTHER_RUNS + 1)
     for row in islice((row for row in rows if row.run != record.run and row.events), _OTHER_RUNS):
-        found = await _last_reported(RunRecord(record.store, record.project, row), {model})
+        found = await _last_reported(RunRecord(record.store, record.project_id, row), {model})
         if model in found:
             yield found[model]
 
@@ -68,7 +68,7 @@ async def _last_reported(record: RunRecord, models: set[str | None]) -> dict[str
 
 async def _sample(record: RunRecord, begin: ev.LlmCalled, tokens: int) -> Sample | None:
     others = (begin.system, begin.tools, begin.input)
-    messages, shelf = await fetch_thread(record.store, record.project, begin.thread, *others)
+    messages, shelf = await fetch_thread(record.store, record.project_id, begin.thread, *others)
     estimate = await asyncio.to_thread(
         lambda: estimate_all(map(shelf.parsed_message, messages), *map(shelf.parsed, others))
     )

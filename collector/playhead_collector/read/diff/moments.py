@@ -38,7 +38,7 @@ async def answer_diff(record: RunRecord, before: str | None, after: str | None, 
     changed = await asyncio.to_thread(_changes, record.run, old, new, prices)
     named = list(values_in(changed)) if hydrate else []
     cache = await fetch(
-        record.store, record.project, [*(had if had != has else ()), *(has if had != has else ()), *named]
+        record.store, record.project_id, [*(had if had != has else ()), *(has if had != has else ()), *named]
     )
     said = [*had, *has] if had != has else []
     entries = await asyncio.to_thread(lambda: diff_contexts(had, has, _known(cache, said)))
@@ -65,7 +65,7 @@ def _changes(run: str, old: RunState, new: RunState, prices: Prices) -> StateDif
 async def _messages(record: RunRecord, thread: ContentRef | None) -> tuple[Sequence[ContentRef], list[ContentRef]]:
     """A thread's messages, and the thread's ref if it is not stored."""
     try:
-        return await messages_of(record.store, record.project, thread), []
+        return await messages_of(record.store, record.project_id, thread), []
     except ContentMissing:
         return [], [thread] if thread else []
 

@@ -15,10 +15,10 @@ _LARGEST_NS: Final = 2**63 - 1
 
 
 async def list_scores(
-    store: ReadStore, project: int, where: ScoreFilter, limit: int, cursor: str | None
+    store: ReadStore, project_id: int, where: ScoreFilter, limit: int, cursor: str | None
 ) -> Page[RecordedScore]:
     """Scores, newest first."""
-    found = await store.scores(project, where, limit=limit + 1, before=_read_cursor(cursor))
+    found = await store.scores(project_id, where, limit=limit + 1, before=_read_cursor(cursor))
     shown = found[:limit]
     return {
         "items": [score_answer(each) for each in shown],

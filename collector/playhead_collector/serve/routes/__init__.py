@@ -68,7 +68,7 @@ TAGS = [
 def router(
     store: Store,
     runner: RunProjector,
-    project: int = 1,
+    project_id: int = 1,
     configured: Configured | None = None,
     keyring: Keyring | None = None,
     analysis: Analysis | None = None,
@@ -84,28 +84,28 @@ def router(
     configured, reads = configured or Configured(), reads or ReadLimiter(_READS, _READS_WAITING)
     api = new_router()
     if analysis is None:
-        analysis = LimitedAnalysis(InProcessAnalysis(store, AnalysisSettings.of(project, configured)), reads)
-    asking = AnalysisHandlers(store, runner, project, analysis, reads)
+        analysis = LimitedAnalysis(InProcessAnalysis(store, AnalysisSettings.of(project_id, configured)), reads)
+    asking = AnalysisHandlers(store, runner, project_id, analysis, reads)
     limited = new_router(reads)
-    live = LiveStreams(hub or LiveHub(store, project, StreamLimits()), store, project, reads.turn)
+    live = LiveStreams(hub or LiveHub(store, project_id, StreamLimits()), store, project_id, reads.turn)
     streams.add_routes(limited, live)
-    runs.add_routes(limited, store, runner, project, configured.prices, live)
-    leases.add_routes(api, store, project)
-    promises.add_routes(api, store, project)
-    scores.add_routes(limited, store, runner, project)
+    runs.add_routes(limited, store, runner, project_id, configured.prices, live)
+    leases.add_routes(api, store, project_id)
+    promises.add_routes(api, store, project_id)
+    scores.add_routes(limited, store, runner, project_id)
     for part in (diff, compare, compression, tokens, decisions, provenance, causes, analytics):
         part.add_routes(api, asking)
     reasoning.add_routes(api, asking, configured)
     ask_again.add_routes(api, asking, configured)
     suspects.add_routes(api, asking, configured)
-    content.add_routes(limited, store, project)
-    storage.add_routes(limited, store, project)
-    search.add_routes(limited, store, project, configured.search)
-    exporting.add_routes(limited, store, runner, project)
+    content.add_routes(limited, store, project_id)
+    storage.add_routes(limited, store, project_id)
+    search.add_routes(limited, store, project_id, configured.search)
+    exporting.add_routes(limited, store, runner, project_id)
     # A limit of its own: a key can be revoked while requests with that key fill the other limit.
     operators = new_router(ReadLimiter(1, _READS_WAITING))
-    keyring = keyring or Keyring(store, project, None)
-    keys.add_routes(operators, store, project, keyring)
+    keyring = keyring or Keyring(store, project_id, None)
+    keys.add_routes(operators, store, project_id, keyring)
     sign_in.add_routes(api, keyring)
     scopes.add_routes(api, {} if not_understood is None else not_understood)
     attach(api, limited, operators)
@@ -113,9 +113,9 @@ def router(
 
 
 def deletion_router(
-    store: Store, runner: RunProjector, project: int, sweeper: Sweeper, reads: ReadLimiter
+    store: Store, runner: RunProjector, project_id: int, sweeper: Sweeper, reads: ReadLimiter
 ) -> APIRouter:
     """The routes that delete. They share the limit `reads` with the routes that read."""
     api = new_router(reads)
-    deletion.add_routes(api, store, runner, project, sweeper)
+    deletion.add_routes(api, store, runner, project_id, sweeper)
     return api

@@ -32,8 +32,8 @@ OneRun = Annotated[
 class ContentRoutes:
     """Handlers of the HTTP requests. OpenAPI shows their docstrings as descriptions."""
 
-    def __init__(self, store: Store, project: int) -> None:
-        self._store, self._project = store, project
+    def __init__(self, store: Store, project_id: int) -> None:
+        self._store, self._project_id = store, project_id
         # A content of up to 64 MiB is read completely before any of it is sent: at most two are read at a time.
         self._looking_up = asyncio.Semaphore(2)
 
@@ -45,9 +45,9 @@ class ContentRoutes:
         """
         parsed = parse_ref(ref)
         if view == "messages":
-            return json_answer(await read_thread(self._store, self._project, parsed))
+            return json_answer(await read_thread(self._store, self._project_id, parsed))
         async with self._looking_up:
-            return content_answer(parsed, await self._store.get(self._project, parsed), request.headers)
+            return content_answer(parsed, await self._store.get(self._project_id, parsed), request.headers)
 
     async def about(
         self, ref: p.Ref, limit: Annotated[int, Query(ge=1, le=100)] = 20, cursor: p.Cursor = None, run: OneRun = None
@@ -59,13 +59,13 @@ class ContentRoutes:
         false if its contexts are too many to be read.
         """
         if run is not None:
-            return json_answer(await read_about_in_run(self._store, self._project, parse_ref(ref), run))
-        return json_answer(await read_about(self._store, self._project, parse_ref(ref), limit, cursor))
+            return json_answer(await read_about_in_run(self._store, self._project_id, parse_ref(ref), run))
+        return json_answer(await read_about(self._store, self._project_id, parse_ref(ref), limit, cursor))
 
     async def batch(self, refs: Refs) -> Response:
         """Several contents by ref. Refs that are not stored are absent from the answer."""
         async with self._looking_up:
-            return json_answer(await read_batch(self._store, self._project, refs))
+            return json_answer(await read_batch(self._store, self._project_id, refs))
 
 
 _BYTES: Responses = {
@@ -79,9 +79,9 @@ _BYTES: Responses = {
 }
 
 
-def add_routes(api: APIRouter, store: Store, project: int) -> None:
+def add_routes(api: APIRouter, store: Store, project_id: int) -> None:
     """Registers the operations of this file."""
-    routes = ContentRoutes(store, project)
+    routes = ContentRoutes(store, project_id)
     content, batch = routes.content, routes.batch
     api.get("/content/{ref}", tags=["content"], name="content", responses=_BYTES, response_class=Response)(content)
     api.head("/content/{ref}", include_in_schema=False)(content)

@@ -22,8 +22,8 @@ Forks = Annotated[bool, Query(description="Also delete the runs that were forked
 class DeletionRoutes:
     """Handlers of the HTTP requests. OpenAPI shows their docstrings as descriptions."""
 
-    def __init__(self, store: Store, runner: RunProjector, project: int, sweeper: Sweeper) -> None:
-        self._store, self._runner, self._project, self._sweeper = store, runner, project, sweeper
+    def __init__(self, store: Store, runner: RunProjector, project_id: int, sweeper: Sweeper) -> None:
+        self._store, self._runner, self._project_id, self._sweeper = store, runner, project_id, sweeper
 
     async def delete_run(self, run: p.RunId, forks: Forks = False) -> Response:
         """Delete a run and its record. 409 when it has forks, which share its record, and `forks` is false.
@@ -35,8 +35,8 @@ class DeletionRoutes:
             message = "`last` may be another run by now: name the one to delete by its id, or a part of it"
             raise Refused(400, "bad_request", message)
         await self._runner.catch_up()  # a fork is known as one when it is projected
-        named = await run_named(self._store, self._project, run)
-        deleted = await self._store.delete_run(self._project, named, forks=forks)
+        named = await run_named(self._store, self._project_id, run)
+        deleted = await self._store.delete_run(self._project_id, named, forks=forks)
         if deleted.forks:
             some = ", ".join(deleted.forks[:_MAX_NAMED])
             more = f" and {len(deleted.forks) - _MAX_NAMED} more" if len(deleted.forks) > _MAX_NAMED else ""
@@ -52,7 +52,7 @@ class DeletionRoutes:
 
         Repeat it until `phase` is null. The collector also does this by itself after runs were deleted.
         """
-        swept = await self._sweeper.sweep_now(self._project)
+        swept = await self._sweeper.sweep_now(self._project_id)
         answer: Collected = {"phase": swept.phase, "contents": swept.contents, "thread_nodes": swept.nodes}
         return json_answer(answer)
 
@@ -60,9 +60,9 @@ class DeletionRoutes:
 _FORKED = "The run has forks, which share its record. The message names some of them."
 
 
-def add_routes(api: APIRouter, store: Store, runner: RunProjector, project: int, sweeper: Sweeper) -> None:
+def add_routes(api: APIRouter, store: Store, runner: RunProjector, project_id: int, sweeper: Sweeper) -> None:
     """Registers the operations of this file."""
-    routes, answer = DeletionRoutes(store, runner, project, sweeper), schema(DeletedRuns)
+    routes, answer = DeletionRoutes(store, runner, project_id, sweeper), schema(DeletedRuns)
     deleted = api.delete("/runs/{run}", tags=["runs"], response_model=answer, responses=conflict(_FORKED))
     deleted(routes.delete_run)
     api.post("/gc", tags=["content"], response_model=schema(Collected))(routes.collect_garbage)

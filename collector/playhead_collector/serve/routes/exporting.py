@@ -27,8 +27,8 @@ Refs = Annotated[list[str], Body(embed=True, max_length=1_000, description="Refs
 class ExportRoutes:
     """Handlers of the HTTP requests. OpenAPI shows their docstrings as descriptions."""
 
-    def __init__(self, store: Store, runner: RunProjector, project: int) -> None:
-        self._store, self._runner, self._project = store, runner, project
+    def __init__(self, store: Store, runner: RunProjector, project_id: int) -> None:
+        self._store, self._runner, self._project_id = store, runner, project_id
         # A pack may hold a content of 64 MiB, and is in memory whole.
         self._packing = asyncio.Semaphore(2)
 
@@ -39,7 +39,7 @@ class ExportRoutes:
         Payloads are refs: `POST content/pack` has their contents. A span may come more than once, as long as it has not
         ended, or when spans arrive while it is read; sending all versions gives the same record.
         """
-        record = await open_record(self._store, self._runner, self._project, run)
+        record = await open_record(self._store, self._runner, self._project_id, run)
         return json_answer(await list_otlp(record, limit, cursor))
 
     async def test(self, run: p.RunId) -> Response:
@@ -49,7 +49,7 @@ class ExportRoutes:
         what was recorded, and nothing else: what is masked there is masked here. Runs with more than 500 model calls
         get 413.
         """
-        record = await open_record(self._store, self._runner, self._project, run)
+        record = await open_record(self._store, self._runner, self._project_id, run)
         async with self._packing:
             return Response(await read_test_file(record), media_type=_PYTHON)
 
@@ -59,7 +59,7 @@ class ExportRoutes:
         It is a gzipped tar with the files of `playhead export`. Runs whose contents have more than 1 GiB get 413: that
         command writes them.
         """
-        record = await open_record(self._store, self._runner, self._project, run)
+        record = await open_record(self._store, self._runner, self._project_id, run)
         # It has no name in the file system, so nothing is left of it, however the download ends.
         file = await asyncio.to_thread(tempfile.TemporaryFile, prefix="playhead-bundle-")
         try:
@@ -78,7 +78,7 @@ class ExportRoutes:
         """
         parsed = [parse_ref(ref).plain for ref in refs]
         async with self._packing:
-            packed = await pack_refs(self._store, self._project, parsed)
+            packed = await pack_refs(self._store, self._project_id, parsed)
             body = await asyncio.to_thread(encode_pack, packed.pack)
         return Response(body, media_type=PACK, headers={PACK_LOOKED_AT_HEADER: str(packed.looked_at)})
 
@@ -89,9 +89,9 @@ _TEST: Responses = {200: {"description": "The file.", "content": {_PYTHON: {}}}}
 _PACK: Responses = {200: {"description": "The pack.", "content": {PACK: {}}}}
 
 
-def add_routes(api: APIRouter, store: Store, runner: RunProjector, project: int) -> None:
+def add_routes(api: APIRouter, store: Store, runner: RunProjector, project_id: int) -> None:
     """Registers the operations of this file."""
-    routes = ExportRoutes(store, runner, project)
+    routes = ExportRoutes(store, runner, project_id)
     get(api, "runs", "/runs/{run}/otlp", routes.otlp, a.Page[OtlpRequest])
     refused = conflict("The run has no model call that a test could play.") | refusals(404, 413)
     api.get("/runs/{run}/test", tags=["runs"], name="test", responses=_TEST | refused, response_class=Response)(

@@ -51,9 +51,9 @@ class ForwardRoutes:
     """Handlers of the HTTP requests. OpenAPI shows their docstrings as descriptions."""
 
     def __init__(
-        self, store: Store, runner: RunProjector, project: int, forwarder: Forwarder, clock: Callable[[], int]
+        self, store: Store, runner: RunProjector, project_id: int, forwarder: Forwarder, clock: Callable[[], int]
     ) -> None:
-        self._store, self._runner, self._project, self._clock = store, runner, project, clock
+        self._store, self._runner, self._project_id, self._clock = store, runner, project_id, clock
         self._forwarder = forwarder
 
     async def destinations(self) -> Response:
@@ -102,9 +102,9 @@ class ForwardRoutes:
         named, since_ns = None, p.read_time(since) or 0
         if run is not None:
             await self._runner.catch_up()
-            named = await run_named(self._store, self._project, run)
+            named = await run_named(self._store, self._project_id, run)
         recipient = worker.destination.recipient
-        count = await self._store.backfill(self._project, recipient, named, min(since_ns, _BIGINT))
+        count = await self._store.backfill(self._project_id, recipient, named, min(since_ns, _BIGINT))
         if named is not None and not count:
             raise Refused(404, "no_such_run", f"there is no run {named!r}: `playhead runs` lists them")
         worker.wake()
@@ -152,14 +152,14 @@ def _time(time_ns: int) -> str | None:
 def forward_router(
     store: Store,
     runner: RunProjector,
-    project: int,
+    project_id: int,
     forwarder: Forwarder,
     reads: ReadLimiter,
     clock: Callable[[], int],
 ) -> APIRouter:
     """The routes of this file."""
     api = new_router(reads)
-    routes = ForwardRoutes(store, runner, project, forwarder, clock)
+    routes = ForwardRoutes(store, runner, project_id, forwarder, clock)
     get(api, "forward", "/forward", routes.destinations, Destinations)
     get(api, "forward", "/forward/{destination}/dead", routes.dead_letters, ForwardDeadLetters)
     for path, handler, answer in (

@@ -33,12 +33,12 @@ Number = Annotated[int, Path(ge=1, le=2**31 - 1, description="The `id` of a key.
 class KeyRoutes:
     """Handlers of the HTTP requests. OpenAPI shows their docstrings as descriptions."""
 
-    def __init__(self, store: KeyStore, project: int, keyring: Keyring) -> None:
-        self._store, self._project, self._keyring = store, project, keyring
+    def __init__(self, store: KeyStore, project_id: int, keyring: Keyring) -> None:
+        self._store, self._project_id, self._keyring = store, project_id, keyring
 
     async def keys(self) -> Response:
         """List all keys, including expired ones. Of the key itself, only the first characters are shown."""
-        answer: Keys = {"items": [_about(key) for key in await self._store.keys(self._project)]}
+        answer: Keys = {"items": [_about(key) for key in await self._store.keys(self._project_id)]}
         return json_answer(answer)
 
     async def create_key(self, name: Name, scopes: Scopes, expires_seconds: Seconds = None) -> Response:
@@ -47,7 +47,7 @@ class KeyRoutes:
         As soon as there is a key, every request needs one. So the first key must have the scope `admin` and never
         expire, unless PLAYHEAD_API_KEY is set.
         """
-        held = await self._store.keys(self._project)
+        held = await self._store.keys(self._project_id)
         if len(held) >= _MAX_KEYS:
             raise Refused(409, "too_many_keys", f"there are {len(held)} keys: revoke some before making another")
         is_lasting = ADMIN in scopes and expires_seconds is None
@@ -57,7 +57,7 @@ class KeyRoutes:
         key = f"ph_{secrets.token_urlsafe(32)}"
         digest = hashlib.sha256(key.encode()).digest()
         wanted = sorted(set(scopes))
-        made = await self._store.add_key(self._project, name, key[:9], digest, wanted, expires_seconds)
+        made = await self._store.add_key(self._project_id, name, key[:9], digest, wanted, expires_seconds)
         self._keyring.forget()
         answer: NewKey = {"key": key, "about": _about(made)}
         return json_answer(answer)
@@ -67,7 +67,7 @@ class KeyRoutes:
 
         The last key with the scope `admin` that does not expire can be revoked only while PLAYHEAD_API_KEY is set.
         """
-        answer: Revoked = {"revoked": await self._store.remove_key(self._project, number, self._check_revocation)}
+        answer: Revoked = {"revoked": await self._store.remove_key(self._project_id, number, self._check_revocation)}
         self._keyring.forget()
         if not answer["revoked"]:
             raise Refused(404, "no_such_key", f"there is no key {number}: `playhead keys list` shows those there are")
@@ -101,9 +101,9 @@ _NO_ADMIN = "No key that lasts would have the scope `admin`, or there are too ma
 _LAST_ADMIN = "It is the last key that lasts and has the scope `admin`."
 
 
-def add_routes(api: APIRouter, store: KeyStore, project: int, keyring: Keyring) -> None:
+def add_routes(api: APIRouter, store: KeyStore, project_id: int, keyring: Keyring) -> None:
     """Registers the operations of this file."""
-    routes = KeyRoutes(store, project, keyring)
+    routes = KeyRoutes(store, project_id, keyring)
     get(api, "keys", "/keys", routes.keys, Keys)
     new, refused = schema(NewKey), conflict(_NO_ADMIN)
     api.post("/keys", tags=["keys"], name="create_key", response_model=new, responses=refused)(routes.create_key)

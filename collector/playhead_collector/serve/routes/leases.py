@@ -56,8 +56,8 @@ ReleasedAttempt = Annotated[
 class LeaseRoutes:
     """Handlers of the HTTP requests. OpenAPI shows their docstrings as descriptions."""
 
-    def __init__(self, store: Store, project: int) -> None:
-        self._store, self._project = store, project
+    def __init__(self, store: Store, project_id: int) -> None:
+        self._store, self._project_id = store, project_id
 
     async def take_lease(
         self,
@@ -91,7 +91,7 @@ class LeaseRoutes:
             unless_undelivered=unless_undelivered,
             begun_here=begun_here,
         )
-        return json_answer(_granted(run, await self._store.take_lease(self._project, _id(run), request)))
+        return json_answer(_granted(run, await self._store.take_lease(self._project_id, _id(run), request)))
 
     async def renew_lease(
         self, run: p.RunId, holder: Holder, seconds: Seconds, process: Process = "", attempt: MaybeAttempt = None
@@ -101,7 +101,7 @@ class LeaseRoutes:
         With an `attempt`, also 409 when it has the lease for a later one; a lease that nobody has taken is taken.
         """
         renewed = await self._store.renew_lease(
-            self._project, _id(run), holder, seconds, process=process, attempt=attempt
+            self._project_id, _id(run), holder, seconds, process=process, attempt=attempt
         )
         return json_answer(_granted(run, renewed))
 
@@ -113,7 +113,7 @@ class LeaseRoutes:
         It says that the holder does not go on with the run, and that all its records have arrived. With an `attempt`,
         that is noted of a run without a lease, too.
         """
-        released = await self._store.release_lease(self._project, _id(run), holder, process=process, attempt=attempt)
+        released = await self._store.release_lease(self._project_id, _id(run), holder, process=process, attempt=attempt)
         answer: Released = {"released": released}
         return json_answer(answer)
 
@@ -162,9 +162,9 @@ def _answer(run: str, lease: StoredLease) -> RunLease:
 _HELD = "The lease was not granted or not extended. The message says why, and which process holds it."
 
 
-def add_routes(api: APIRouter, store: Store, project: int) -> None:
+def add_routes(api: APIRouter, store: Store, project_id: int) -> None:
     """Registers the operations of this file."""
-    routes, path, lease, held = LeaseRoutes(store, project), "/runs/{run}/lease", schema(RunLease), conflict(_HELD)
+    routes, path, lease, held = LeaseRoutes(store, project_id), "/runs/{run}/lease", schema(RunLease), conflict(_HELD)
     api.post(path, tags=["runs"], name="take_lease", response_model=lease, responses=held)(routes.take_lease)
     api.put(path, tags=["runs"], name="renew_lease", response_model=lease, responses=held)(routes.renew_lease)
     api.delete(path, tags=["runs"], name="release_lease", response_model=schema(Released))(routes.release_lease)

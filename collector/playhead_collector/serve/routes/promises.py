@@ -38,8 +38,8 @@ _FIRST = "It has an answer already, which the message says; or nobody waits any 
 class PromiseRoutes:
     """Handlers of the HTTP requests. OpenAPI shows their docstrings as descriptions."""
 
-    def __init__(self, store: Store, project: int) -> None:
-        self._store, self._project = store, project
+    def __init__(self, store: Store, project_id: int) -> None:
+        self._store, self._project_id = store, project_id
 
     async def promises(
         self,
@@ -52,7 +52,7 @@ class PromiseRoutes:
         """List what runs wait for, oldest first."""
         is_open = None if state == "all" else state == "open"
         found = await self._store.promises(
-            self._project, kind=kind, run=run, is_open=is_open, after=_after(cursor), limit=limit + 1
+            self._project_id, kind=kind, run=run, is_open=is_open, after=_after(cursor), limit=limit + 1
         )
         items, last = found[:limit], found[limit - 1] if len(found) > limit else None
         page: a.Page[Promise] = {
@@ -80,7 +80,7 @@ class PromiseRoutes:
     ) -> Response:
         """Open a promise: a run waits for it. Opening it again changes nothing, and returns it with its answer."""
         body = {"key": key, "name": name, "action": action, "risk": risk, "details": details, "schema": expected}
-        return json_answer(_shown(await self._store.open_promise(self._project, id, kind, run, body, seconds)))
+        return json_answer(_shown(await self._store.open_promise(self._project_id, id, kind, run, body, seconds)))
 
     async def answer_promise(
         self,
@@ -98,18 +98,18 @@ class PromiseRoutes:
                 400, "wrong_outcome", f"this is a promise of the kind {known.kind}: answer it with {expected}"
             )
         answer = {"outcome": outcome, "value": value, "by": by, "reason": reason}
-        if await self._store.answer_promise(self._project, promise, answer, late=False):
+        if await self._store.answer_promise(self._project_id, promise, answer, late=False):
             return json_answer(_shown(await self._known(promise)))
         raise Refused(409, "answered", _first_answer(await self._known(promise)))
 
     async def expire_promise(self, promise: PromiseId) -> Response:
         """Say that nobody waits for this promise any more. If it was answered meanwhile, it keeps that answer."""
         answer = {"outcome": EXPIRED, "value": None, "by": None, "reason": None}
-        await self._store.answer_promise(self._project, promise, answer, late=True)
+        await self._store.answer_promise(self._project_id, promise, answer, late=True)
         return json_answer(_shown(await self._known(promise)))
 
     async def _known(self, promise: str) -> StoredPromise:
-        found = await self._store.promise(self._project, promise)
+        found = await self._store.promise(self._project_id, promise)
         if found is None:
             raise Refused(404, "no_such_promise", f"no promise has the id {promise}: see `playhead promises`")
         return found
@@ -154,9 +154,9 @@ def _first_answer(promise: StoredPromise) -> str:
     return f"{answer['by'] or 'somebody'} has {how} it already, at {when} UTC{why}; the first answer counts"
 
 
-def add_routes(api: APIRouter, store: Store, project: int) -> None:
+def add_routes(api: APIRouter, store: Store, project_id: int) -> None:
     """Registers the operations of this file."""
-    routes, one = PromiseRoutes(store, project), schema(Promise)
+    routes, one = PromiseRoutes(store, project_id), schema(Promise)
     get(api, "promises", "/promises", routes.promises, a.Page[Promise])
     get(api, "promises", "/promises/{promise}", routes.promise, Promise)
     api.post("/promises", tags=["promises"], name="open_promise", response_model=one)(routes.open_promise)

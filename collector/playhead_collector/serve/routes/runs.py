@@ -30,12 +30,12 @@ from playhead_collector.store.ports import Store
 class RunRoutes:
     """Handlers of the HTTP requests. OpenAPI shows their docstrings as descriptions."""
 
-    def __init__(self, store: Store, runner: RunProjector, project: int, prices: Prices, live: LiveStreams) -> None:
-        self._store, self._runner, self._project, self._prices = store, runner, project, prices
+    def __init__(self, store: Store, runner: RunProjector, project_id: int, prices: Prices, live: LiveStreams) -> None:
+        self._store, self._runner, self._project_id, self._prices = store, runner, project_id, prices
         self._live = live
 
     async def _open(self, run: str) -> RunRecord:
-        return await open_record(self._store, self._runner, self._project, run)
+        return await open_record(self._store, self._runner, self._project_id, run)
 
     async def runs(
         self,
@@ -59,7 +59,7 @@ class RunRoutes:
         """
         where = replace(where, fork_of=fork_of, trace=trace, linked=linked, id_part=id, score=read_condition(score))
         await self._runner.catch_up()
-        return json_answer(await list_runs(self._store, self._project, where, limit, cursor, self._prices))
+        return json_answer(await list_runs(self._store, self._project_id, where, limit, cursor, self._prices))
 
     async def run(self, run: p.RunId) -> Response:
         """Summary of a run: status, agents, models, usage, cost, metadata, error, forks.
@@ -175,10 +175,10 @@ class RunRoutes:
 
 
 def add_routes(
-    api: APIRouter, store: Store, runner: RunProjector, project: int, prices: Prices, live: LiveStreams
+    api: APIRouter, store: Store, runner: RunProjector, project_id: int, prices: Prices, live: LiveStreams
 ) -> None:
     """Registers the operations of this file."""
-    routes = RunRoutes(store, runner, project, prices, live)
+    routes = RunRoutes(store, runner, project_id, prices, live)
     get(api, "runs", "/runs", routes.runs, a.Page[a.RunSummary])
     get(api, "runs", "/runs/{run}", routes.run, a.RunDetail)
     get(api, "runs", "/runs/{run}/events", routes.events, a.Page[a.RecordedEvent], also=EVENT_STREAM)

@@ -42,8 +42,8 @@ _LONGEST_ARGUMENT = 10_000
 class SearchRoutes:
     """Handlers of the HTTP requests. OpenAPI shows their docstrings as descriptions."""
 
-    def __init__(self, store: Store, project: int, settings: SearchSettings | None) -> None:
-        self._store, self._project, self._settings = store, project, settings
+    def __init__(self, store: Store, project_id: int, settings: SearchSettings | None) -> None:
+        self._store, self._project_id, self._settings = store, project_id, settings
 
     def _on(self) -> SearchSettings:
         if self._settings is None:
@@ -83,7 +83,7 @@ class SearchRoutes:
         )  # fmt: skip
         where = RunBounds(p.read_time(since), p.read_time(until))
         async with _within(settings.seconds):
-            return json_answer(await find_decisions(self._store, self._project, asked, where, limit, cursor))
+            return json_answer(await find_decisions(self._store, self._project_id, asked, where, limit, cursor))
 
     async def search_content(
         self,
@@ -107,9 +107,9 @@ class SearchRoutes:
         where = RunBounds(p.read_time(since), p.read_time(until))
         async with _within(settings.seconds):
             if ref is not None:
-                return json_answer(await find_content(self._store, self._project, parse_ref(ref).plain, limit))
+                return json_answer(await find_content(self._store, self._project_id, parse_ref(ref).plain, limit))
             query, most = WordQuery(q or "", settings.language, role), settings.characters
-            return json_answer(await find_texts(self._store, self._project, query, where, limit, cursor, most))
+            return json_answer(await find_texts(self._store, self._project_id, query, where, limit, cursor, most))
 
 
 @asynccontextmanager
@@ -137,9 +137,9 @@ def _arguments(texts: list[str] | None) -> tuple[tuple[str, str], ...]:
     return tuple(found)
 
 
-def add_routes(api: APIRouter, store: Store, project: int, settings: SearchSettings | None) -> None:
+def add_routes(api: APIRouter, store: Store, project_id: int, settings: SearchSettings | None) -> None:
     """Registers the operations of this file. Without settings, search is off."""
-    routes = SearchRoutes(store, project, settings)
+    routes = SearchRoutes(store, project_id, settings)
     off = conflict("Search is off.")
     get(api, "search", "/search/decisions", routes.search_decisions, DecisionsFound, also=off)
     get(api, "search", "/search/content", routes.search_content, TextsFound, also=off)

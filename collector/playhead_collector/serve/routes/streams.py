@@ -37,9 +37,9 @@ class LiveStreams:
     """Opens streams. `turn` limits concurrent reads of the database."""
 
     def __init__(
-        self, hub: LiveHub, store: Store, project: int, turn: Callable[[], AbstractAsyncContextManager[None]]
+        self, hub: LiveHub, store: Store, project_id: int, turn: Callable[[], AbstractAsyncContextManager[None]]
     ) -> None:
-        self._hub, self._store, self._project, self._turn = hub, store, project, turn
+        self._hub, self._store, self._project_id, self._turn = hub, store, project_id, turn
 
     async def runs(
         self,
@@ -73,7 +73,7 @@ class LiveStreams:
     ) -> Response:
         """The response to one client.  Raises Refused, StoreUnavailable."""
         given = read_position(last_event_id) if last_event_id else None
-        reader = StreamReader(self._store, self._project, run)
+        reader = StreamReader(self._store, self._project_id, run)
         if given is not None:
             await reader.check(given)
         async with AsyncExitStack() as stack:

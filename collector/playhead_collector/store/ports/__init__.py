@@ -1,7 +1,7 @@
 """The interfaces of the store for other stages, and the values in them.
 
 `store.postgres` implements them; `store.records` those that questions need.  The first parameter of
-every method is the project: data of projects is separate.
+every method is the id of the project: data of projects is separate.
 """
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterable, Mapping, Sequence
@@ -74,28 +74,28 @@ class Ingested:
 class ContentReader(Protocol):
     """Reads contents and threads by their refs, within a project."""
 
-    async def get(self, project: int, ref: ContentRef) -> Content:
+    async def get(self, project_id: int, ref: ContentRef) -> Content:
         """Raises ContentMissing; raises ContentCorrupt if the bytes no longer match.  A thread's ref gives its last
         node's bytes, with media type `THREAD`."""
         ...
 
-    async def get_many(self, project: int, refs: Sequence[ContentRef]) -> Mapping[ContentRef, Content]:
+    async def get_many(self, project_id: int, refs: Sequence[ContentRef]) -> Mapping[ContentRef, Content]:
         """The stored ones of these contents, in one round trip."""
         ...
 
-    async def beginning_with(self, project: int, beginnings: Sequence[bytes]) -> Sequence[ContentRef]:
+    async def beginning_with(self, project_id: int, beginnings: Sequence[bytes]) -> Sequence[ContentRef]:
         """The refs of stored contents whose digest begins with one of these, each of 16 bytes; one ref for each."""
         ...
 
-    async def awaits(self, project: int, ref: ContentRef) -> bool:
+    async def awaits(self, project_id: int, ref: ContentRef) -> bool:
         """Whether a run names this content, which is not stored."""
         ...
 
-    async def thread(self, project: int, ref: ContentRef) -> Sequence[ThreadNode]:
+    async def thread(self, project_id: int, ref: ContentRef) -> Sequence[ThreadNode]:
         """All nodes from first to last; raises ContentMissing.  A constant number of round trips for any length."""
         ...
 
-    async def threads(self, project: int, refs: Sequence[ContentRef], most_nodes: int) -> "ThreadNodes":
+    async def threads(self, project_id: int, refs: Sequence[ContentRef], most_nodes: int) -> "ThreadNodes":
         """The nodes of the stored threads among these refs, of as many as have `most_nodes` together; of the first
         whatever its length.  A constant number of round trips."""
         ...
@@ -105,7 +105,7 @@ class ContentStore(ContentReader, Protocol):
     """Stores bytes under their ref, within a project."""
 
     async def put(
-        self, project: int, contents: Iterable[Content], threads: Iterable[ThreadExtension] = ()
+        self, project_id: int, contents: Iterable[Content], threads: Iterable[ThreadExtension] = ()
     ) -> Sequence[ContentRef]:
         """Stores contents and threads durably. Storing the same again changes only `last_seen`.
 
@@ -114,11 +114,11 @@ class ContentStore(ContentReader, Protocol):
         """
         ...
 
-    async def missing(self, project: int, refs: Sequence[ContentRef]) -> Sequence[ContentRef]:
+    async def missing(self, project_id: int, refs: Sequence[ContentRef]) -> Sequence[ContentRef]:
         """The refs of contents or threads that are not stored. Updates `last_seen` of the others."""
         ...
 
-    async def epoch(self, project: int) -> str:
+    async def epoch(self, project_id: int) -> str:
         """A text that changes whenever content may have been deleted: a ref is known to be stored within one epoch."""
         ...
 
@@ -141,15 +141,15 @@ class StoredPage(NamedTuple):
 class SpanReader(Protocol):
     """Reads the spans and log events of a run."""
 
-    async def spans(self, project: int, run: str) -> Sequence[Span]:
+    async def spans(self, project_id: int, run: str) -> Sequence[Span]:
         """All spans of a run, by start time."""
         ...
 
-    async def logs(self, project: int, run: str) -> Sequence[LogEvent]:
+    async def logs(self, project_id: int, run: str) -> Sequence[LogEvent]:
         """All log events of a run but announcements, by time."""
         ...
 
-    async def span_pages(self, project: int, run: str, *, after: int, limit: int) -> Sequence[StoredPage]:
+    async def span_pages(self, project_id: int, run: str, *, after: int, limit: int) -> Sequence[StoredPage]:
         """What is stored of a run, in pages of at most 256 items, by number; at most `limit` with a number > `after`.
 
         Several pages may have versions of one span, or the same log event. When pages are merged while somebody reads
@@ -160,7 +160,7 @@ class SpanReader(Protocol):
 class SpanStore(SpanReader, Protocol):
     """Stores spans and log events, and knows which runs have data that is not projected."""
 
-    async def ingest(self, project: int, batch: Batch) -> Ingested:
+    async def ingest(self, project_id: int, batch: Batch) -> Ingested:
         """One transaction; durable once this returns.  The same span or log event twice changes nothing; an ended
         span replaces its announcement (`end_ns` None), never the other way round.  Raises StoreUnavailable."""
         ...
@@ -214,7 +214,7 @@ NOTHING_KEPT: Mapping[str, Kept] = MappingProxyType({})
 class Dirty(NamedTuple):
     """A run with data that is not projected, and the stored size of its spans in bytes."""
 
-    project: int
+    project_id: int
     run: str
     bytes: int
 
@@ -222,7 +222,7 @@ class Dirty(NamedTuple):
 class ToPack(NamedTuple):
     """A sealed run with rows that may still be packed, and how often it was put on the list of runs to pack."""
 
-    project: int
+    project_id: int
     run: str
     times: int
 
@@ -231,31 +231,31 @@ class ProjectionReader(Protocol):
     """Reads the projection of each run."""
 
     async def events(
-        self, project: int, run: str, *, after: int = 0, upto: int | None = None, limit: int | None = None
+        self, project_id: int, run: str, *, after: int = 0, upto: int | None = None, limit: int | None = None
     ) -> Sequence[RunEvent]:
         """Events with after < seq <= upto, in order, at most `limit`: none only when there are none.
 
         The events that a fork shares with its parent come first; their `run` is the parent."""
         ...
 
-    def event_pages(self, project: int, run: str, after: int = 0) -> AsyncIterator[Sequence[RunEvent]]:
+    def event_pages(self, project_id: int, run: str, after: int = 0) -> AsyncIterator[Sequence[RunEvent]]:
         """The same, page by page, for whole-run questions on long runs."""
         ...
 
-    async def seq_of(self, project: int, run: str, event_id: str) -> int | None:
+    async def seq_of(self, project_id: int, run: str, event_id: str) -> int | None:
         """The seq of the event with this id, or of a span's first event; None when there is none."""
         ...
 
-    async def snapshot(self, project: int, run: str, seq: int) -> RunState | None:
+    async def snapshot(self, project_id: int, run: str, seq: int) -> RunState | None:
         """The latest stored state at or before seq, history included."""
         ...
 
-    async def run(self, project: int, run: str) -> RunRow | None:
+    async def run(self, project_id: int, run: str) -> RunRow | None:
         """One run's summary."""
         ...
 
     async def runs(
-        self, project: int, where: RunFilter, *, limit: int, before: tuple[int, str] | None = None
+        self, project_id: int, where: RunFilter, *, limit: int, before: tuple[int, str] | None = None
     ) -> Sequence[RunRow]:
         """Newest first; `before` is (started_ns, run) of the last row of the previous page."""
         ...
@@ -265,7 +265,7 @@ class EventStore(ProjectionReader, Protocol):
     """Stores the projection of each run: a cache that can be computed from the spans, except for the sealed order."""
 
     def works(
-        self, project: int, runs: Sequence[str], *, wait: bool = True, kept: Mapping[str, Kept] = NOTHING_KEPT
+        self, project_id: int, runs: Sequence[str], *, wait: bool = True, kept: Mapping[str, Kept] = NOTHING_KEPT
     ) -> AbstractAsyncContextManager[Sequence[RunWork]]:
         """Locks the stored ones of these runs against other workers, not against ingest.  A run that another worker has
         locked is waited for, or left out.  Of runs in `kept`, only new data is read, unless another worker has
@@ -278,11 +278,11 @@ class EventStore(ProjectionReader, Protocol):
         """
         ...
 
-    def work(self, project: int, run: str) -> AbstractAsyncContextManager[RunWork | None]:
+    def work(self, project_id: int, run: str) -> AbstractAsyncContextManager[RunWork | None]:
         """The same for one run; None when there is no such run."""
         ...
 
-    async def is_dirty(self, project: int, run: str) -> bool | None:
+    async def is_dirty(self, project_id: int, run: str) -> bool | None:
         """Whether the run has spans that are not projected; None when there is no such run."""
         ...
 

@@ -74,11 +74,11 @@ class ChangeReader(Protocol):
 class ChangeStore(Protocol):
     """Tells which events are new, and when there are any."""
 
-    def reading_changes(self, project: int) -> AbstractAsyncContextManager[ChangeReader]:
+    def reading_changes(self, project_id: int) -> AbstractAsyncContextManager[ChangeReader]:
         """A reader on one connection.  Raises StoreUnavailable."""
         ...
 
-    async def positions(self, project: int, runs: Sequence[str]) -> Mapping[str | None, int]:
+    async def positions(self, project_id: int, runs: Sequence[str]) -> Mapping[str | None, int]:
         """The numbers of the newest projections of these runs, and of the project's newest change under None."""
         ...
 

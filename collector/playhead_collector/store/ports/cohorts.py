@@ -39,18 +39,20 @@ class LastError(NamedTuple):
 class CohortStore(Protocol):
     """Reads facts about many runs in one query each.  Forks are left out: they repeat a part of another run."""
 
-    async def run_facts(self, project: int, where: RunFilter, score: str | None, *, limit: int) -> Sequence[RunFacts]:
+    async def run_facts(
+        self, project_id: int, where: RunFilter, score: str | None, *, limit: int
+    ) -> Sequence[RunFacts]:
         """Runs that are no forks, newest first."""
         ...
 
-    async def facts_of_runs(self, project: int, runs: Sequence[str], score: str | None) -> Sequence[RunFacts]:
+    async def facts_of_runs(self, project_id: int, runs: Sequence[str], score: str | None) -> Sequence[RunFacts]:
         """Those of these runs that are stored and are no forks, newest first."""
         ...
 
-    async def tool_steps(self, project: int, runs: Sequence[str]) -> Sequence[ToolSteps]:
+    async def tool_steps(self, project_id: int, runs: Sequence[str]) -> Sequence[ToolSteps]:
         """The tool calls of those of these runs that have any."""
         ...
 
-    async def last_errors(self, project: int, runs: Sequence[str]) -> Sequence[LastError]:
+    async def last_errors(self, project_id: int, runs: Sequence[str]) -> Sequence[LastError]:
         """The last error of those of these runs that have one."""
         ...

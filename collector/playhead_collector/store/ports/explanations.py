@@ -9,12 +9,12 @@ from playhead.model.ref import ContentRef
 class ExplanationStore(Protocol):
     """A cache of explanations, by the content that was shown to the model."""
 
-    async def explanation(self, project: int, subject: ContentRef, model: str | None = None) -> ContentRef | None:
+    async def explanation(self, project_id: int, subject: ContentRef, model: str | None = None) -> ContentRef | None:
         """The ref of the explanation by this model, or by any if `model` is None; None when there is none."""
         ...
 
     async def keep_explanation(
-        self, project: int, run: str, subject: ContentRef, model: str, explanation: Content
+        self, project_id: int, run: str, subject: ContentRef, model: str, explanation: Content
     ) -> None:
         """Stores an explanation durably, in place of an earlier one by the same model. It is deleted with the run, and
         not stored if the run was deleted."""

@@ -46,7 +46,7 @@ class OutboxEntry:
     """
 
     number: int
-    project: int
+    project_id: int
     run: str
     created_ns: int
     attempts: int
@@ -139,7 +139,7 @@ class OutboxStore(Protocol):
         """Deletes dead letters (None: all); with `waiting`, all entries that wait as well. Returns how many."""
         ...
 
-    async def backfill(self, project: int, recipient: Recipient, run: str | None, since_ns: int) -> int:
+    async def backfill(self, project_id: int, recipient: Recipient, run: str | None, since_ns: int) -> int:
         """Enters what is stored of a run, or (None) of all runs in the sample that began since. Returns the number of
         runs."""
         ...

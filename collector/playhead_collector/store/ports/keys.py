@@ -29,23 +29,23 @@ MayRemove: TypeAlias = Callable[[ApiKey, Sequence[ApiKey]], None]
 class KeyStore(Protocol):
     """Stores a project's keys."""
 
-    async def keys(self, project: int) -> Sequence[ApiKey]:
+    async def keys(self, project_id: int) -> Sequence[ApiKey]:
         """All keys, including expired ones, oldest first.  Raises StoreUnavailable."""
         ...
 
     async def add_key(
-        self, project: int, name: str, prefix: str, digest: bytes, scopes: Sequence[str], seconds: float | None
+        self, project_id: int, name: str, prefix: str, digest: bytes, scopes: Sequence[str], seconds: float | None
     ) -> ApiKey:
         """Adds a key that expires after so many seconds (None: never).  Raises StoreUnavailable."""
         ...
 
-    async def remove_key(self, project: int, number: int, may_remove: MayRemove) -> bool:
+    async def remove_key(self, project_id: int, number: int, may_remove: MayRemove) -> bool:
         """Removes a key; returns False when there is no such key.  Raises StoreUnavailable.
 
         `may_remove` is called with the key and the others, which do not change meanwhile; what it raises is raised.
         """
         ...
 
-    async def use_keys(self, project: int, numbers: Sequence[int]) -> None:
+    async def use_keys(self, project_id: int, numbers: Sequence[int]) -> None:
         """Notes that these keys were used in this hour.  Raises StoreUnavailable."""
         ...

@@ -64,7 +64,7 @@ class Takeover:
 class LeaseStore(Protocol):
     """Leases on runs, so that no two processes resume the same run."""
 
-    async def take_lease(self, project: int, run: str, request: LeaseRequest) -> LeaseResult:
+    async def take_lease(self, project_id: int, run: str, request: LeaseRequest) -> LeaseResult:
         """Takes the lease, if no other holder has it or with `force`. The run need not exist.
 
         Its attempt is no earlier than the one before, and later than that of another holder. If records of that one may
@@ -73,7 +73,7 @@ class LeaseStore(Protocol):
         ...
 
     async def renew_lease(
-        self, project: int, run: str, holder: str, seconds: float, *, process: str = "", attempt: int | None = None
+        self, project_id: int, run: str, holder: str, seconds: float, *, process: str = "", attempt: int | None = None
     ) -> LeaseResult:
         """Extends the lease to so many seconds from now; refused when another holder has taken it, or this one for a
         later attempt. With an `attempt`, a lease that nobody has taken yet is taken; the first attempt needs none, and
@@ -81,7 +81,7 @@ class LeaseStore(Protocol):
         ...
 
     async def release_lease(
-        self, project: int, run: str, holder: str, *, process: str = "", attempt: int | None = None
+        self, project_id: int, run: str, holder: str, *, process: str = "", attempt: int | None = None
     ) -> bool:
         """Releases the lease: the holder does not go on with the run, and all its records have arrived. Returns False
         when this holder did not have it, or has it for a later attempt. With an `attempt`, that is also noted of a run

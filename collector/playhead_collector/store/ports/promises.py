@@ -31,24 +31,24 @@ class PromiseTable(Protocol):
     """Promises of runs."""
 
     async def open_promise(
-        self, project: int, promise: str, kind: str, run: str | None, body: dict[str, Any], seconds: float | None
+        self, project_id: int, promise: str, kind: str, run: str | None, body: dict[str, Any], seconds: float | None
     ) -> StoredPromise:
         """Opens it until `seconds` from now (None: for ever). Opening it again changes nothing, and returns it as it
         is, with its answer."""
         ...
 
-    async def answer_promise(self, project: int, promise: str, answer: dict[str, Any], *, late: bool) -> bool:
+    async def answer_promise(self, project_id: int, promise: str, answer: dict[str, Any], *, late: bool) -> bool:
         """Answers it; returns False if it has an answer, its deadline has passed, or it is not known. `late`: the
         answer says that nobody has answered, which counts after the deadline, too."""
         ...
 
-    async def promise(self, project: int, promise: str) -> StoredPromise | None:
+    async def promise(self, project_id: int, promise: str) -> StoredPromise | None:
         """The promise; None: not known."""
         ...
 
     async def promises(
         self,
-        project: int,
+        project_id: int,
         *,
         kind: str | None,
         run: str | None,
@@ -60,17 +60,17 @@ class PromiseTable(Protocol):
         ...
 
     async def take_announcement(
-        self, project: int, now_ns: int, until_ns: int, max_age_s: float
+        self, project_id: int, now_ns: int, until_ns: int, max_age_s: float
     ) -> Announcement | None:
         """The promise that has been due for longest, if it is open and no older than `max_age_s`; nobody else gets it
         until `until_ns`.  None: nothing is due.  Raises StoreUnavailable."""
         ...
 
-    async def drop_announcements(self, project: int, now_ns: int, max_age_s: float) -> Sequence[str]:
+    async def drop_announcements(self, project_id: int, now_ns: int, max_age_s: float) -> Sequence[str]:
         """Ids of open promises, at most a hundred, that were due to be announced and have become older than `max_age_s`
         or passed their deadline: they are not due any more.  Raises StoreUnavailable."""
         ...
 
-    async def settle_announcement(self, project: int, promise: str, due_ns: int | None) -> None:
+    async def settle_announcement(self, project_id: int, promise: str, due_ns: int | None) -> None:
         """It is due again then; None: it was announced, or is given up."""
         ...

@@ -26,7 +26,7 @@ class Swept:
 class RetentionStore(Protocol):
     """Deletes runs and contents."""
 
-    async def delete_run(self, project: int, run: str, *, forks: bool) -> Deleted:
+    async def delete_run(self, project_id: int, run: str, *, forks: bool) -> Deleted:
         """The run and all that is stored of it but content, at once; with `forks`, also all runs forked from it.
         Spans of it that arrive later are dropped.  Raises StoreUnavailable."""
         ...
@@ -35,7 +35,7 @@ class RetentionStore(Protocol):
         """Projects with a sweep under way, or with deleted runs whose content may go."""
         ...
 
-    async def sweep_step(self, project: int, grace_ns: int) -> Swept:
+    async def sweep_step(self, project_id: int, grace_ns: int) -> Swept:
         """The next step of the sweep that is under way; begins one when there is none.  A step takes well under a
         second, and holds up ingest for less.  What was stored or named within `grace_ns` stays.  Raises
         StoreUnavailable; a step that fails has changed nothing."""

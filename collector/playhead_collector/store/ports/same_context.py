@@ -28,12 +28,12 @@ class SameContextStore(Protocol):
     The index is by a short hash, so very rarely a call has another thread: compare its event.
     """
 
-    async def calls_with_thread(self, project: int, thread: ContentRef, *, limit: int) -> Sequence[tuple[str, int]]:
+    async def calls_with_thread(self, project_id: int, thread: ContentRef, *, limit: int) -> Sequence[tuple[str, int]]:
         """(run, seq) of projected model calls that had this thread as context; newest runs first."""
         ...
 
     async def runs_with_same_context(
-        self, project: int, parts: Sequence[EventRange], *, without: Sequence[str], limit: int
+        self, project_id: int, parts: Sequence[EventRange], *, without: Sequence[str], limit: int
     ) -> Sequence[SameContext]:
         """Runs with a model call whose context a call in these parts of a run had, too; those with a later one first,
         of equal ones by run.

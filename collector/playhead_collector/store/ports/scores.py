@@ -75,7 +75,7 @@ class ScoreReader(Protocol):
     """Reads scores: posted ones together with those of events."""
 
     async def scores(
-        self, project: int, where: ScoreFilter, *, limit: int, before: tuple[int, str, str] | None = None
+        self, project_id: int, where: ScoreFilter, *, limit: int, before: tuple[int, str, str] | None = None
     ) -> Sequence[StoredScore]:
         """Newest first; `before` is (scored_ns, run, id) of the last score of the previous page."""
         ...
@@ -84,7 +84,7 @@ class ScoreReader(Protocol):
 class ScoreStore(ScoreReader, Protocol):
     """Stores posted scores, and reads them together with those of events."""
 
-    async def add_score(self, project: int, run: str, score: ScoreToAdd) -> StoredScore | None:
+    async def add_score(self, project_id: int, run: str, score: ScoreToAdd) -> StoredScore | None:
         """Stores the score, unless the run has one with its id: returns that one then.  None: there is no such run.
         Raises StoreUnavailable."""
         ...

@@ -11,7 +11,7 @@ from playhead.model.ref import ContentRef
 class UnindexedRun(NamedTuple):
     """A sealed run that the index does not have."""
 
-    project: int
+    project_id: int
     run: str
 
 
@@ -85,7 +85,7 @@ class ParsedWords:
 class SearchStore(Protocol):
     """Keeps the index, and finds what is in it. All methods raise StoreUnavailable."""
 
-    async def prepare_search(self, project: int, language: str) -> bool:
+    async def prepare_search(self, project_id: int, language: str) -> bool:
         """Empties the index if it was made with another text search configuration. Returns False if Postgres has no
         configuration of this name: then nothing was done."""
         ...
@@ -94,37 +94,37 @@ class SearchStore(Protocol):
         """Sealed runs that the index does not have."""
         ...
 
-    async def count_unindexed(self, project: int, limit: int) -> int:
+    async def count_unindexed(self, project_id: int, limit: int) -> int:
         """The number of sealed runs of a project that the index does not have, at most `limit`."""
         ...
 
-    async def indexed_texts(self, project: int, refs: Sequence[ContentRef]) -> AbstractSet[ContentRef]:
+    async def indexed_texts(self, project_id: int, refs: Sequence[ContentRef]) -> AbstractSet[ContentRef]:
         """Those of these refs whose text is in the index."""
         ...
 
-    async def index_run(self, project: int, run: IndexedRun, texts: Sequence[SearchedText], language: str) -> bool:
+    async def index_run(self, project_id: int, run: IndexedRun, texts: Sequence[SearchedText], language: str) -> bool:
         """Puts a run and texts into the index, and the outcomes of its tool calls into their rows, in one transaction.
         Returns False if the run is not stored as sealed any more: then nothing was done."""
         ...
 
-    async def leave_unindexed(self, project: int, run: str) -> None:
+    async def leave_unindexed(self, project_id: int, run: str) -> None:
         """Takes a run from the list of runs that are not in the index, until it gets new data."""
         ...
 
     async def newest_indexed(
-        self, project: int, terms: Sequence[int], where: RunBounds, *, looked: int, limit: int
+        self, project_id: int, terms: Sequence[int], where: RunBounds, *, looked: int, limit: int
     ) -> Sequence[FoundRun]:
         """At most `limit` runs that have all these terms, newest first, among the newest `looked` runs."""
         ...
 
     async def indexed_with(
-        self, project: int, terms: Sequence[int], where: RunBounds, *, limit: int
+        self, project_id: int, terms: Sequence[int], where: RunBounds, *, limit: int
     ) -> Sequence[FoundRun]:
         """At most `limit` runs that have all these terms, newest first: faster than `newest_indexed` where few do."""
         ...
 
     async def runs_that_saw(
-        self, project: int, refs: Sequence[ContentRef], limit: int
+        self, project_id: int, refs: Sequence[ContentRef], limit: int
     ) -> Mapping[ContentRef, Sequence[FoundRun]]:
         """For each content, at most `limit` indexed runs that it was a part of, in any order. Very rarely, a run has
         another content with the same short hash: its body says."""
@@ -138,16 +138,18 @@ class SearchStore(Protocol):
         ...
 
     async def newest_texts(
-        self, project: int, query: ParsedWords, where: RunBounds, *, looked: int, limit: int
+        self, project_id: int, query: ParsedWords, where: RunBounds, *, looked: int, limit: int
     ) -> Sequence[TextHit]:
         """At most `limit` contents with these words, newest first, among the newest `looked`."""
         ...
 
-    async def texts_with(self, project: int, query: ParsedWords, where: RunBounds, *, limit: int) -> Sequence[TextHit]:
+    async def texts_with(
+        self, project_id: int, query: ParsedWords, where: RunBounds, *, limit: int
+    ) -> Sequence[TextHit]:
         """At most `limit` contents with these words, newest first: faster than `newest_texts` where few have them."""
         ...
 
-    async def searched_text(self, project: int, ref: ContentRef) -> TextHit | None:
+    async def searched_text(self, project_id: int, ref: ContentRef) -> TextHit | None:
         """This content, if its text is in the index."""
         ...
 

@@ -43,14 +43,14 @@ class InlineSample(NamedTuple):
 class StorageStore(Protocol):
     """Reads a bounded number of rows, however many are stored."""
 
-    async def table_sizes(self, project: int) -> Sequence[TableSize]:
+    async def table_sizes(self, project_id: int) -> Sequence[TableSize]:
         """The tables of the database."""
         ...
 
-    async def sample_contents(self, project: int) -> ContentSample:
+    async def sample_contents(self, project_id: int) -> ContentSample:
         """Sizes of contents of a project."""
         ...
 
-    async def sample_inline(self, project: int) -> InlineSample:
+    async def sample_inline(self, project_id: int) -> InlineSample:
         """What runs would take inline: each content that a model call was given times the calls, all others once."""
         ...

@@ -35,12 +35,12 @@ class UseStore(Protocol):
     It is by eight bytes of a ref, so that another content is practically never taken for this one.
     """
 
-    async def use_totals(self, project: int, ref: ContentRef) -> UseTotals:
+    async def use_totals(self, project_id: int, ref: ContentRef) -> UseTotals:
         """Who had the content, counted."""
         ...
 
     async def uses(
-        self, project: int, ref: ContentRef, *, limit: int, before: tuple[int, str] | None = None
+        self, project_id: int, ref: ContentRef, *, limit: int, before: tuple[int, str] | None = None
     ) -> Sequence[ContentUse]:
         """Runs of the index that had the content, newest first, some of `UseTotals.recent` among them; `before` is
         (started_ns, run) of the last one of a page."""

@@ -60,20 +60,22 @@ async def put(
     today: datetime.date,
 ) -> StoredContents:
     """Stores the contents that are not stored yet."""
-    project = write_context.project
+    project_id = write_context.project_id
     by_ref = {content.ref.digest: content for content in contents}
     # Sorted, so that transactions with the same contents wait for each other without a deadlock.
     refs = sorted(by_ref)
     await write_context.note_refs(conn, refs)
-    stored = set(await sql.column(conn, "touch_contents", project=project, refs=refs, today=today) if refs else [])
+    stored = set(
+        await sql.column(conn, "touch_contents", project_id=project_id, refs=refs, today=today) if refs else []
+    )
     rest = [by_ref[ref].ref for ref in refs if ref not in stored]
-    packed = await packs.touch(conn, project, rest, today)
+    packed = await packs.touch(conn, project_id, rest, today)
     new = {ref.digest: by_ref[ref.digest] for ref in rest if ref not in packed}
     if not new:
         return StoredContents([], 0, is_awaited=False)
-    media = await _media_numbers(conn, project, {content.media_type for content in new.values()})
-    encoding = await packs.dictionaries.newest(conn, project)
-    zstd = await packs.dictionaries.zstd(conn, project, encoding)
+    media = await _media_numbers(conn, project_id, {content.media_type for content in new.values()})
+    encoding = await packs.dictionaries.newest(conn, project_id)
+    zstd = await packs.dictionaries.zstd(conn, project_id, encoding)
     if sum(len(content.data) for content in new.values()) > _BUSY_BYTES:
         rows = await asyncio.to_thread(_encode, new, media, encoding, zstd)
     else:
@@ -81,7 +83,7 @@ async def put(
     awaited = await sql.value(
         conn,
         "insert_contents",
-        project=project,
+        project_id=project_id,
         today=today,
         refs=[row.ref for row in rows],
         media=[row.media for row in rows],
@@ -92,17 +94,17 @@ async def put(
     return StoredContents(list(new), sum(len(content.data) for content in new.values()), awaited)
 
 
-async def read(conn: Conn, packs: Packs, project: int, refs: Iterable[ContentRef]) -> dict[ContentRef, Content]:
+async def read(conn: Conn, packs: Packs, project_id: int, refs: Iterable[ContentRef]) -> dict[ContentRef, Content]:
     """The stored contents and thread nodes by ref, in the form that the ref's suffix names. Raises ContentCorrupt."""
     wanted: dict[bytes, set[ContentRef]] = {}
     for ref in refs:
         wanted.setdefault(ref.digest, set()).add(ref)
     found: dict[ContentRef, Content] = {}
     missing = set(wanted)
-    for row in await sql.rows(conn, "read_contents", project=project, refs=list(wanted)):
+    for row in await sql.rows(conn, "read_contents", project_id=project_id, refs=list(wanted)):
         ref = ContentRef.from_digest(row["ref"])
         try:
-            content = await _content(conn, packs.dictionaries, project, row)
+            content = await _content(conn, packs.dictionaries, project_id, row)
         except zstandard.ZstdError as error:
             raise ContentCorrupt(f"{ref} cannot be decompressed ({error}): restore it from a backup") from error
         if content.ref.digest != row["ref"]:
@@ -110,17 +112,17 @@ async def read(conn: Conn, packs: Packs, project: int, refs: Iterable[ContentRef
         found |= _asked_as(content, wanted[row["ref"]])
         missing.discard(row["ref"])
     # After the rows: contents move from rows to packs, never back.
-    for ref, content in (await _packed(conn, packs, project, missing)).items():
+    for ref, content in (await _packed(conn, packs, project_id, missing)).items():
         found |= _asked_as(content, wanted[ref.digest])
     return found
 
 
-async def beginning_with(conn: Conn, packs: Packs, project: int, beginnings: Collection[bytes]) -> list[ContentRef]:
+async def beginning_with(conn: Conn, packs: Packs, project_id: int, beginnings: Collection[bytes]) -> list[ContentRef]:
     """The refs of stored contents whose digest begins with one of these, each of 16 bytes."""
     lows, highs = ([each + fill * 16 for each in beginnings] for fill in (b"\x00", b"\xff"))
-    rows = await sql.column(conn, "refs_between", project=project, lows=lows, highs=highs)
+    rows = await sql.column(conn, "refs_between", project_id=project_id, lows=lows, highs=highs)
     # After the rows: contents move from rows to packs, never back.
-    packed = await packs.beginning_with(conn, project, beginnings)
+    packed = await packs.beginning_with(conn, project_id, beginnings)
     return list({*map(ContentRef.from_digest, rows), *packed})
 
 
@@ -128,29 +130,29 @@ def _asked_as(content: Content, refs: Iterable[ContentRef]) -> dict[ContentRef, 
     return {asked: content_as(content.data, content.media_type, asked) for asked in refs}
 
 
-async def _packed(conn: Conn, packs: Packs, project: int, digests: Iterable[bytes]) -> dict[ContentRef, Content]:
+async def _packed(conn: Conn, packs: Packs, project_id: int, digests: Iterable[bytes]) -> dict[ContentRef, Content]:
     refs = [ContentRef.from_digest(digest) for digest in digests]
-    contents = await packs.contents(conn, project, refs)
-    nodes = await packs.nodes(conn, project, [ref for ref in refs if ref not in contents])
-    names = await _media_names(conn, project, {each.media for each in contents.values()})
+    contents = await packs.contents(conn, project_id, refs)
+    nodes = await packs.nodes(conn, project_id, [ref for ref in refs if ref not in contents])
+    names = await _media_names(conn, project_id, {each.media for each in contents.values()})
     found = {ref: Content(each.data, names.get(each.media, BYTES)) for ref, each in contents.items()}
     return found | {ref: Content(node_bytes(node.message, node.parent), THREAD) for ref, node in nodes.items()}
 
 
-async def _media_names(conn: Conn, project: int, numbers: Iterable[int]) -> Mapping[int, str]:
+async def _media_names(conn: Conn, project_id: int, numbers: Iterable[int]) -> Mapping[int, str]:
     if not (others := [number for number in numbers if number not in _MEDIA]):
         return _MEDIA
-    rows = await sql.rows(conn, "media_names", project=project, numbers=others)
+    rows = await sql.rows(conn, "media_names", project_id=project_id, numbers=others)
     return {**_MEDIA, **{row["media"]: row["name"] for row in rows}}
 
 
-async def roles_of(conn: Conn, packs: Packs, project: int, refs: Iterable[ContentRef]) -> dict[ContentRef, str]:
+async def roles_of(conn: Conn, packs: Packs, project_id: int, refs: Iterable[ContentRef]) -> dict[ContentRef, str]:
     """The stored contents with their roles; empty for a content that is not a message."""
     if not (asked := set(refs)):
         return {}
-    rows = await sql.rows(conn, "roles_of", project=project, refs=[ref.digest for ref in asked])
+    rows = await sql.rows(conn, "roles_of", project_id=project_id, refs=[ref.digest for ref in asked])
     roles = {ContentRef.from_digest(row["ref"]): role_named(row["role"]) or "" for row in rows}
-    packed = await packs.contents(conn, project, asked - roles.keys())
+    packed = await packs.contents(conn, project_id, asked - roles.keys())
     return roles | {ref: role_named(each.role) or "" for ref, each in packed.items()}
 
 
@@ -158,32 +160,32 @@ async def missing(
     conn: Conn, packs: Packs, write_context: WriteContext, refs: Iterable[ContentRef], today: datetime.date
 ) -> list[ContentRef]:
     """The refs that are stored neither as content nor as thread. The others get today's date as `last_seen`."""
-    project, asked = write_context.project, {ref.digest: ref for ref in refs}
+    project_id, asked = write_context.project_id, {ref.digest: ref for ref in refs}
     if asked:
         await write_context.note_refs(conn, asked)
-        for digest in await sql.column(conn, "touch", project=project, refs=list(asked), today=today):
+        for digest in await sql.column(conn, "touch", project_id=project_id, refs=list(asked), today=today):
             asked.pop(digest, None)
-        packed = await packs.touch(conn, project, list(map(ContentRef.from_digest, asked)), today)
+        packed = await packs.touch(conn, project_id, list(map(ContentRef.from_digest, asked)), today)
         asked = {digest: ref for digest, ref in asked.items() if ref.plain not in packed}
     return list(asked.values())
 
 
-async def epoch(conn: Conn, project: int) -> str:
+async def epoch(conn: Conn, project_id: int) -> str:
     """The project's epoch, which is created if there is none."""
-    found = await sql.value(conn, "epoch", project=project)
+    found = await sql.value(conn, "epoch", project_id=project_id)
     if found is None:
-        await sql.run(conn, "insert_project", project=project)
-        found = await sql.value(conn, "epoch", project=project)
+        await sql.run(conn, "insert_project", project_id=project_id)
+        found = await sql.value(conn, "epoch", project_id=project_id)
     return str(found.hex)
 
 
-async def _media_numbers(conn: Conn, project: int, names: Iterable[str]) -> Mapping[str, int]:
+async def _media_numbers(conn: Conn, project_id: int, names: Iterable[str]) -> Mapping[str, int]:
     # A media type is ASCII; for any other text, the content is stored with the type of unknown bytes.
     others = [name for name in names if name not in _MEDIA_NUMBERS and name.isascii() and name.isprintable()]
     if not others:
         return _MEDIA_NUMBERS
-    await sql.run(conn, "insert_media_types", project=project, names=sorted(others))
-    rows = await sql.rows(conn, "media_types", project=project, names=others)
+    await sql.run(conn, "insert_media_types", project_id=project_id, names=sorted(others))
+    rows = await sql.rows(conn, "media_types", project_id=project_id, names=others)
     return {**_MEDIA_NUMBERS, **{row["name"]: row["media"] for row in rows}}
 
 
@@ -206,11 +208,12 @@ def _encode(new: Mapping[bytes, Content], media: Mapping[str, int], encoding: in
     return rows
 
 
-async def _content(conn: Conn, dictionaries: Dictionaries, project: int, row: Record) -> Content:
+async def _content(conn: Conn, dictionaries: Dictionaries, project_id: int, row: Record) -> Content:
     body: bytes = row["body"]
     if row["encoding"] is None:
         parent = ContentRef.from_digest(body[32:]) if len(body) > 32 else None
         return Content(node_bytes(ContentRef.from_digest(body[:32]), parent), THREAD)
     return Content(
-        await dictionaries.plain(conn, project, row["encoding"], body), _MEDIA.get(row["media"], row["name"]) or BYTES
+        await dictionaries.plain(conn, project_id, row["encoding"], body),
+        _MEDIA.get(row["media"], row["name"]) or BYTES,
     )

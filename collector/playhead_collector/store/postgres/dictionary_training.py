@@ -41,42 +41,42 @@ class Learning:
         self._new: dict[int, int] = {}
         self._look_again_after: dict[int, int] = {}
 
-    async def stored(self, project: int, new: int) -> None:
+    async def stored(self, project_id: int, new: int) -> None:
         """Counts `new` contents of a project; called after each commit. Logs StoreUnavailable instead of raising it."""
-        self._new[project] = self._new.get(project, 0) + new
-        if self._new[project] < self._look_again_after.get(project, FIRST_AT // 4):
+        self._new[project_id] = self._new.get(project_id, 0) + new
+        if self._new[project_id] < self._look_again_after.get(project_id, FIRST_AT // 4):
             return
-        self._new[project] = 0
+        self._new[project_id] = 0
         try:
-            await self._learn(project)
+            await self._learn(project_id)
         except StoreUnavailable:
             log.warning("could not train a dictionary; contents are stored all the same", exc_info=True)
 
-    async def _learn(self, project: int) -> None:
+    async def _learn(self, project_id: int) -> None:
         async with self._db.transaction() as conn:
-            if not await sql.value(conn, "lock_dictionaries", project=project):
+            if not await sql.value(conn, "lock_dictionaries", project_id=project_id):
                 return
-            earlier = await sql.rows(conn, "dictionaries", project=project)
+            earlier = await sql.rows(conn, "dictionaries", project_id=project_id)
             useful = max((each["dictionary"] for each in earlier if each["useful"]), default=-NEWEST)
-            self._known.use(project, useful)  # another collector may have trained one
+            self._known.use(project_id, useful)  # another collector may have trained one
             due = earlier[0]["contents"] * AGAIN_AT_TIMES if earlier else FIRST_AT
-            self._look_again_after[project] = due // 4
-            if (contents := await sql.value(conn, "count_contents", project=project, enough=due)) < due:
+            self._look_again_after[project_id] = due // 4
+            if (contents := await sql.value(conn, "count_contents", project_id=project_id, enough=due)) < due:
                 return
-            samples = await self._samples(conn, project)
+            samples = await self._samples(conn, project_id)
             if len(samples) < FEWEST_SAMPLES:  # nearly all contents are in packs: train when there are more again
                 return
-            body = await asyncio.to_thread(train, samples, await self._known.zstd(conn, project, useful))
+            body = await asyncio.to_thread(train, samples, await self._known.zstd(conn, project_id, useful))
             number = earlier[0]["dictionary"] + 1 if earlier else 1
             await sql.run(
-                conn, "insert_dictionary", project=project, dictionary=number, contents=contents, body=body or b""
+                conn, "insert_dictionary", project_id=project_id, dictionary=number, contents=contents, body=body or b""
             )
         if body:
-            self._known.use(project, number)
+            self._known.use(project_id, number)
 
-    async def _samples(self, conn: Conn, project: int) -> list[bytes]:
-        rows = await sql.rows(conn, "sample_contents", project=project, wanted=SAMPLES, largest=LARGEST_SAMPLE)
-        return [await self._known.plain(conn, project, row["encoding"], row["body"]) for row in rows]
+    async def _samples(self, conn: Conn, project_id: int) -> list[bytes]:
+        rows = await sql.rows(conn, "sample_contents", project_id=project_id, wanted=SAMPLES, largest=LARGEST_SAMPLE)
+        return [await self._known.plain(conn, project_id, row["encoding"], row["body"]) for row in rows]
 
 
 def train(samples: Sequence[bytes], now: Zstd) -> bytes | None:

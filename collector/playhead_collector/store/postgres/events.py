@@ -120,10 +120,10 @@ class StoredEventPage(NamedTuple):
 StoredPages = dict[UUID, dict[int, StoredEventPage]]
 
 
-async def stored_pages(conn: Conn, project: int, packed: Sequence[Packed]) -> StoredPages:
+async def stored_pages(conn: Conn, project_id: int, packed: Sequence[Packed]) -> StoredPages:
     """The pages that are stored of these runs, by their numbers."""
     stored: StoredPages = {each.run: {} for each in packed}
-    for row in await sql.rows(conn, "event_digests", project=project, runs=_known(packed)):
+    for row in await sql.rows(conn, "event_digests", project_id=project_id, runs=_known(packed)):
         stored[row["run_id"]][row["page"]] = StoredEventPage(
             row["beside"], row["first_seq"], row["last_seq"], row["digest"]
         )
@@ -131,7 +131,7 @@ async def stored_pages(conn: Conn, project: int, packed: Sequence[Packed]) -> St
 
 
 async def replaced(
-    conn: Conn, project: int, packed: Sequence[Packed], stored: StoredPages
+    conn: Conn, project_id: int, packed: Sequence[Packed], stored: StoredPages
 ) -> dict[UUID, list[RunEvent]]:
     """The stored events of all pages that will be replaced by these, or deleted, in order."""
     gone: list[tuple[UUID, int]] = []
@@ -142,7 +142,7 @@ async def replaced(
     if not gone:
         return {}
     columns = {"runs": [run for run, _ in gone], "pages": [page for _, page in gone]}
-    rows = await sql.rows(conn, "read_pages_of_events", project=project, **columns)
+    rows = await sql.rows(conn, "read_pages_of_events", project_id=project_id, **columns)
     if sum(len(row["body"]) for row in rows) > _BUSY_BYTES:
         return await asyncio.to_thread(_unpacked, rows)
     return _unpacked(rows)
@@ -155,7 +155,7 @@ def _unpacked(rows: Sequence[Record]) -> dict[UUID, list[RunEvent]]:
     return found
 
 
-async def write(conn: Conn, project: int, packed: Sequence[Packed], stored: StoredPages) -> None:
+async def write(conn: Conn, project_id: int, packed: Sequence[Packed], stored: StoredPages) -> None:
     """Makes these the pages of their runs, of which `stored` are there."""
     gone = {run: set(pages) for run, pages in stored.items()}
     written: list[tuple[UUID, int | None, EventPage]] = []
@@ -165,17 +165,17 @@ async def write(conn: Conn, project: int, packed: Sequence[Packed], stored: Stor
             there = stored[each.run].get(page.page)
             if there is None or there.beside != each.beside or not _is_same(there, page):
                 written.append((each.run, each.beside, page))
-    await write_pages(conn, project, written)
-    await delete_pages(conn, project, [(run, page) for run, pages in gone.items() for page in pages])
+    await write_pages(conn, project_id, written)
+    await delete_pages(conn, project_id, [(run, page) for run, pages in gone.items() for page in pages])
 
 
-async def write_pages(conn: Conn, project: int, pages: Sequence[tuple[UUID, int | None, EventPage]]) -> None:
+async def write_pages(conn: Conn, project_id: int, pages: Sequence[tuple[UUID, int | None, EventPage]]) -> None:
     """Stores pages of runs, each with the number of the page of spans that it was packed beside."""
     if pages:
         await sql.run(
             conn,
             "write_event_pages",
-            project=project,
+            project_id=project_id,
             runs=[run for run, _, _ in pages],
             besides=[reference for _, reference, _ in pages],
             pages=[page.page for _, _, page in pages],
@@ -185,11 +185,11 @@ async def write_pages(conn: Conn, project: int, pages: Sequence[tuple[UUID, int 
         )
 
 
-async def delete_pages(conn: Conn, project: int, pages: Sequence[tuple[UUID, int]]) -> None:
+async def delete_pages(conn: Conn, project_id: int, pages: Sequence[tuple[UUID, int]]) -> None:
     """Deletes pages of runs, by their numbers."""
     if pages:
         columns = {"runs": [run for run, _ in pages], "pages": [page for _, page in pages]}
-        await sql.run(conn, "delete_event_pages", project=project, **columns)
+        await sql.run(conn, "delete_event_pages", project_id=project_id, **columns)
 
 
 def _is_same(stored: StoredEventPage | None, page: EventPage) -> bool:
@@ -201,9 +201,9 @@ def _known(packed: Sequence[Packed]) -> list[UUID]:
     return [each.run for each in packed if each.known]
 
 
-async def write_snapshots(conn: Conn, project: int, packed: Sequence[Packed]) -> None:
+async def write_snapshots(conn: Conn, project_id: int, packed: Sequence[Packed]) -> None:
     """Makes these the snapshots of their runs."""
-    rows = await sql.rows(conn, "snapshot_digests", project=project, runs=_known(packed))
+    rows = await sql.rows(conn, "snapshot_digests", project_id=project_id, runs=_known(packed))
     stored = {(row["run_id"], row["seq"]): row["digest"] for row in rows}
     changed = [
         (each.run, state)
@@ -211,19 +211,19 @@ async def write_snapshots(conn: Conn, project: int, packed: Sequence[Packed]) ->
         for state in each.snapshots
         if stored.pop((each.run, state.seq), None) != sha256(state.history + state.body).digest()
     ]
-    await add_snapshots(conn, project, changed)
+    await add_snapshots(conn, project_id, changed)
     if stored:
         columns = {"runs": [run for run, _ in stored], "seqs": [seq for _, seq in stored]}
-        await sql.run(conn, "delete_snapshots", project=project, **columns)
+        await sql.run(conn, "delete_snapshots", project_id=project_id, **columns)
 
 
-async def add_snapshots(conn: Conn, project: int, states: Sequence[tuple[UUID, Snapshot]]) -> None:
+async def add_snapshots(conn: Conn, project_id: int, states: Sequence[tuple[UUID, Snapshot]]) -> None:
     """Stores snapshots of runs."""
     if states:
         await sql.run(
             conn,
             "write_snapshots",
-            project=project,
+            project_id=project_id,
             runs=[run for run, _ in states],
             seqs=[state.seq for _, state in states],
             histories=[state.history for _, state in states],
@@ -232,14 +232,14 @@ async def add_snapshots(conn: Conn, project: int, states: Sequence[tuple[UUID, S
 
 
 async def read(
-    conn: Conn, project: int, run: str, *, after: int = 0, upto: int | None = None, limit: int | None = None
+    conn: Conn, project_id: int, run: str, *, after: int = 0, upto: int | None = None, limit: int | None = None
 ) -> list[RunEvent]:
     """Events with after < seq <= upto, in order, at most `limit`; first those that a fork shares with its parent."""
     last = _LAST if upto is None else upto
     rows = await sql.rows(
         conn,
         "read_event_pages",
-        project=project,
+        project_id=project_id,
         run=id_of(run),
         after=after,
         upto=last,
@@ -251,11 +251,11 @@ async def read(
     return found[:limit]
 
 
-async def seq_of(conn: Conn, project: int, run: str, event_id: str) -> int | None:
+async def seq_of(conn: Conn, project_id: int, run: str, event_id: str) -> int | None:
     """The seq of the event with this id, or of the first event of the span with this id. Searches all pages: 2 ms for
     5,000 events."""
     rows = await sql.rows(
-        conn, "read_event_pages", project=project, run=id_of(run), after=0, upto=_LAST, how_many=_LAST
+        conn, "read_event_pages", project_id=project_id, run=id_of(run), after=0, upto=_LAST, how_many=_LAST
     )
     # Almost every id begins with its span's id, which is in the page literally: searching is faster than parsing JSON.
     span = event_id.partition(".")[0]
@@ -273,9 +273,9 @@ async def seq_of(conn: Conn, project: int, run: str, event_id: str) -> int | Non
     return None
 
 
-async def snapshot(conn: Conn, project: int, run: str, seq: int) -> RunState | None:
+async def snapshot(conn: Conn, project_id: int, run: str, seq: int) -> RunState | None:
     """The latest stored state at or before seq, with its history."""
-    rows = await sql.rows(conn, "read_snapshot", project=project, run=id_of(run), seq=min(seq, _LAST))
+    rows = await sql.rows(conn, "read_snapshot", project_id=project_id, run=id_of(run), seq=min(seq, _LAST))
     if not rows:
         return None
     history = b"".join(row["history"] for row in rows).hex()

@@ -110,12 +110,12 @@ async def put(
     today: datetime.date,
 ) -> StoreResult:
     """Stores contents and threads. Call `wake` for the runs that waited for them, as the last step."""
-    project = write_context.project
+    project_id = write_context.project_id
     new, new_bytes, awaited = await content.put(conn, memory.packs, write_context, contents, today)
     grown = await threads.put(conn, memory.packs, memory.lineage_numbers, write_context, extensions, today)
     waiting: list[UUID] = []
     if awaited or grown.awaited:
-        waiting = await sql.column(conn, "take_pending", project=project, refs=new + grown.new)
+        waiting = await sql.column(conn, "take_pending", project_id=project_id, refs=new + grown.new)
     grown.stored.update(each.ref.plain for each in contents)
     return StoreResult(len(new), new_bytes, grown.stored, grown.unknown_parents, set(waiting))
 
@@ -123,7 +123,7 @@ async def put(
 async def ingest(
     conn: Conn,
     memory: StoreMemory,
-    project: int,
+    project_id: int,
     batch: Batch,
     by_run: Mapping[str, RunArrival],
     now_ns: int,
@@ -131,7 +131,7 @@ async def ingest(
 ) -> tuple[Ingested, StoreResult]:
     """Stores the batch, without data of deleted runs, and notes it in the outbox of `recipients`. `by_run` is
     `arrivals(batch)`, computed once for all attempts."""
-    write_context = await begin_write(conn, project, map(UUID, by_run))
+    write_context = await begin_write(conn, project_id, map(UUID, by_run))
     dropped = await _drop_late(conn, write_context, by_run, now_ns)
     by_run = {run: arrival for run, arrival in by_run.items() if UUID(run) not in write_context.deleted_runs}
     before = sum(arrival.items for arrival in by_run.values())
@@ -140,7 +140,7 @@ async def ingest(
     # Its contents belong to what is not kept only.
     whole_batch = Batch() if (dropped or superseded) and not by_run else batch
     stored = await put(conn, memory, write_context, whole_batch.contents, whole_batch.threads, day(now_ns))
-    fresh = await _insert_pages(conn, project, by_run)
+    fresh = await _insert_pages(conn, project_id, by_run)
     news = {run: by_run[run] for run, _ in fresh}
     pending = await _note_pending(conn, memory.packs, write_context, news, stored.stored, day(now_ns))
     entries: dict[str, list[Any]] = {}
@@ -148,7 +148,7 @@ async def ingest(
         arrived = {run: ArrivedRun(each.spans, each.logs, each.pages) for run, each in news.items()}
         entries = new_entries(recipients, arrived, fresh)
     own = {UUID(run) for run, arrival in news.items() if arrival.is_from_own_process}
-    await _mark_news(conn, project, {UUID(run) for run in news}, own, stored.waiting, now_ns, entries)
+    await _mark_news(conn, project_id, {UUID(run) for run in news}, own, stored.waiting, now_ns, entries)
     known = [page for run, each in by_run.items() for page in each.pages if (run, page.digest) not in fresh]
     duplicates = sum(page.ended for page in known)
     new = stored.new_contents, stored.new_bytes
@@ -190,13 +190,13 @@ async def _drop_late(conn: Conn, write_context: WriteContext, by_run: Mapping[st
     }
     if late:
         runs, items = list(late), list(late.values())
-        await sql.run(conn, "drop_late", project=write_context.project, runs=runs, items=items, now=now_ns)
+        await sql.run(conn, "drop_late", project_id=write_context.project_id, runs=runs, items=items, now=now_ns)
     return sum(late.values())
 
 
 async def _mark_news(
     conn: Conn,
-    project: int,
+    project_id: int,
     fresh: set[UUID],
     own: set[UUID],
     waiting: set[UUID],
@@ -209,7 +209,7 @@ async def _mark_news(
     if not runs:
         return
     news = {
-        "project": project,
+        "project_id": project_id,
         "runs": runs,
         "arrived": [now_ns if run in fresh else 0 for run in runs],
         "own": [now_ns if run in own else 0 for run in runs],
@@ -221,10 +221,10 @@ async def _mark_news(
         await sql.run(conn, "mark_news", **news)
 
 
-async def wake(conn: Conn, project: int, runs: Iterable[UUID], now_ns: int) -> None:
+async def wake(conn: Conn, project_id: int, runs: Iterable[UUID], now_ns: int) -> None:
     """Marks runs as having news, because content arrived that they waited for."""
     if in_order := sorted(runs):
-        await sql.run(conn, "wake", project=project, runs=in_order, now=now_ns)
+        await sql.run(conn, "wake", project_id=project_id, runs=in_order, now=now_ns)
 
 
 def day(now_ns: int) -> datetime.date:
@@ -232,7 +232,7 @@ def day(now_ns: int) -> datetime.date:
     return datetime.datetime.fromtimestamp(now_ns // _SECOND, datetime.UTC).date()
 
 
-async def _insert_pages(conn: Conn, project: int, by_run: Mapping[str, RunArrival]) -> set[tuple[str, UUID]]:
+async def _insert_pages(conn: Conn, project_id: int, by_run: Mapping[str, RunArrival]) -> set[tuple[str, UUID]]:
     """Stores pages of spans; returns run and digest of the new ones."""
     if not by_run:
         return set()
@@ -240,7 +240,7 @@ async def _insert_pages(conn: Conn, project: int, by_run: Mapping[str, RunArriva
     rows = await sql.rows(
         conn,
         "insert_pages",
-        project=project,
+        project_id=project_id,
         runs=[run for run, _ in pages],
         digests=[page.digest for _, page in pages],
         items=[page.items for _, page in pages],
@@ -263,8 +263,8 @@ async def _note_pending(
     here: set[ContentRef],
     today: datetime.date,
 ) -> list[ContentRef]:
-    project, asked = (
-        write_context.project,
+    project_id, asked = (
+        write_context.project_id,
         set[ContentRef]().union(*(arrival.refs for arrival in fresh.values())) - here,
     )
     pending = await content.missing(conn, packs, write_context, list(asked), today) if asked else []
@@ -273,7 +273,7 @@ async def _note_pending(
         await sql.run(
             conn,
             "insert_pending",
-            project=project,
+            project_id=project_id,
             runs=[run for run, _ in waiting],
             refs=[ref.digest for _, ref in waiting],
         )

@@ -9,31 +9,31 @@ from playhead_collector.store.postgres import statements as sql
 from playhead_collector.store.postgres.statements import Conn
 
 
-async def read(conn: Conn, project: int) -> list[ApiKey]:
+async def read(conn: Conn, project_id: int) -> list[ApiKey]:
     """See `key_ports.KeyStore.keys`."""
-    return [_key(row) for row in await sql.rows(conn, "keys", project=project)]
+    return [_key(row) for row in await sql.rows(conn, "keys", project_id=project_id)]
 
 
 async def add(
-    conn: Conn, project: int, name: str, prefix: str, digest: bytes, scopes: Sequence[str], seconds: float | None
+    conn: Conn, project_id: int, name: str, prefix: str, digest: bytes, scopes: Sequence[str], seconds: float | None
 ) -> ApiKey:
     """See `key_ports.KeyStore.add_key`."""
     own = {"name": name, "prefix": prefix, "digest": digest, "scopes": list(scopes), "seconds": seconds}
-    row = await sql.row(conn, "insert_key", project=project, **own)
+    row = await sql.row(conn, "insert_key", project_id=project_id, **own)
     if row is None:
         raise LookupError("an insert gave back no row")
     return _key(row)
 
 
-async def remove(conn: Conn, project: int, number: int, may_remove: MayRemove) -> bool:
+async def remove(conn: Conn, project_id: int, number: int, may_remove: MayRemove) -> bool:
     """See `key_ports.KeyStore.remove_key`.  In a transaction."""
-    await sql.run(conn, "lock_keys", project=project)
-    there = await read(conn, project)
+    await sql.run(conn, "lock_keys", project_id=project_id)
+    there = await read(conn, project_id)
     key = next((each for each in there if each.number == number), None)
     if key is None:
         return False
     may_remove(key, [each for each in there if each is not key])
-    return await sql.run(conn, "delete_key", project=project, key=number) > 0
+    return await sql.run(conn, "delete_key", project_id=project_id, key=number) > 0
 
 
 def _key(row: Record) -> ApiKey:

@@ -19,26 +19,26 @@ class PostgresLeaseStore:
     _db: Database
     _clock: Callable[[], int]
 
-    async def take_lease(self, project: int, run: str, request: LeaseRequest) -> LeaseResult:
+    async def take_lease(self, project_id: int, run: str, request: LeaseRequest) -> LeaseResult:
         # Arrivals are told by this clock.
         quiet_ns = self._clock() - int(request.seconds * 1e9) if request.unless_heard else None
-        return await self._db.transact(lambda conn: _take(conn, project, id_of(run), request, quiet_ns))
+        return await self._db.transact(lambda conn: _take(conn, project_id, id_of(run), request, quiet_ns))
 
     async def renew_lease(
-        self, project: int, run: str, holder: str, seconds: float, *, process: str = "", attempt: int | None = None
+        self, project_id: int, run: str, holder: str, seconds: float, *, process: str = "", attempt: int | None = None
     ) -> LeaseResult:
         request = LeaseRequest(holder=holder, process=process, seconds=seconds, attempt=attempt or 0)
-        renewed = await self._db.transact(lambda conn: _renew(conn, project, id_of(run), request, attempt))
+        renewed = await self._db.transact(lambda conn: _renew(conn, project_id, id_of(run), request, attempt))
         if renewed == LeaseResult(None) and attempt == 0:  # nobody has resumed the run: who began it needs no lease
             now_ns = self._clock()
             return LeaseResult(StoredLease(holder, process, now_ns, now_ns + int(seconds * 1e9)))
         return renewed
 
     async def release_lease(
-        self, project: int, run: str, holder: str, *, process: str = "", attempt: int | None = None
+        self, project_id: int, run: str, holder: str, *, process: str = "", attempt: int | None = None
     ) -> bool:
         async with self._db.transaction() as conn:
-            who = {"project": project, "run": id_of(run), "holder": holder, "attempt": attempt}
+            who = {"project_id": project_id, "run": id_of(run), "holder": holder, "attempt": attempt}
             if await sql.run(conn, "release_lease", **who) > 0:
                 return True
             return attempt is not None and await sql.run(conn, "note_delivered", **who, process=process) > 0
@@ -49,10 +49,10 @@ class PostgresLeaseStore:
             return await sql.run(conn, "forget_leases")
 
 
-async def _take(conn: Conn, project: int, run: UUID, request: LeaseRequest, quiet_ns: int | None) -> LeaseResult:
-    before = _lease(await sql.row(conn, "lock_lease", project=project, run=run))
+async def _take(conn: Conn, project_id: int, run: UUID, request: LeaseRequest, quiet_ns: int | None) -> LeaseResult:
+    before = _lease(await sql.row(conn, "lock_lease", project_id=project_id, run=run))
     if not request.force:
-        heard_ns = await _heard(conn, project, run) if quiet_ns is not None else None
+        heard_ns = await _heard(conn, project_id, run) if quiet_ns is not None else None
         refused = _refusal(before, request, heard_ns if heard_ns is not None and heard_ns > (quiet_ns or 0) else None)
         if refused is not None:
             return refused
@@ -60,11 +60,11 @@ async def _take(conn: Conn, project: int, run: UUID, request: LeaseRequest, quie
     if before is not None:
         later = before.attempt + (before.holder != request.holder)
         request = replace(request, attempt=max(request.attempt, later))
-    taken = await _insert(conn, project, run, request)
+    taken = await _insert(conn, project_id, run, request)
     if taken is None:  # another was quicker
-        return LeaseResult(None, _lease(await sql.row(conn, "lock_lease", project=project, run=run)))
+        return LeaseResult(None, _lease(await sql.row(conn, "lock_lease", project_id=project_id, run=run)))
     if overtakes and request.force and request.attempt:
-        await sql.run(conn, "insert_takeover", project=project, run=run, attempt=request.attempt)
+        await sql.run(conn, "insert_takeover", project_id=project_id, run=run, attempt=request.attempt)
     return LeaseResult(taken)
 
 
@@ -87,26 +87,26 @@ def _may_be_undelivered(before: StoredLease | None, request: LeaseRequest) -> bo
     return before.holder != request.holder and not before.delivered
 
 
-async def _renew(conn: Conn, project: int, run: UUID, request: LeaseRequest, attempt: int | None) -> LeaseResult:
-    who = {"project": project, "run": run, "holder": request.holder, "seconds": request.seconds}
+async def _renew(conn: Conn, project_id: int, run: UUID, request: LeaseRequest, attempt: int | None) -> LeaseResult:
+    who = {"project_id": project_id, "run": run, "holder": request.holder, "seconds": request.seconds}
     renewed = await sql.row(conn, "renew_lease", **who, attempt=attempt)
     if renewed is not None:
         return LeaseResult(_lease(renewed))
-    held = _lease(await sql.row(conn, "lock_lease", project=project, run=run))
+    held = _lease(await sql.row(conn, "lock_lease", project_id=project_id, run=run))
     is_free = held is None or (not held.is_held and held.attempt < request.attempt)
     if attempt and is_free:
-        return LeaseResult(await _insert(conn, project, run, request), held)
+        return LeaseResult(await _insert(conn, project_id, run, request), held)
     return LeaseResult(None, held)
 
 
-async def _insert(conn: Conn, project: int, run: UUID, request: LeaseRequest) -> StoredLease | None:
+async def _insert(conn: Conn, project_id: int, run: UUID, request: LeaseRequest) -> StoredLease | None:
     who = {"holder": request.holder, "process": request.process, "attempt": request.attempt}
     how = {"seconds": request.seconds, "force": request.force}
-    return _lease(await sql.row(conn, "take_lease", project=project, run=run, **who, **how))
+    return _lease(await sql.row(conn, "take_lease", project_id=project_id, run=run, **who, **how))
 
 
-async def _heard(conn: Conn, project: int, run: UUID) -> int | None:
-    news = await sql.row(conn, "news", project=project, run=run)
+async def _heard(conn: Conn, project_id: int, run: UUID) -> int | None:
+    news = await sql.row(conn, "news", project_id=project_id, run=run)
     # Processes that were handed a part of the run may go on without the one that resumes it.
     return None if news is None else news["own_arrived_ns"] or news["arrived_ns"]
 

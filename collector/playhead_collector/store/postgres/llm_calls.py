@@ -21,19 +21,21 @@ class PostgresSameContextStore:
 
     _db: Database
 
-    async def calls_with_thread(self, project: int, thread: ContentRef, *, limit: int) -> Sequence[tuple[str, int]]:
+    async def calls_with_thread(self, project_id: int, thread: ContentRef, *, limit: int) -> Sequence[tuple[str, int]]:
         async with self._db.reading() as conn:
-            rows = await sql.rows(conn, "calls_with_thread", project=project, thread=_short(thread), how_many=limit)
+            rows = await sql.rows(
+                conn, "calls_with_thread", project_id=project_id, thread=_short(thread), how_many=limit
+            )
         return [(row["run_id"].hex, row["seq"]) for row in rows]
 
     async def runs_with_same_context(
-        self, project: int, parts: Sequence[EventRange], *, without: Sequence[str], limit: int
+        self, project_id: int, parts: Sequence[EventRange], *, without: Sequence[str], limit: int
     ) -> Sequence[SameContext]:
         async with self._db.reading() as conn:
             rows = await sql.rows(
                 conn,
                 "runs_with_same_context",
-                project=project,
+                project_id=project_id,
                 runs=[id_of(part.run) for part in parts],
                 afters=[part.after for part in parts],
                 uptos=[part.upto for part in parts],
@@ -43,7 +45,7 @@ class PostgresSameContextStore:
         return [SameContext(row["here"], row["run_id"].hex, row["seq"]) for row in rows]
 
 
-async def write(conn: Conn, project: int, events: Mapping[UUID, Sequence[RunEvent]], whole: Sequence[UUID]) -> None:
+async def write(conn: Conn, project_id: int, events: Mapping[UUID, Sequence[RunEvent]], whole: Sequence[UUID]) -> None:
     """Stores the model calls among these events. All earlier rows of runs in `whole` are deleted."""
     calls = [
         (run, event.seq, event.thread)
@@ -55,7 +57,7 @@ async def write(conn: Conn, project: int, events: Mapping[UUID, Sequence[RunEven
         await sql.run(
             conn,
             "write_llm_calls",
-            project=project,
+            project_id=project_id,
             whole=whole,
             runs=[run for run, _, _ in calls],
             seqs=[seq for _, seq, _ in calls],

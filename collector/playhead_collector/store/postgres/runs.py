@@ -67,10 +67,10 @@ class Summary:
     settled: bool = False
 
 
-async def write(conn: Conn, project: int, summaries: Iterable[Summary]) -> None:
+async def write(conn: Conn, project_id: int, summaries: Iterable[Summary]) -> None:
     """Writes the summaries of runs that have a row."""
     rows = [_json_of(each) for each in summaries]
-    await sql.run(conn, "write_runs", project=project, rows=orjson.dumps(rows).decode())
+    await sql.run(conn, "write_runs", project_id=project_id, rows=orjson.dumps(rows).decode())
 
 
 def _json_of(summary: Summary) -> dict[str, Any]:
@@ -85,14 +85,14 @@ def _json_of(summary: Summary) -> dict[str, Any]:
     return {name: value for name, value in values.items() if value is not None}
 
 
-async def read(conn: Conn, project: int, run: str) -> RunRow | None:
+async def read(conn: Conn, project_id: int, run: str) -> RunRow | None:
     """The summary of a run, None if it is not stored."""
-    found = await sql.row(conn, "runs", project=project, runs=[id_of(run)])
+    found = await sql.row(conn, "runs", project_id=project_id, runs=[id_of(run)])
     return None if found is None else _row(found)
 
 
 async def page(
-    conn: Conn, project: int, where: RunFilter, limit: int, before: tuple[int, str] | None
+    conn: Conn, project_id: int, where: RunFilter, limit: int, before: tuple[int, str] | None
 ) -> Sequence[RunRow]:
     """Up to `limit` summaries that match the filter, newest first.
 
@@ -103,33 +103,35 @@ async def page(
         "before_run": LAST_RUN if before is None else id_of(before[1]),
         "how_many": limit,
     }
-    found = await _ids(conn, project, bounds, where.score)
-    return [_row(each) for each in await sql.rows(conn, "runs", project=project, runs=found)] if found else []
+    found = await _ids(conn, project_id, bounds, where.score)
+    return [_row(each) for each in await sql.rows(conn, "runs", project_id=project_id, runs=found)] if found else []
 
 
-async def _ids(conn: Conn, project: int, bounds: dict[str, Any], score: ScoreCondition | None) -> list[UUID]:
+async def _ids(conn: Conn, project_id: int, bounds: dict[str, Any], score: ScoreCondition | None) -> list[UUID]:
     """The runs of a page. If few of the newest have the labels, all that have them are looked up."""
     if score is not None:
-        return await sql.column(conn, "run_ids_scored", project=project, **bounds, **_score_bounds(score))
+        return await sql.column(conn, "run_ids_scored", project_id=project_id, **bounds, **_score_bounds(score))
     if not bounds["labels"]:
-        return await sql.column(conn, "run_ids", project=project, **bounds)
-    found = await sql.column(conn, "newest_run_ids", project=project, looked=_LOOKED, **bounds)
+        return await sql.column(conn, "run_ids", project_id=project_id, **bounds)
+    found = await sql.column(conn, "newest_run_ids", project_id=project_id, looked=_LOOKED, **bounds)
     if len(found) == bounds["how_many"]:
         return found
-    return await sql.column(conn, "run_ids_with", project=project, **bounds)
+    return await sql.column(conn, "run_ids_with", project_id=project_id, **bounds)
 
 
-async def facts(conn: Conn, project: int, where: RunFilter, score: str | None, limit: int) -> Sequence[RunFacts]:
+async def facts(conn: Conn, project_id: int, where: RunFilter, score: str | None, limit: int) -> Sequence[RunFacts]:
     """See `ports.cohorts.CohortStore.run_facts`."""
     name = None if score is None else clean(score)
-    found = await sql.rows(conn, "run_facts", project=project, score_name=name, how_many=limit, **_conditions(where))
+    found = await sql.rows(
+        conn, "run_facts", project_id=project_id, score_name=name, how_many=limit, **_conditions(where)
+    )
     return _facts(found)
 
 
-async def facts_of(conn: Conn, project: int, runs: Sequence[str], score: str | None) -> Sequence[RunFacts]:
+async def facts_of(conn: Conn, project_id: int, runs: Sequence[str], score: str | None) -> Sequence[RunFacts]:
     """See `ports.cohorts.CohortStore.facts_of_runs`."""
     name = None if score is None else clean(score)
-    found = await sql.rows(conn, "facts_of_runs", project=project, runs=list(map(id_of, runs)), score_name=name)
+    found = await sql.rows(conn, "facts_of_runs", project_id=project_id, runs=list(map(id_of, runs)), score_name=name)
     return _facts(found)
 
 

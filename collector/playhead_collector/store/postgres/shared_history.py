@@ -20,29 +20,31 @@ def parent_of(own: Iterable[Span]) -> UUID | None:
     return None if named is None else id_of(named)
 
 
-async def read_parent(conn: Conn, project: int, run: UUID, parent: UUID) -> Parent | None:
+async def read_parent(conn: Conn, project_id: int, run: UUID, parent: UUID) -> Parent | None:
     """The parent of a fork; None when the parent is not stored, or when it claims to be a fork of this run."""
-    rows = await sql.rows(conn, "above", project=project, run=parent)
+    rows = await sql.rows(conn, "above", project_id=project_id, run=parent)
     by_id = {row["run_id"]: row for row in rows}
     if not rows or run in by_id:
         return None
     above = [by_id.pop(parent)]
     while above[-1]["shared_run"] in by_id:
         above.append(by_id.pop(above[-1]["shared_run"]))
-    history = await events.read(conn, project, parent.hex)
+    history = await events.read(conn, project_id, parent.hex)
     levels: list[Sequence[Span]] = []
     for row in above:
-        pages = await sql.rows(conn, "read_pages", project=project, runs=[row["run_id"]], seen=[])
+        pages = await sql.rows(conn, "read_pages", project_id=project_id, runs=[row["run_id"]], seen=[])
         levels.append(await asyncio.to_thread(_spans, [(page["page"], page["body"]) for page in pages]))
     return Parent(parent.hex, history, levels, above[0]["sealed"])
 
 
-async def wake_forks(conn: Conn, project: int, locked: Sequence[UUID], changed: Mapping[UUID, int], now: int) -> None:
+async def wake_forks(
+    conn: Conn, project_id: int, locked: Sequence[UUID], changed: Mapping[UUID, int], now: int
+) -> None:
     """Marks forks of these runs as having news if their shared events changed from a seq on. Also locks the news rows
     of the runs in `locked`."""
     forks = [label("fork_of", run.hex) for run in changed]
     seqs = list(changed.values())
-    await sql.run(conn, "wake_forks", project=project, locked=locked, forks=forks, changed=seqs, now=now)
+    await sql.run(conn, "wake_forks", project_id=project_id, locked=locked, forks=forks, changed=seqs, now=now)
 
 
 def _spans(pages: Iterable[tuple[int, bytes]]) -> Sequence[Span]:

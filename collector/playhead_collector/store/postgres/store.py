@@ -103,125 +103,125 @@ class PostgresStore(
     # --- content ------------------------------------------------------------------------------------------------------
 
     async def put(
-        self, project: int, contents: Iterable[Content], threads: Iterable[ThreadExtension] = ()
+        self, project_id: int, contents: Iterable[Content], threads: Iterable[ThreadExtension] = ()
     ) -> Sequence[ContentRef]:
         given, extensions, now = list(contents), list(threads), self._clock()
 
         async def attempt(conn: Conn) -> StoreResult:
-            write_context = await begin_write(conn, project)
+            write_context = await begin_write(conn, project_id)
             stored = await ingest.put(conn, self._memory, write_context, given, extensions, day(now))
-            await ingest.wake(conn, project, stored.waiting, now)
+            await ingest.wake(conn, project_id, stored.waiting, now)
             return stored
 
         stored = await self._db.transact(attempt)
-        await self._learning.stored(project, stored.new_contents)
+        await self._learning.stored(project_id, stored.new_contents)
         return stored.unknown_parents
 
-    async def missing(self, project: int, refs: Sequence[ContentRef]) -> Sequence[ContentRef]:
+    async def missing(self, project_id: int, refs: Sequence[ContentRef]) -> Sequence[ContentRef]:
         async def attempt(conn: Conn) -> Sequence[ContentRef]:
             return await content.missing(
-                conn, self._memory.packs, await begin_write(conn, project), refs, day(self._clock())
+                conn, self._memory.packs, await begin_write(conn, project_id), refs, day(self._clock())
             )
 
         return await self._db.transact(attempt)
 
-    async def get(self, project: int, ref: ContentRef) -> Content:
-        found = (await self.get_many(project, [ref])).get(ref)
+    async def get(self, project_id: int, ref: ContentRef) -> Content:
+        found = (await self.get_many(project_id, [ref])).get(ref)
         if found is None:
             raise ContentMissing(f"nothing is stored under {ref}: it has not arrived yet, or was deleted")
         return found
 
-    async def get_many(self, project: int, refs: Sequence[ContentRef]) -> Mapping[ContentRef, Content]:
+    async def get_many(self, project_id: int, refs: Sequence[ContentRef]) -> Mapping[ContentRef, Content]:
         async with self._db.reading() as conn:
-            return await content.read(conn, self._memory.packs, project, refs)
+            return await content.read(conn, self._memory.packs, project_id, refs)
 
-    async def beginning_with(self, project: int, beginnings: Sequence[bytes]) -> Sequence[ContentRef]:
+    async def beginning_with(self, project_id: int, beginnings: Sequence[bytes]) -> Sequence[ContentRef]:
         async with self._db.reading() as conn:
-            return await content.beginning_with(conn, self._memory.packs, project, beginnings)
+            return await content.beginning_with(conn, self._memory.packs, project_id, beginnings)
 
-    async def awaits(self, project: int, ref: ContentRef) -> bool:
+    async def awaits(self, project_id: int, ref: ContentRef) -> bool:
         async with self._db.reading() as conn:
-            return await sql.value(conn, "is_awaited", project=project, ref=ref.digest)
+            return await sql.value(conn, "is_awaited", project_id=project_id, ref=ref.digest)
 
-    async def thread(self, project: int, ref: ContentRef) -> Sequence[ThreadNode]:
+    async def thread(self, project_id: int, ref: ContentRef) -> Sequence[ThreadNode]:
         async with self._db.reading() as conn:
-            nodes = await threads.read(conn, self._memory.packs, project, ref)
+            nodes = await threads.read(conn, self._memory.packs, project_id, ref)
         if not nodes:
             # Its parent may have been stored by a transaction that could not see that this thread waits for it.
             await self._db.transact(
                 lambda conn: threads.adopt(
-                    conn, self._memory.packs, self._memory.lineage_numbers, project, day(self._clock())
+                    conn, self._memory.packs, self._memory.lineage_numbers, project_id, day(self._clock())
                 )
             )
             async with self._db.reading() as conn:
-                nodes = await threads.read(conn, self._memory.packs, project, ref)
+                nodes = await threads.read(conn, self._memory.packs, project_id, ref)
         if not nodes:
             raise ContentMissing(f"no thread is stored under {ref}: it has not arrived yet, or was deleted")
         return nodes
 
-    async def threads(self, project: int, refs: Sequence[ContentRef], most_nodes: int) -> ThreadNodes:
+    async def threads(self, project_id: int, refs: Sequence[ContentRef], most_nodes: int) -> ThreadNodes:
         async with self._db.reading() as conn:
-            return await threads.read_together(conn, self._memory.packs, project, refs, most_nodes)
+            return await threads.read_together(conn, self._memory.packs, project_id, refs, most_nodes)
 
-    async def epoch(self, project: int) -> str:
+    async def epoch(self, project_id: int) -> str:
         async with self._db.reading() as conn:
-            return await content.epoch(conn, project)
+            return await content.epoch(conn, project_id)
 
     # --- spans --------------------------------------------------------------------------------------------------------
 
-    async def ingest(self, project: int, batch: Batch) -> Ingested:
+    async def ingest(self, project_id: int, batch: Batch) -> Ingested:
         busy = len(batch.spans) + len(batch.logs) > _BUSY_ITEMS
         by_run = await asyncio.to_thread(ingest.arrivals, batch) if busy else ingest.arrivals(batch)
         now = self._clock()
         ingested, stored = await self._db.transact(
-            lambda conn: ingest.ingest(conn, self._memory, project, batch, by_run, now, self._recipients)
+            lambda conn: ingest.ingest(conn, self._memory, project_id, batch, by_run, now, self._recipients)
         )
-        await self._learning.stored(project, stored.new_contents)
+        await self._learning.stored(project_id, stored.new_contents)
         return ingested
 
-    async def spans(self, project: int, run: str) -> Sequence[Span]:
+    async def spans(self, project_id: int, run: str) -> Sequence[Span]:
         async with self._db.reading() as conn:
-            return (await runs_under_lock.read_spans(conn, project, id_of(run))).spans
+            return (await runs_under_lock.read_spans(conn, project_id, id_of(run))).spans
 
-    async def logs(self, project: int, run: str) -> Sequence[LogEvent]:
+    async def logs(self, project_id: int, run: str) -> Sequence[LogEvent]:
         async with self._db.reading() as conn:
-            return (await runs_under_lock.read_spans(conn, project, id_of(run))).logs
+            return (await runs_under_lock.read_spans(conn, project_id, id_of(run))).logs
 
-    async def span_pages(self, project: int, run: str, *, after: int, limit: int) -> Sequence[StoredPage]:
+    async def span_pages(self, project_id: int, run: str, *, after: int, limit: int) -> Sequence[StoredPage]:
         async with self._db.reading() as conn:
-            return await runs_under_lock.read_span_pages(conn, project, id_of(run), after, limit)
+            return await runs_under_lock.read_span_pages(conn, project_id, id_of(run), after, limit)
 
     # --- events and runs ----------------------------------------------------------------------------------------------
 
     @asynccontextmanager
     async def works(
-        self, project: int, runs: Sequence[str], *, wait: bool = True, kept: Mapping[str, Kept] = NOTHING_KEPT
+        self, project_id: int, runs: Sequence[str], *, wait: bool = True, kept: Mapping[str, Kept] = NOTHING_KEPT
     ) -> AsyncGenerator[Sequence[RunWork]]:
         ids, now = [id_of(run) for run in runs], self._clock()
-        async with transactions.works(self._db, self._memory, project, ids, kept, wait=wait, now_ns=now) as found:
+        async with transactions.works(self._db, self._memory, project_id, ids, kept, wait=wait, now_ns=now) as found:
             yield found
 
     @asynccontextmanager
-    async def work(self, project: int, run: str) -> AsyncGenerator[RunWork | None]:
-        async with self.works(project, [run]) as found:
+    async def work(self, project_id: int, run: str) -> AsyncGenerator[RunWork | None]:
+        async with self.works(project_id, [run]) as found:
             yield found[0] if found else None
 
-    async def is_dirty(self, project: int, run: str) -> bool | None:
+    async def is_dirty(self, project_id: int, run: str) -> bool | None:
         async with self._db.reading() as conn:
-            news = await sql.row(conn, "news", project=project, run=id_of(run))
+            news = await sql.row(conn, "news", project_id=project_id, run=id_of(run))
         return None if news is None else news["dirty"]
 
     async def dirty_runs(self, limit: int) -> Sequence[Dirty]:
         async with self._db.reading() as conn:
             found = await sql.rows(conn, "dirty_runs", how_many=limit)
-        return [Dirty(project, run.hex, size) for project, run, size in found]
+        return [Dirty(project_id, run.hex, size) for project_id, run, size in found]
 
     async def sealable_runs(self, quiet_since_ns: int, lost_since_ns: int, limit: int) -> Sequence[tuple[int, str]]:
         async with self._db.reading() as conn:
             found = await sql.rows(
                 conn, "sealable_runs", quiet_since=quiet_since_ns, lost_since=lost_since_ns, how_many=limit
             )
-        return [(project, run.hex) for project, run in found]
+        return [(project_id, run.hex) for project_id, run in found]
 
     async def seal(self, quiet_since_ns: int, limit: int) -> int:
         async with self._db.transaction() as conn:
@@ -231,14 +231,14 @@ class PostgresStore(
         times = {"own_before": own_before_ns, "foreign_before": foreign_before_ns}
         async with self._db.transaction() as conn:
             lost = await sql.rows(conn, "mark_lost", **times, how_many=limit)
-            for project in {row["project_id"] for row in lost}:
-                await journal.tell(conn, project, [row["run_id"] for row in lost if row["project_id"] == project])
+            for project_id in {row["project_id"] for row in lost}:
+                await journal.tell(conn, project_id, [row["run_id"] for row in lost if row["project_id"] == project_id])
         return len(lost)
 
     async def runs_to_pack(self, limit: int) -> Sequence[ToPack]:
         async with self._db.reading() as conn:
             found = await sql.rows(conn, "runs_to_pack", how_many=limit)
-        return [ToPack(project, run.hex, times) for project, run, times in found]
+        return [ToPack(project_id, run.hex, times) for project_id, run, times in found]
 
     async def pack(self, due: Sequence[ToPack]) -> int:
         moved = await pack_and_index(self._db, self._memory.packs, due, day(self._clock()))
@@ -248,68 +248,68 @@ class PostgresStore(
     async def leave_unpacked(self, due: Sequence[ToPack]) -> None:
         runs, times = [id_of(each.run) for each in due], [each.times for each in due]
         async with self._db.transaction() as conn:
-            await sql.run(conn, "are_packed", project=due[0].project, runs=runs, times=times)
+            await sql.run(conn, "are_packed", project_id=due[0].project_id, runs=runs, times=times)
 
     async def shrink(self) -> bool:
         return await shrinking.shrink(self._db)
 
     async def events(
-        self, project: int, run: str, *, after: int = 0, upto: int | None = None, limit: int | None = None
+        self, project_id: int, run: str, *, after: int = 0, upto: int | None = None, limit: int | None = None
     ) -> Sequence[RunEvent]:
         async with self._db.reading() as conn:
-            return await events.read(conn, project, run, after=after, upto=upto, limit=limit)
+            return await events.read(conn, project_id, run, after=after, upto=upto, limit=limit)
 
-    async def event_pages(self, project: int, run: str, after: int = 0) -> AsyncIterator[Sequence[RunEvent]]:
-        while portion := await self.events(project, run, after=after, limit=_PORTION):
+    async def event_pages(self, project_id: int, run: str, after: int = 0) -> AsyncIterator[Sequence[RunEvent]]:
+        while portion := await self.events(project_id, run, after=after, limit=_PORTION):
             yield portion
             after = portion[-1].seq
 
-    async def seq_of(self, project: int, run: str, event_id: str) -> int | None:
+    async def seq_of(self, project_id: int, run: str, event_id: str) -> int | None:
         async with self._db.reading() as conn:
-            return await events.seq_of(conn, project, run, event_id)
+            return await events.seq_of(conn, project_id, run, event_id)
 
-    async def explanation(self, project: int, subject: ContentRef, model: str | None = None) -> ContentRef | None:
+    async def explanation(self, project_id: int, subject: ContentRef, model: str | None = None) -> ContentRef | None:
         async with self._db.reading() as conn:
-            found = await sql.value(conn, "explanation", project=project, subject=subject.digest, model=model)
+            found = await sql.value(conn, "explanation", project_id=project_id, subject=subject.digest, model=model)
         return None if found is None else ContentRef.from_digest(found)
 
     async def keep_explanation(
-        self, project: int, run: str, subject: ContentRef, model: str, explanation: Content
+        self, project_id: int, run: str, subject: ContentRef, model: str, explanation: Content
     ) -> None:
-        await self.put(project, [explanation])
+        await self.put(project_id, [explanation])
         kept = {"run": id_of(run), "subject": subject.digest, "content": explanation.ref.digest}
         async with self._db.transaction() as conn:
-            await begin_write(conn, project)
-            await sql.run(conn, "keep_explanation", project=project, model=model, **kept)
+            await begin_write(conn, project_id)
+            await sql.run(conn, "keep_explanation", project_id=project_id, model=model, **kept)
 
-    async def snapshot(self, project: int, run: str, seq: int) -> RunState | None:
+    async def snapshot(self, project_id: int, run: str, seq: int) -> RunState | None:
         async with self._db.reading() as conn:
-            return await events.snapshot(conn, project, run, seq)
+            return await events.snapshot(conn, project_id, run, seq)
 
-    async def run(self, project: int, run: str) -> RunRow | None:
+    async def run(self, project_id: int, run: str) -> RunRow | None:
         async with self._db.reading() as conn:
-            return await runs.read(conn, project, run)
+            return await runs.read(conn, project_id, run)
 
     async def runs(
-        self, project: int, where: RunFilter, *, limit: int, before: tuple[int, str] | None = None
+        self, project_id: int, where: RunFilter, *, limit: int, before: tuple[int, str] | None = None
     ) -> Sequence[RunRow]:
         async with self._db.reading() as conn:
-            return await runs.page(conn, project, where, limit, before)
+            return await runs.page(conn, project_id, where, limit, before)
 
     # --- deletion -----------------------------------------------------------------------------------------------------
 
-    async def delete_run(self, project: int, run: str, *, forks: bool) -> Deleted:
+    async def delete_run(self, project_id: int, run: str, *, forks: bool) -> Deleted:
         return await self._db.transact(
-            lambda conn: deletion.delete(conn, project, id_of(run), self._clock(), forks=forks)
+            lambda conn: deletion.delete(conn, project_id, id_of(run), self._clock(), forks=forks)
         )
 
     async def sweeps_due(self, grace_ns: int) -> Sequence[int]:
         async with self._db.reading() as conn:
             return await sql.column(conn, "sweeps_due", until=sweep.ripe_ns(self._clock(), grace_ns) - 1)
 
-    async def sweep_step(self, project: int, grace_ns: int) -> Swept:
+    async def sweep_step(self, project_id: int, grace_ns: int) -> Swept:
         return await self._db.transact(
-            lambda conn: sweep.step(conn, self._memory.packs, project, self._clock(), grace_ns)
+            lambda conn: sweep.step(conn, self._memory.packs, project_id, self._clock(), grace_ns)
         )
 
     async def forget_tombstones(self, older_ns: int) -> int:
@@ -318,23 +318,23 @@ class PostgresStore(
 
     # --- keys ---------------------------------------------------------------------------------------------------------
 
-    async def keys(self, project: int) -> Sequence[ApiKey]:
+    async def keys(self, project_id: int) -> Sequence[ApiKey]:
         async with self._db.reading() as conn:
-            return await keys.read(conn, project)
+            return await keys.read(conn, project_id)
 
     async def add_key(
-        self, project: int, name: str, prefix: str, digest: bytes, scopes: Sequence[str], seconds: float | None
+        self, project_id: int, name: str, prefix: str, digest: bytes, scopes: Sequence[str], seconds: float | None
     ) -> ApiKey:
         async with self._db.transaction() as conn:
-            return await keys.add(conn, project, name, prefix, digest, scopes, seconds)
+            return await keys.add(conn, project_id, name, prefix, digest, scopes, seconds)
 
-    async def remove_key(self, project: int, number: int, may_remove: MayRemove) -> bool:
+    async def remove_key(self, project_id: int, number: int, may_remove: MayRemove) -> bool:
         async with self._db.transaction() as conn:
-            return await keys.remove(conn, project, number, may_remove)
+            return await keys.remove(conn, project_id, number, may_remove)
 
-    async def use_keys(self, project: int, numbers: Sequence[int]) -> None:
+    async def use_keys(self, project_id: int, numbers: Sequence[int]) -> None:
         async with self._db.transaction() as conn:
-            await sql.run(conn, "use_keys", project=project, keys=list(numbers))
+            await sql.run(conn, "use_keys", project_id=project_id, keys=list(numbers))
 
     # --- forwarding ---------------------------------------------------------------------------------------------------
 
@@ -372,10 +372,10 @@ class PostgresStore(
             given = {"destination": destination, "entries": numbers, "waiting": waiting}
             return await sql.run(conn, "drop_entries", **given)
 
-    async def backfill(self, project: int, recipient: Recipient, run: str | None, since_ns: int) -> int:
+    async def backfill(self, project_id: int, recipient: Recipient, run: str | None, since_ns: int) -> int:
         async with self._db.transaction() as conn:
             number = None if run is None else id_of(run)
-            return await queue.backfill(conn, project, recipient, number, since_ns, self._clock())
+            return await queue.backfill(conn, project_id, recipient, number, since_ns, self._clock())
 
     async def expire_entries(self, destination: str, before_ns: int, max_items: int) -> int:
         async with self._db.transaction() as conn:

@@ -65,38 +65,40 @@ async def put(
 
     Raises Collision when another transaction extended the same thread: repeat the transaction.
     """
-    grown, project = StoredThreads(), write_context.project
+    grown, project_id = StoredThreads(), write_context.project_id
     todo = chains(extensions)
     while todo:
         growth = await _growth(conn, packs, write_context, todo)
         grown.stored.update(growth.positions)
         grown.unknown_parents += [orphan.parent for orphan in growth.orphans if orphan.parent is not None]
-        await _keep_orphans(conn, project, growth.orphans, today)
-        inserted = await _insert(conn, lineage_numbers, project, growth, today) if growth.nodes else None
+        await _keep_orphans(conn, project_id, growth.orphans, today)
+        inserted = await _insert(conn, lineage_numbers, project_id, growth, today) if growth.nodes else None
         grown.new += [node.ref.digest for _, node in growth.nodes]
         grown.awaited = grown.awaited or (inserted is not None and inserted["awaited"])
         # A kept extension whose parent has arrived may be the parent of another kept one.
-        todo = await _take_orphans(conn, project) if inserted is not None and inserted["orphans"] else []
+        todo = await _take_orphans(conn, project_id) if inserted is not None and inserted["orphans"] else []
     return grown
 
 
-async def adopt(conn: Conn, packs: Packs, lineage_numbers: LineageNumbers, project: int, today: datetime.date) -> None:
+async def adopt(
+    conn: Conn, packs: Packs, lineage_numbers: LineageNumbers, project_id: int, today: datetime.date
+) -> None:
     """Stores the kept extensions whose parent has arrived.
 
     `put` does this for the threads that it stores. A concurrent transaction may miss some, so readers that do not
     find a thread do it, too.
     """
-    if todo := await _take_orphans(conn, project):
-        write_context = await begin_write(conn, project)
+    if todo := await _take_orphans(conn, project_id):
+        write_context = await begin_write(conn, project_id)
         await put(conn, packs, lineage_numbers, write_context, [chain.extension for chain in todo], today)
 
 
-async def read(conn: Conn, packs: Packs, project: int, ref: ContentRef) -> list[ThreadNode]:
+async def read(conn: Conn, packs: Packs, project_id: int, ref: ContentRef) -> list[ThreadNode]:
     """All nodes of a thread from first to last; empty when the thread is not stored."""
-    rows = await sql.rows(conn, "read_thread", project=project, ref=ref.digest)
+    rows = await sql.rows(conn, "read_thread", project_id=project_id, ref=ref.digest)
     # After the rows: nodes move from rows to packs, never back.
     first = ref.plain if not rows else None if rows[0]["parent"] is None else ContentRef.from_digest(rows[0]["parent"])
-    packed = [] if first is None else _thread_of(await packs.chains(conn, project, [first]), first)
+    packed = [] if first is None else _thread_of(await packs.chains(conn, project_id, [first]), first)
     if first is not None and rows and not packed:
         return []
     nodes = _chain(rows, first) if len(rows) <= _OFF_LOOP_NODES else await asyncio.to_thread(_chain, rows, first)
@@ -104,13 +106,13 @@ async def read(conn: Conn, packs: Packs, project: int, ref: ContentRef) -> list[
 
 
 async def read_together(
-    conn: Conn, packs: Packs, project: int, refs: Sequence[ContentRef], most_nodes: int
+    conn: Conn, packs: Packs, project_id: int, refs: Sequence[ContentRef], most_nodes: int
 ) -> ThreadNodes:
     """The nodes of the threads among these refs, of as many as have `most_nodes` together; of the first in any case."""
     by_digest = {ref.digest: ref.plain for ref in refs}
-    rows = await sql.rows(conn, "find_nodes", project=project, refs=list(by_digest))
+    rows = await sql.rows(conn, "find_nodes", project_id=project_id, refs=list(by_digest))
     depths: dict[ContentRef, int] = {by_digest[row["ref"]]: row["depth"] for row in rows}
-    packed = await packs.nodes(conn, project, [ref for ref in by_digest.values() if ref not in depths])
+    packed = await packs.nodes(conn, project_id, [ref for ref in by_digest.values() if ref not in depths])
     depths |= {ref: node.depth for ref, node in packed.items()}
     together, unread = list[ContentRef](), set[ContentRef]()
     for ref in by_digest.values():
@@ -119,7 +121,7 @@ async def read_together(
             most_nodes -= depths[ref]
         elif ref in depths:
             unread.add(ref)
-    [found] = await read_many(conn, packs, project, [(together, {})])
+    [found] = await read_many(conn, packs, project_id, [(together, {})])
     return ThreadNodes(found.nodes, unread)
 
 
@@ -161,7 +163,7 @@ class Nodes:
 
 
 async def read_many(
-    conn: Conn, packs: Packs, project: int, wanted: Sequence[tuple[Collection[ContentRef], Mapping[int, int]]]
+    conn: Conn, packs: Packs, project_id: int, wanted: Sequence[tuple[Collection[ContentRef], Mapping[int, int]]]
 ) -> list[Nodes]:
     """For each reader: all nodes of its threads, except those of known lineages up to the known depth."""
     found = [Nodes() for _ in wanted]
@@ -172,7 +174,7 @@ async def read_many(
     rows = await sql.rows(
         conn,
         "read_threads",
-        project=project,
+        project_id=project_id,
         owners=[owner for owner, _ in refs],
         refs=[ref for _, ref in refs],
         known_owners=[owner for owner, _, _ in known],
@@ -187,7 +189,7 @@ async def read_many(
         if parent is None and depth > 1:
             parent = at[owner, row["parent_lineage"], depth - 1]
         found[owner].take(row, at[owner, row["lineage"], depth], parent)
-    await _add_packed(conn, packs, project, found, _packed_tips(wanted, found, rows))
+    await _add_packed(conn, packs, project_id, found, _packed_tips(wanted, found, rows))
     return found
 
 
@@ -209,10 +211,10 @@ def _packed_tips(
 
 
 async def _add_packed(
-    conn: Conn, packs: Packs, project: int, found: Sequence[Nodes], tips: Sequence[set[ContentRef]]
+    conn: Conn, packs: Packs, project_id: int, found: Sequence[Nodes], tips: Sequence[set[ContentRef]]
 ) -> None:
     """Adds packed nodes, and the roles of packed messages."""
-    packed = await packs.chains(conn, project, set[ContentRef]().union(*tips))
+    packed = await packs.chains(conn, project_id, set[ContentRef]().union(*tips))
     for each, own in zip(found, tips, strict=True):
         for tip in own:
             at: ContentRef | None = tip
@@ -221,31 +223,31 @@ async def _add_packed(
                 each.packed.add(at)
                 at = packed[at].parent
     unknown = {node.message for each in found for node in each.nodes.values() if node.message not in each.roles}
-    roles = {ref: role for ref, role in (await roles_of(conn, packs, project, unknown)).items() if role}
+    roles = {ref: role for ref, role in (await roles_of(conn, packs, project_id, unknown)).items() if role}
     for each in found if roles else ():
         each.roles |= {node.message: roles[node.message] for node in each.nodes.values() if node.message in roles}
 
 
-async def _take_orphans(conn: Conn, project: int) -> list[Chain]:
-    rows = await sql.rows(conn, "take_orphans", project=project)
+async def _take_orphans(conn: Conn, project_id: int) -> list[Chain]:
+    rows = await sql.rows(conn, "take_orphans", project_id=project_id)
     return chains(ThreadExtension(ContentRef.from_digest(row["parent"]), _unpack(row["messages"])) for row in rows)
 
 
 async def _growth(conn: Conn, packs: Packs, write_context: WriteContext, todo: Sequence[Chain]) -> ThreadGrowth:
-    project, refs = write_context.project, {node.ref for chain in todo for node in chain.nodes}
+    project_id, refs = write_context.project_id, {node.ref for chain in todo for node in chain.nodes}
     refs.update(chain.extension.parent.plain for chain in todo if chain.extension.parent is not None)
     by_digest = {ref.digest: ref for ref in refs}
     await write_context.note_refs(conn, by_digest)
-    rows = await sql.rows(conn, "find_nodes", project=project, refs=list(by_digest))
+    rows = await sql.rows(conn, "find_nodes", project_id=project_id, refs=list(by_digest))
     found = {by_digest[row["ref"]]: NodePosition(row["lineage"], row["depth"]) for row in rows}
     rest = [ref for ref in refs if ref not in found]
-    for node in (await packs.nodes(conn, project, rest)).values():
+    for node in (await packs.nodes(conn, project_id, rest)).values():
         found[node.ref] = NodePosition(PACKED, node.depth)
     return grow(todo, found, {row["lineage"]: row["tip"] for row in rows})
 
 
 async def _insert(
-    conn: Conn, lineage_numbers: LineageNumbers, project: int, growth: ThreadGrowth, today: datetime.date
+    conn: Conn, lineage_numbers: LineageNumbers, project_id: int, growth: ThreadGrowth, today: datetime.date
 ) -> Record:
     given = await lineage_numbers.take(conn, growth.lineages)
 
@@ -268,7 +270,7 @@ async def _insert(
     inserted = await sql.row(
         conn,
         "insert_nodes",
-        project=project,
+        project_id=project_id,
         today=today,
         lineages=[lineage(position.lineage) for position, _ in growth.nodes],
         parent_lineages=[parent_lineage(position) for position, _ in growth.nodes],
@@ -282,13 +284,13 @@ async def _insert(
     return inserted
 
 
-async def _keep_orphans(conn: Conn, project: int, orphans: Sequence[ThreadExtension], today: datetime.date) -> None:
+async def _keep_orphans(conn: Conn, project_id: int, orphans: Sequence[ThreadExtension], today: datetime.date) -> None:
     kept = [orphan for orphan in orphans if orphan.messages and orphan.parent and orphan.ref]
     if kept:
         await sql.run(
             conn,
             "insert_orphans",
-            project=project,
+            project_id=project_id,
             today=today,
             parents=[orphan.parent.digest for orphan in kept if orphan.parent],
             tips=[orphan.ref.digest for orphan in kept if orphan.ref],

@@ -44,7 +44,7 @@ class RecordLists:
             if (projection := self._projector.projection(run)) is not None:
                 yield projection
 
-    async def run(self, project: int, run: str) -> RunRow | None:
+    async def run(self, project_id: int, run: str) -> RunRow | None:
         projection = self._projector.projection(run)
         if projection is None:
             return None
@@ -54,7 +54,7 @@ class RecordLists:
         return replace(row, parent_missing=self._is_parent_missing(row), forks=forks)
 
     async def runs(
-        self, project: int, where: RunFilter, *, limit: int, before: tuple[int, str] | None = None
+        self, project_id: int, where: RunFilter, *, limit: int, before: tuple[int, str] | None = None
     ) -> Sequence[RunRow]:
         return self._chosen(where, limit, before)
 
@@ -94,7 +94,7 @@ class RecordLists:
     # --- scores -------------------------------------------------------------------------------------------------------
 
     async def scores(
-        self, project: int, where: ScoreFilter, *, limit: int, before: tuple[int, str, str] | None = None
+        self, project_id: int, where: ScoreFilter, *, limit: int, before: tuple[int, str, str] | None = None
     ) -> Sequence[StoredScore]:
         found = [
             score
@@ -123,11 +123,13 @@ class RecordLists:
 
     # --- facts about many runs ----------------------------------------------------------------------------------------
 
-    async def run_facts(self, project: int, where: RunFilter, score: str | None, *, limit: int) -> Sequence[RunFacts]:
+    async def run_facts(
+        self, project_id: int, where: RunFilter, score: str | None, *, limit: int
+    ) -> Sequence[RunFacts]:
         rows = self._chosen(where, len(self._source.runs()))
         return self._facts([row for row in rows if row.fork_of is None][:limit], score)
 
-    async def facts_of_runs(self, project: int, runs: Sequence[str], score: str | None) -> Sequence[RunFacts]:
+    async def facts_of_runs(self, project_id: int, runs: Sequence[str], score: str | None) -> Sequence[RunFacts]:
         wanted = set(runs)
         rows = self._chosen(RunFilter(), len(self._source.runs()))
         return self._facts([row for row in rows if row.run in wanted and row.fork_of is None], score)
@@ -139,7 +141,7 @@ class RecordLists:
         latest = {each.run: each for each in scores}
         return [RunFacts(row, *_columns(latest.get(row.run)), indexed=False) for row in rows]
 
-    async def tool_steps(self, project: int, runs: Sequence[str]) -> Sequence[ToolSteps]:
+    async def tool_steps(self, project_id: int, runs: Sequence[str]) -> Sequence[ToolSteps]:
         found = ((run, rows.tool_calls) for run, rows in self._search_rows(runs) if rows.tool_calls)
         return [
             ToolSteps(
@@ -148,7 +150,7 @@ class RecordLists:
             for run, calls in found
         ]
 
-    async def last_errors(self, project: int, runs: Sequence[str]) -> Sequence[LastError]:
+    async def last_errors(self, project_id: int, runs: Sequence[str]) -> Sequence[LastError]:
         found = ((run, rows.errors[-1]) for run, rows in self._search_rows(runs) if rows.errors)
         return [LastError(run, error.seq, error.error_type, error.about) for run, error in found]
 
@@ -161,7 +163,7 @@ class RecordLists:
 
     # --- the same context, and the same content -----------------------------------------------------------------------
 
-    async def calls_with_thread(self, project: int, thread: ContentRef, *, limit: int) -> Sequence[tuple[str, int]]:
+    async def calls_with_thread(self, project_id: int, thread: ContentRef, *, limit: int) -> Sequence[tuple[str, int]]:
         return self._calls_with(thread.plain)[:limit]
 
     def _calls_with(self, thread: ContentRef) -> list[tuple[str, int]]:
@@ -172,7 +174,7 @@ class RecordLists:
         return [(row.run, seq) for row, seq in having]
 
     async def runs_with_same_context(
-        self, project: int, parts: Sequence[EventRange], *, without: Sequence[str], limit: int
+        self, project_id: int, parts: Sequence[EventRange], *, without: Sequence[str], limit: int
     ) -> Sequence[SameContext]:
         last: dict[str, SameContext] = {}
         mine: dict[ContentRef, int] = {}
@@ -187,7 +189,7 @@ class RecordLists:
                     last[run] = SameContext(here, run, seq)
         return sorted(last.values(), key=lambda each: (-each.here, each.run))[:limit]
 
-    async def use_totals(self, project: int, ref: ContentRef) -> UseTotals:
+    async def use_totals(self, project_id: int, ref: ContentRef) -> UseTotals:
         found = self._uses(ref)
         times = sorted(each.started_ns for each in found)
         calls = sum(each.calls for each in found)
@@ -196,7 +198,7 @@ class RecordLists:
         )
 
     async def uses(
-        self, project: int, ref: ContentRef, *, limit: int, before: tuple[int, str] | None = None
+        self, project_id: int, ref: ContentRef, *, limit: int, before: tuple[int, str] | None = None
     ) -> Sequence[ContentUse]:
         found = self._uses(ref)
         return [each for each in found if before is None or (each.started_ns, each.run) < before][:limit]

@@ -43,13 +43,13 @@ class RecordStore(RecordLists):
 
     # --- contents and threads -----------------------------------------------------------------------------------------
 
-    async def get(self, project: int, ref: ContentRef) -> Content:
-        found = await self.get_many(project, [ref])
+    async def get(self, project_id: int, ref: ContentRef) -> Content:
+        found = await self.get_many(project_id, [ref])
         if ref not in found:
             raise ContentMissing(f"nothing is stored under {ref}")
         return found[ref]
 
-    async def get_many(self, project: int, refs: Sequence[ContentRef]) -> Mapping[ContentRef, Content]:
+    async def get_many(self, project_id: int, refs: Sequence[ContentRef]) -> Mapping[ContentRef, Content]:
         stored: dict[ContentRef, Content] = dict(self._source.contents(refs))
         stored |= {content.ref: content for content in self._explanations.values()}
         rest = {ref.plain for ref in refs} - stored.keys()
@@ -64,19 +64,19 @@ class RecordStore(RecordLists):
             if (found := stored.get(ref.plain)) is not None
         }
 
-    async def beginning_with(self, project: int, beginnings: Sequence[bytes]) -> Sequence[ContentRef]:
+    async def beginning_with(self, project_id: int, beginnings: Sequence[bytes]) -> Sequence[ContentRef]:
         return self._source.beginning_with(beginnings)
 
-    async def awaits(self, project: int, ref: ContentRef) -> bool:
+    async def awaits(self, project_id: int, ref: ContentRef) -> bool:
         return any(ref.plain in each.awaited for each in self._projections())
 
-    async def thread(self, project: int, ref: ContentRef) -> Sequence[ThreadNode]:
+    async def thread(self, project_id: int, ref: ContentRef) -> Sequence[ThreadNode]:
         nodes = self._source.nodes([ref])
         if ref.plain not in nodes:
             raise ContentMissing(f"no thread is stored under {ref}")
         return chain_to(nodes, ref.plain)
 
-    async def threads(self, project: int, refs: Sequence[ContentRef], most_nodes: int) -> ThreadNodes:
+    async def threads(self, project_id: int, refs: Sequence[ContentRef], most_nodes: int) -> ThreadNodes:
         found: dict[ContentRef, ThreadNode] = {}
         unread: set[ContentRef] = set()
         for ref in refs:
@@ -89,13 +89,13 @@ class RecordStore(RecordLists):
 
     # --- spans --------------------------------------------------------------------------------------------------------
 
-    async def spans(self, project: int, run: str) -> Sequence[Span]:
+    async def spans(self, project_id: int, run: str) -> Sequence[Span]:
         return self._projector.merged(run).spans
 
-    async def logs(self, project: int, run: str) -> Sequence[LogEvent]:
+    async def logs(self, project_id: int, run: str) -> Sequence[LogEvent]:
         return self._projector.merged(run).logs
 
-    async def span_pages(self, project: int, run: str, *, after: int, limit: int) -> Sequence[StoredPage]:
+    async def span_pages(self, project_id: int, run: str, *, after: int, limit: int) -> Sequence[StoredPage]:
         from playhead_collector.store.packing.span_pages import page_parts  # noqa: PLC0415 - few questions need it
 
         merged = self._projector.merged(run)
@@ -105,7 +105,7 @@ class RecordStore(RecordLists):
     # --- events -------------------------------------------------------------------------------------------------------
 
     async def events(
-        self, project: int, run: str, *, after: int = 0, upto: int | None = None, limit: int | None = None
+        self, project_id: int, run: str, *, after: int = 0, upto: int | None = None, limit: int | None = None
     ) -> Sequence[RunEvent]:
         projection = self._projector.projection(run)
         if projection is None:
@@ -119,27 +119,27 @@ class RecordStore(RecordLists):
             found += projection.events[max(after - shared, 0) : last - shared]
         return found[:limit]
 
-    async def event_pages(self, project: int, run: str, after: int = 0) -> AsyncIterator[Sequence[RunEvent]]:
-        while page := await self.events(project, run, after=after, limit=_EVENTS_AT_A_TIME):
+    async def event_pages(self, project_id: int, run: str, after: int = 0) -> AsyncIterator[Sequence[RunEvent]]:
+        while page := await self.events(project_id, run, after=after, limit=_EVENTS_AT_A_TIME):
             yield page
             after = page[-1].seq
 
-    async def seq_of(self, project: int, run: str, event_id: str) -> int | None:
-        events = await self.events(project, run)
+    async def seq_of(self, project_id: int, run: str, event_id: str) -> int | None:
+        events = await self.events(project_id, run)
         return next((each.seq for each in events if each.id == event_id or each.id.startswith(f"{event_id}.")), None)
 
-    async def snapshot(self, project: int, run: str, seq: int) -> RunState | None:
+    async def snapshot(self, project_id: int, run: str, seq: int) -> RunState | None:
         projection = self._projector.projection(run)
         states = projection.snapshots if projection is not None else ()
         return max((state for state in states if state.seq <= seq), key=lambda state: state.seq, default=None)
 
     # --- explanations -------------------------------------------------------------------------------------------------
 
-    async def explanation(self, project: int, subject: ContentRef, model: str | None = None) -> ContentRef | None:
+    async def explanation(self, project_id: int, subject: ContentRef, model: str | None = None) -> ContentRef | None:
         kept = self._explanations.items()
         return next((text.ref for (of, by), text in kept if of == subject and model in (None, by)), None)
 
     async def keep_explanation(
-        self, project: int, run: str, subject: ContentRef, model: str, explanation: Content
+        self, project_id: int, run: str, subject: ContentRef, model: str, explanation: Content
     ) -> None:
         self._explanations[subject, model] = explanation

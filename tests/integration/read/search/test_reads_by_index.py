@@ -180,7 +180,7 @@ LISTS: list[tuple[str, Mapping[str, Any], int]] = [
 
 @pytest.mark.parametrize(("name", "given", "shown"), LISTS)
 async def test_a_page_reads_few_rows(conn: Conn, name: str, given: Mapping[str, Any], shown: int):
-    rows = await statements.rows(conn, name, project=P, **given)
+    rows = await statements.rows(conn, name, project_id=P, **given)
     assert len(rows) <= PAGE
     assert len(rows) >= min(shown, 6)
     assert await conn.fetchval(READ) <= MOST_READ
@@ -188,6 +188,6 @@ async def test_a_page_reads_few_rows(conn: Conn, name: str, given: Mapping[str, 
 
 async def test_the_runs_that_saw_a_content_are_looked_up(conn: Conn, made: list[VariedRun]):
     ref = next(iter(made[0].contents))
-    rows = await statements.rows(conn, "runs_that_saw", project=P, keys=[key_of(ref)], how_many=6)
+    rows = await statements.rows(conn, "runs_that_saw", project_id=P, keys=[key_of(ref)], how_many=6)
     assert [row["run_id"].hex for row in rows] == [made[0].run]
     assert await conn.fetchval(READ) <= MOST_READ

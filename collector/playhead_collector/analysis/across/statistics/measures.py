@@ -30,11 +30,11 @@ MEASURES: Final[Mapping[str, Callable[[RunRow], float | None]]] = {
 
 
 async def answer_statistics(
-    store: ReadStore, project: int, cohort: Mapping[str, Any], *, prices: Prices
+    store: ReadStore, project_id: int, cohort: Mapping[str, Any], *, prices: Prices
 ) -> RunStatistics:
     """The statistics of the runs that `cohort` chooses."""
-    chosen = await read_cohort(store, project, cohort)
-    return statistics_of(chosen, await read_steps(store, project, chosen.members), prices)
+    chosen = await read_cohort(store, project_id, cohort)
+    return statistics_of(chosen, await read_steps(store, project_id, chosen.members), prices)
 
 
 def statistics_of(cohort: Cohort, walks: Sequence[ToolPath], prices: Prices) -> RunStatistics:

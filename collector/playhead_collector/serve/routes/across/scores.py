@@ -66,8 +66,8 @@ Latest = Annotated[bool, Query(description="Leave out scores that a later one re
 class ScoreRoutes:
     """Handlers of the HTTP requests. OpenAPI shows their docstrings as descriptions."""
 
-    def __init__(self, store: Store, runner: RunProjector, project: int) -> None:
-        self._store, self._runner, self._project = store, runner, project
+    def __init__(self, store: Store, runner: RunProjector, project_id: int) -> None:
+        self._store, self._runner, self._project_id = store, runner, project_id
 
     async def add_score(
         self,
@@ -94,7 +94,7 @@ class ScoreRoutes:
             raise Refused(422, "invalid", "body.label: a category is its own label: leave one of them out")
         if at is not None and span is not None:
             raise Refused(422, "invalid", "body.span: `at` names the call already: leave one of them out")
-        record = await open_record(self._store, self._runner, self._project, run)
+        record = await open_record(self._store, self._runner, self._project_id, run)
         given = ScoreToAdd(
             id or uuid.uuid4().hex,
             name,
@@ -106,7 +106,7 @@ class ScoreRoutes:
             comment,
             p.read_time(time),
         )
-        stored = await self._store.add_score(self._project, record.run, given)
+        stored = await self._store.add_score(self._project_id, record.run, given)
         if stored is None:
             message = f"run {record.run} was deleted just now: `playhead runs` lists the others"
             raise Refused(404, "no_such_run", message)
@@ -125,9 +125,9 @@ class ScoreRoutes:
         cursor: p.Cursor = None,
     ) -> Response:
         """Scores of a run and of its calls, newest first."""
-        record = await open_record(self._store, self._runner, self._project, run)
+        record = await open_record(self._store, self._runner, self._project_id, run)
         where = ScoreFilter(record.run, name, source, latest)
-        return json_answer(await list_scores(self._store, self._project, where, limit, cursor))
+        return json_answer(await list_scores(self._store, self._project_id, where, limit, cursor))
 
     async def scores(
         self,
@@ -144,9 +144,9 @@ class ScoreRoutes:
         await self._runner.catch_up()
         named = None
         if run is not None:
-            named = (await open_record(self._store, self._runner, self._project, run)).run
+            named = (await open_record(self._store, self._runner, self._project_id, run)).run
         where = ScoreFilter(named, name, source, latest, p.read_time(since), p.read_time(until))
-        return json_answer(await list_scores(self._store, self._project, where, limit, cursor))
+        return json_answer(await list_scores(self._store, self._project_id, where, limit, cursor))
 
 
 def _is_finite(value: float) -> bool:
@@ -179,9 +179,9 @@ def _said(stored: StoredScore, given: ScoreToAdd) -> ScoreToAdd:
 _EXISTS = "The run has another score with this id."
 
 
-def add_routes(api: APIRouter, store: Store, runner: RunProjector, project: int) -> None:
+def add_routes(api: APIRouter, store: Store, runner: RunProjector, project_id: int) -> None:
     """Registers the operations of this file."""
-    routes = ScoreRoutes(store, runner, project)
+    routes = ScoreRoutes(store, runner, project_id)
     posted = api.post(
         "/runs/{run}/scores", tags=["scores"], response_model=schema(RecordedScore), responses=conflict(_EXISTS)
     )

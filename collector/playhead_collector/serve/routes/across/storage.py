@@ -12,8 +12,8 @@ from playhead_collector.store.ports import Store
 class StorageRoutes:
     """Handler of the request."""
 
-    def __init__(self, store: Store, project: int) -> None:
-        self._store, self._project = store, project
+    def __init__(self, store: Store, project_id: int) -> None:
+        self._store, self._project_id = store, project_id
 
     async def storage(self) -> Response:
         """How much is stored, by kind: contents, their bytes, and the inline bytes that they stand for.
@@ -21,9 +21,9 @@ class StorageRoutes:
         Each number says whether it is exact. Estimates come from Postgres' counters and from samples, so that the
         question costs the same however much is stored.
         """
-        return json_answer(await read_storage(self._store, self._project))
+        return json_answer(await read_storage(self._store, self._project_id))
 
 
-def add_routes(api: APIRouter, store: Store, project: int) -> None:
+def add_routes(api: APIRouter, store: Store, project_id: int) -> None:
     """Registers the operation of this file."""
-    get(api, "content", "/storage", StorageRoutes(store, project).storage, Storage)
+    get(api, "content", "/storage", StorageRoutes(store, project_id).storage, Storage)

@@ -18,23 +18,25 @@ class PostgresCohortStore:
 
     _db: Database
 
-    async def run_facts(self, project: int, where: RunFilter, score: str | None, *, limit: int) -> Sequence[RunFacts]:
+    async def run_facts(
+        self, project_id: int, where: RunFilter, score: str | None, *, limit: int
+    ) -> Sequence[RunFacts]:
         async with self._db.reading() as conn:
-            return await run_rows.facts(conn, project, where, score, limit)
+            return await run_rows.facts(conn, project_id, where, score, limit)
 
-    async def facts_of_runs(self, project: int, runs: Sequence[str], score: str | None) -> Sequence[RunFacts]:
+    async def facts_of_runs(self, project_id: int, runs: Sequence[str], score: str | None) -> Sequence[RunFacts]:
         async with self._db.reading() as conn:
-            return await run_rows.facts_of(conn, project, runs, score)
+            return await run_rows.facts_of(conn, project_id, runs, score)
 
-    async def tool_steps(self, project: int, runs: Sequence[str]) -> Sequence[ToolSteps]:
+    async def tool_steps(self, project_id: int, runs: Sequence[str]) -> Sequence[ToolSteps]:
         async with self._db.reading() as conn:
-            found = await sql.rows(conn, "tool_steps", project=project, runs=[id_of(run) for run in runs])
+            found = await sql.rows(conn, "tool_steps", project_id=project_id, runs=[id_of(run) for run in runs])
         return [
             ToolSteps(row["run_id"].hex, row["tools"], [_OUTCOMES[each] for each in row["outcomes"]], row["seqs"])
             for row in found
         ]
 
-    async def last_errors(self, project: int, runs: Sequence[str]) -> Sequence[LastError]:
+    async def last_errors(self, project_id: int, runs: Sequence[str]) -> Sequence[LastError]:
         async with self._db.reading() as conn:
-            found = await sql.rows(conn, "last_errors", project=project, runs=[id_of(run) for run in runs])
+            found = await sql.rows(conn, "last_errors", project_id=project_id, runs=[id_of(run) for run in runs])
         return [LastError(row["run_id"].hex, row["seq"], row["error_type"], row["about"]) for row in found]

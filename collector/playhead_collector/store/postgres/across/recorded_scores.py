@@ -15,11 +15,11 @@ from playhead_collector.store.postgres.statements import Conn
 _NAME, _LABEL = 200, 1_000
 
 
-async def write(conn: Conn, project: int, events: Mapping[UUID, Sequence[RunEvent]]) -> None:
+async def write(conn: Conn, project_id: int, events: Mapping[UUID, Sequence[RunEvent]]) -> None:
     """Stores the scores of these events; one that is there already is written again."""
     rows = [_row(run, event) for run, some in events.items() for event in some if isinstance(event, ScoreRecorded)]
     if rows:
-        await sql.run(conn, "write_recorded_scores", project=project, rows=orjson.dumps(rows).decode())
+        await sql.run(conn, "write_recorded_scores", project_id=project_id, rows=orjson.dumps(rows).decode())
 
 
 def columns_of(value: float | bool | str, label: str | None) -> dict[str, Any]:

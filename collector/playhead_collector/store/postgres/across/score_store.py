@@ -27,28 +27,28 @@ class PostgresScoreStore:
     _clock: Callable[[], int]
     _recipients: Sequence[Recipient]
 
-    async def add_score(self, project: int, run: str, score: ScoreToAdd) -> StoredScore | None:
+    async def add_score(self, project_id: int, run: str, score: ScoreToAdd) -> StoredScore | None:
         number = id_of(run)
 
         async def attempt(conn: Conn) -> StoredScore | None:
-            await begin_write(conn, project, [number])  # a run that is being deleted keeps no score
-            is_new = await sql.row(conn, "add_score", project=project, run=number, **_columns(score)) is not None
-            row = await sql.row(conn, "score", project=project, run=number, score_id=score.id)
+            await begin_write(conn, project_id, [number])  # a run that is being deleted keeps no score
+            is_new = await sql.row(conn, "add_score", project_id=project_id, run=number, **_columns(score)) is not None
+            row = await sql.row(conn, "score", project_id=project_id, run=number, score_id=score.id)
             stored = None if row is None else _score(row)
             if is_new and stored is not None:
-                await fill_log(conn, project, self._recipients, evaluation(stored), number, self._clock())
+                await fill_log(conn, project_id, self._recipients, evaluation(stored), number, self._clock())
             return stored
 
         return await self._db.transact(attempt)
 
     async def scores(
-        self, project: int, where: ScoreFilter, *, limit: int, before: tuple[int, str, str] | None = None
+        self, project_id: int, where: ScoreFilter, *, limit: int, before: tuple[int, str, str] | None = None
     ) -> Sequence[StoredScore]:
         async with self._db.reading() as conn:
             found = await sql.rows(
                 conn,
                 "scores",
-                project=project,
+                project_id=project_id,
                 run=None if where.run is None else id_of(where.run),
                 name=_cleaned(where.name),
                 source=_cleaned(where.source),
@@ -63,9 +63,9 @@ class PostgresScoreStore:
         return [_score(row) for row in found]
 
 
-async def posted(conn: Conn, project: int, run: UUID) -> list[LogEvent]:
+async def posted(conn: Conn, project_id: int, run: UUID) -> list[LogEvent]:
     """The scores of a run that were posted, as log events."""
-    return [evaluation(_score(row)) for row in await sql.rows(conn, "posted_scores", project=project, run=run)]
+    return [evaluation(_score(row)) for row in await sql.rows(conn, "posted_scores", project_id=project_id, run=run)]
 
 
 def _columns(score: ScoreToAdd) -> dict[str, Any]:

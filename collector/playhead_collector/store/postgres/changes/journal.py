@@ -20,7 +20,7 @@ from playhead_collector.store.postgres.statements import Conn
 _RUNS_TOGETHER = 200
 
 
-async def write(conn: Conn, project: int, now_ns: int, found: Mapping[UUID, tuple[int, EventsDifference]]) -> None:
+async def write(conn: Conn, project_id: int, now_ns: int, found: Mapping[UUID, tuple[int, EventsDifference]]) -> None:
     """Stores the differences of runs, by the numbers of their projections, and tells those who listen."""
     rows = sorted((number, run, each) for run, (number, each) in found.items() if each.changes_events)
     if not rows:
@@ -28,7 +28,7 @@ async def write(conn: Conn, project: int, now_ns: int, found: Mapping[UUID, tupl
     await sql.run(
         conn,
         "write_changes",
-        project=project,
+        project_id=project_id,
         now=now_ns,
         projections=[number for number, _, _ in rows],
         runs=[run for _, run, _ in rows],
@@ -38,13 +38,13 @@ async def write(conn: Conn, project: int, now_ns: int, found: Mapping[UUID, tupl
         altered=[_array(each.altered) if each.altered else None for _, _, each in rows],
         was=[None if each.was is None else _array(each.was) for _, _, each in rows],
     )
-    await tell(conn, project, [run for _, run, _ in rows])
+    await tell(conn, project_id, [run for _, run, _ in rows])
 
 
-async def tell(conn: Conn, project: int, runs: Sequence[UUID]) -> None:
+async def tell(conn: Conn, project_id: int, runs: Sequence[UUID]) -> None:
     """When the transaction commits, those who listen read these runs."""
     for at in range(0, len(runs), _RUNS_TOGETHER):
-        payload = [str(project), *(run.hex for run in runs[at : at + _RUNS_TOGETHER])]
+        payload = [str(project_id), *(run.hex for run in runs[at : at + _RUNS_TOGETHER])]
         await sql.value(conn, "tell_changes", payload=" ".join(payload))
 
 
@@ -53,28 +53,28 @@ class PostgresChangeReader:
     """Implements `ports.changes.ChangeReader` in one transaction."""
 
     conn: Conn
-    project: int
+    project_id: int
 
     async def removed(self) -> int:
         conn = self.conn
-        return await sql.value(conn, "changes_removed", project=self.project)
+        return await sql.value(conn, "changes_removed", project_id=self.project_id)
 
     async def newest(self) -> int:
         conn = self.conn
-        return await sql.value(conn, "newest_change", project=self.project)
+        return await sql.value(conn, "newest_change", project_id=self.project_id)
 
     async def before(self, time_ns: int) -> int:
         conn = self.conn
-        return await sql.value(conn, "change_before", project=self.project, time=time_ns)
+        return await sql.value(conn, "change_before", project_id=self.project_id, time=time_ns)
 
     async def head(self, run: str) -> RunHead | None:
         conn = self.conn
-        row = await sql.row(conn, "run_head", project=self.project, run=id_of(run))
+        row = await sql.row(conn, "run_head", project_id=self.project_id, run=id_of(run))
         return None if row is None else RunHead(*row.values())
 
     async def changes(self, run: str | None, after: int, limit: int) -> Sequence[RunChange]:
         conn = self.conn
-        asked = {"project": self.project, "after": after, "how_many": limit}
+        asked = {"project_id": self.project_id, "after": after, "how_many": limit}
         if run is None:
             return _changes(await sql.rows(conn, "all_changes", **asked))
         return _changes(await sql.rows(conn, "run_changes", run=id_of(run), **asked))
@@ -82,24 +82,24 @@ class PostgresChangeReader:
     async def moves(self, runs: Iterable[str], after: int) -> Sequence[RunChange]:
         conn = self.conn
         ids = [id_of(run) for run in runs]
-        return _changes(await sql.rows(conn, "moves", project=self.project, runs=ids, after=after))
+        return _changes(await sql.rows(conn, "moves", project_id=self.project_id, runs=ids, after=after))
 
     async def events(self, run: str, after: int, upto: int) -> Sequence[RunEvent]:
-        return await events.read(self.conn, self.project, run, after=after, upto=upto)
+        return await events.read(self.conn, self.project_id, run, after=after, upto=upto)
 
 
 @asynccontextmanager
-async def reading(db: Database, project: int) -> AsyncGenerator[PostgresChangeReader]:
+async def reading(db: Database, project_id: int) -> AsyncGenerator[PostgresChangeReader]:
     """A reader that sees the database as of one moment."""
     async with db.reading() as conn, conn.transaction(isolation="repeatable_read", readonly=True):
-        yield PostgresChangeReader(conn, project)
+        yield PostgresChangeReader(conn, project_id)
 
 
-async def positions(conn: Conn, project: int, runs: Sequence[str]) -> Mapping[str | None, int]:
+async def positions(conn: Conn, project_id: int, runs: Sequence[str]) -> Mapping[str | None, int]:
     """The newest projections of these runs, and the project's newest change under None."""
-    rows = await sql.rows(conn, "projections_of", project=project, runs=[id_of(run) for run in runs])
+    rows = await sql.rows(conn, "projections_of", project_id=project_id, runs=[id_of(run) for run in runs])
     found: dict[str | None, int] = {row["run_id"].hex: row["projection"] for row in rows}
-    found[None] = await sql.value(conn, "newest_change", project=project)
+    found[None] = await sql.value(conn, "newest_change", project_id=project_id)
     return found
 
 

@@ -36,8 +36,8 @@ async def listening(
 
 async def _listen(connect: Callable[[], Awaitable["Connection[Record]"]], on_change: OnChange) -> None:
     def notified(_conn: Any, _pid: int, _channel: str, payload: object) -> None:
-        project, *runs = str(payload).split()
-        on_change(int(project), runs)
+        project_id, *runs = str(payload).split()
+        on_change(int(project_id), runs)
 
     wait_s = _FIRST_RETRY_S
     while True:

@@ -16,12 +16,12 @@ class PostgresChangeStore:
         self._db = db
         self._clock = clock
 
-    def reading_changes(self, project: int) -> AbstractAsyncContextManager[journal.PostgresChangeReader]:
-        return journal.reading(self._db, project)
+    def reading_changes(self, project_id: int) -> AbstractAsyncContextManager[journal.PostgresChangeReader]:
+        return journal.reading(self._db, project_id)
 
-    async def positions(self, project: int, runs: Sequence[str]) -> Mapping[str | None, int]:
+    async def positions(self, project_id: int, runs: Sequence[str]) -> Mapping[str | None, int]:
         async with self._db.reading() as conn:
-            return await journal.positions(conn, project, runs)
+            return await journal.positions(conn, project_id, runs)
 
     def listening(self, on_change: Callable[[int, Sequence[str]], None]) -> AbstractAsyncContextManager[None]:
         return listening(self._db.connect, on_change)

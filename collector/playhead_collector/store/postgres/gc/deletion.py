@@ -18,27 +18,27 @@ from playhead_collector.store.postgres.statements import Conn
 _LOCK_TIMEOUT_MS = 2_000
 
 
-async def delete(conn: Conn, project: int, run: UUID, now_ns: int, *, forks: bool) -> Deleted:
+async def delete(conn: Conn, project_id: int, run: UUID, now_ns: int, *, forks: bool) -> Deleted:
     """See `retention_ports.RetentionStore.delete_run`."""
-    await begin_exclusive_write(conn, project, _LOCK_TIMEOUT_MS)
-    below = await _forks(conn, project, run)
+    await begin_exclusive_write(conn, project_id, _LOCK_TIMEOUT_MS)
+    below = await _forks(conn, project_id, run)
     if below and not forks:
         return Deleted((), tuple(each.hex for each in below))
-    found = [row["run_id"] for row in await sql.rows(conn, "lock_runs", project=project, runs=[run, *below])]
+    found = [row["run_id"] for row in await sql.rows(conn, "lock_runs", project_id=project_id, runs=[run, *below])]
     if run not in found:
         return Deleted((), ())
-    await sql.run(conn, "forget_searched_runs", project=project, runs=found)
-    await sql.run(conn, "delete_runs", project=project, runs=found, now=now_ns)
-    await journal.tell(conn, project, found)
+    await sql.run(conn, "forget_searched_runs", project_id=project_id, runs=found)
+    await sql.run(conn, "delete_runs", project_id=project_id, runs=found, now=now_ns)
+    await journal.tell(conn, project_id, found)
     return Deleted((run.hex, *(each.hex for each in found if each != run)), ())
 
 
-async def _forks(conn: Conn, project: int, run: UUID) -> Sequence[UUID]:
+async def _forks(conn: Conn, project_id: int, run: UUID) -> Sequence[UUID]:
     """Runs that were forked from this one, or from one of these."""
     known, latest = {run: None}, [run]
     while latest:
         labels = [label("fork_of", each.hex) for each in latest]
-        found = await sql.column(conn, "forks_of", project=project, labels=labels)
+        found = await sql.column(conn, "forks_of", project_id=project_id, labels=labels)
         latest = [each for each in found if each not in known]
         known |= dict.fromkeys(latest)
     return [each for each in known if each != run]

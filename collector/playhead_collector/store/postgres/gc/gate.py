@@ -14,7 +14,7 @@ class WriteContext:
     """What a writing transaction needs: the project, whether a sweep is running, which of its runs were deleted, and
     which were taken over."""
 
-    project: int
+    project_id: int
     sweeping: bool = False
     deleted_runs: frozenset[UUID] = frozenset()
     takeovers: tuple[Takeover, ...] = ()
@@ -22,15 +22,15 @@ class WriteContext:
     async def note_refs(self, conn: Conn, refs: Iterable[bytes]) -> None:
         """Notes refs that this transaction stores or names: a running sweep keeps them and all that they name."""
         if self.sweeping and (given := list(refs)):
-            await sql.run(conn, "note_news", project=self.project, refs=given)
+            await sql.run(conn, "note_news", project_id=self.project_id, refs=given)
 
 
-async def begin_write(conn: Conn, project: int, runs: Iterable[UUID] = ()) -> WriteContext:
+async def begin_write(conn: Conn, project_id: int, runs: Iterable[UUID] = ()) -> WriteContext:
     """Starts a writing transaction. Call it first; waits for a running deletion or sweep step."""
-    found = await sql.row(conn, "enter", project=project, runs=list(runs))
+    found = await sql.row(conn, "enter", project_id=project_id, runs=list(runs))
     if found is None:
-        return WriteContext(project)
-    return WriteContext(project, found["sweeping"], frozenset(found["gone"]), tuple(map(_takeover, found["taken"])))
+        return WriteContext(project_id)
+    return WriteContext(project_id, found["sweeping"], frozenset(found["gone"]), tuple(map(_takeover, found["taken"])))
 
 
 def _takeover(text: str) -> Takeover:
@@ -38,7 +38,7 @@ def _takeover(text: str) -> Takeover:
     return Takeover(UUID(run).hex, int(attempt), int(since_ns))
 
 
-async def begin_exclusive_write(conn: Conn, project: int, lock_timeout_ms: int) -> None:
+async def begin_exclusive_write(conn: Conn, project_id: int, lock_timeout_ms: int) -> None:
     """Excludes writers until this transaction ends. Raises a lock timeout (a collision) after `lock_timeout_ms`."""
     await sql.run(conn, "bound_locks", milliseconds=str(lock_timeout_ms))
-    await sql.run(conn, "enter_alone", project=project)
+    await sql.run(conn, "enter_alone", project_id=project_id)

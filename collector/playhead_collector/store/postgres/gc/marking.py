@@ -22,39 +22,39 @@ REFS_AT_A_TIME = 500
 _BYTES_AT_A_TIME = 4 * 1024 * 1024
 
 
-async def mark_run(conn: Conn, project: int, run: UUID) -> None:
+async def mark_run(conn: Conn, project_id: int, run: UUID) -> None:
     """Marks the refs in a run's spans, log events, events and states."""
-    rows = await sql.rows(conn, "bodies_of", project=project, run=run)
+    rows = await sql.rows(conn, "bodies_of", project_id=project_id, run=run)
     refs = await asyncio.to_thread(_named_by_pages, rows)
-    await sql.run(conn, "mark", project=project, refs=list(refs))
-    await sql.run(conn, "mark_history", project=project, run=run)
+    await sql.run(conn, "mark", project_id=project_id, refs=list(refs))
+    await sql.run(conn, "mark_history", project_id=project_id, run=run)
 
 
-async def trace(conn: Conn, packs: Packs, project: int) -> bool:
+async def trace(conn: Conn, packs: Packs, project_id: int) -> bool:
     """Marks the refs in the next marked contents and threads. False if all marked ones were traced."""
-    refs = await sql.column(conn, "untraced", project=project, how_many=REFS_AT_A_TIME)
+    refs = await sql.column(conn, "untraced", project_id=project_id, how_many=REFS_AT_A_TIME)
     if not refs:
         return False
-    await sql.run(conn, "trace_threads", project=project, refs=refs)
-    sizes = await sql.rows(conn, "content_sizes", project=project, refs=refs)
+    await sql.run(conn, "trace_threads", project_id=project_id, refs=refs)
+    sizes = await sql.rows(conn, "content_sizes", project_id=project_id, refs=refs)
     for portion in _portions(sizes):
-        rows = await sql.rows(conn, "content_bodies", project=project, refs=portion)
-        bodies = [(await packs.dictionaries.reader(conn, project, row["encoding"]), row["body"]) for row in rows]
+        rows = await sql.rows(conn, "content_bodies", project_id=project_id, refs=portion)
+        bodies = [(await packs.dictionaries.reader(conn, project_id, row["encoding"]), row["body"]) for row in rows]
         named = await asyncio.to_thread(_named_by_contents, bodies)
-        await sql.run(conn, "mark", project=project, refs=list(named))
-    nodes = await _trace_packed(conn, packs, project, list(map(ContentRef.from_digest, refs)))
-    await sql.run(conn, "traced", project=project, refs=refs + nodes)
+        await sql.run(conn, "mark", project_id=project_id, refs=list(named))
+    nodes = await _trace_packed(conn, packs, project_id, list(map(ContentRef.from_digest, refs)))
+    await sql.run(conn, "traced", project_id=project_id, refs=refs + nodes)
     return True
 
 
-async def _trace_packed(conn: Conn, packs: Packs, project: int, refs: Sequence[ContentRef]) -> list[bytes]:
+async def _trace_packed(conn: Conn, packs: Packs, project_id: int, refs: Sequence[ContentRef]) -> list[bytes]:
     """Marks the refs in packed contents and threads. Returns the digests of all nodes in the packed threads."""
-    contents = await packs.contents(conn, project, refs)
-    nodes = await packs.chains(conn, project, refs)
+    contents = await packs.contents(conn, project_id, refs)
+    nodes = await packs.chains(conn, project_id, refs)
     named = set(await asyncio.to_thread(lambda: set(_named(each.data for each in contents.values()))))
     named.update(ref.digest for node in nodes.values() for ref in (node.ref, node.message))
     if named:
-        await sql.run(conn, "mark", project=project, refs=list(named))
+        await sql.run(conn, "mark", project_id=project_id, refs=list(named))
     return [ref.digest for ref in nodes]
 
 

@@ -11,29 +11,29 @@ from playhead_collector.store.postgres.sealed.packs import Packs
 from playhead_collector.store.postgres.statements import Conn
 
 
-async def mark_all(conn: Conn, packs: Packs, project: int, numbers: Sequence[int]) -> None:
+async def mark_all(conn: Conn, packs: Packs, project_id: int, numbers: Sequence[int]) -> None:
     """Marks everything in these packs."""
-    opened = await packs.open(conn, project, numbers)
+    opened = await packs.open(conn, project_id, numbers)
     refs = await asyncio.to_thread(_digests, list(opened.values()))
-    await sql.run(conn, "mark", project=project, refs=refs)
+    await sql.run(conn, "mark", project_id=project_id, refs=refs)
 
 
-async def take_nodes(conn: Conn, packs: Packs, project: int, numbers: Sequence[int]) -> int:
+async def take_nodes(conn: Conn, packs: Packs, project_id: int, numbers: Sequence[int]) -> int:
     """Deletes unmarked thread nodes from these packs. Returns how many."""
-    return await _take(conn, packs, project, numbers, of_nodes=True)
+    return await _take(conn, packs, project_id, numbers, of_nodes=True)
 
 
-async def take_contents(conn: Conn, packs: Packs, project: int, numbers: Sequence[int]) -> int:
+async def take_contents(conn: Conn, packs: Packs, project_id: int, numbers: Sequence[int]) -> int:
     """Deletes unmarked contents from these packs. Returns how many. Call it when all unmarked nodes are deleted."""
-    return await _take(conn, packs, project, numbers, of_nodes=False)
+    return await _take(conn, packs, project_id, numbers, of_nodes=False)
 
 
-async def _take(conn: Conn, packs: Packs, project: int, numbers: Sequence[int], *, of_nodes: bool) -> int:
-    opened = await packs.open(conn, project, numbers)
+async def _take(conn: Conn, packs: Packs, project_id: int, numbers: Sequence[int], *, of_nodes: bool) -> int:
+    opened = await packs.open(conn, project_id, numbers)
     digests = await asyncio.to_thread(_digests, list(opened.values()))
-    marked = set(await sql.column(conn, "marked", project=project, refs=digests))
-    encoding = await packs.dictionaries.newest(conn, project)
-    zstd = await packs.dictionaries.zstd(conn, project, encoding)
+    marked = set(await sql.column(conn, "marked", project_id=project_id, refs=digests))
+    encoding = await packs.dictionaries.newest(conn, project_id)
+    zstd = await packs.dictionaries.zstd(conn, project_id, encoding)
     gone = 0
     for number, pack in opened.items():
         items, left = pack.items(), _left(pack.items(), marked, of_nodes=of_nodes)
@@ -41,14 +41,14 @@ async def _take(conn: Conn, packs: Packs, project: int, numbers: Sequence[int], 
         gone += taken
         lost = [each.ref.digest for each in items.contents if each.ref.digest not in marked]
         if lost and not of_nodes:
-            await sql.run(conn, "forget_searched_texts", project=project, refs=lost)
+            await sql.run(conn, "forget_searched_texts", project_id=project_id, refs=lost)
         if not left.contents and not left.nodes:
-            await sql.run(conn, "delete_packs", project=project, packs=[number])
+            await sql.run(conn, "delete_packs", project_id=project_id, packs=[number])
         elif taken:
             body = await asyncio.to_thread(_body, left, zstd)
             keys = content_packs.array_of(left.keys)
             changed = {"pack": number, "encoding": encoding, "keys": keys, "body": body}
-            await sql.run(conn, "rewrite_pack", project=project, **changed)
+            await sql.run(conn, "rewrite_pack", project_id=project_id, **changed)
     return gone
 
 

@@ -53,25 +53,27 @@ def ripe_ns(now_ns: int, grace_ns: int) -> int:
     return _begin_ns(cutoff_of(now_ns, grace_ns))
 
 
-async def step(conn: Conn, packs: Packs, project: int, now_ns: int, grace_ns: int) -> Swept:
+async def step(conn: Conn, packs: Packs, project_id: int, now_ns: int, grace_ns: int) -> Swept:
     """Makes the next step in the caller's transaction. Raises StoreCollision when another collector is making a step
     of this sweep."""
-    if not await sql.value(conn, "lock_sweep", project=project):
+    if not await sql.value(conn, "lock_sweep", project_id=project_id):
         raise StoreCollision("another collector makes a step of this sweep now: try again")
-    row = await sql.row(conn, "sweep", project=project)
+    row = await sql.row(conn, "sweep", project_id=project_id)
     if row is None:
-        await begin_exclusive_write(conn, project, _LOCK_TIMEOUT_MS)  # writers after this see that a sweep is running
-        await sql.run(conn, "clear_news", project=project)
-        await sql.run(conn, "begin_sweep", project=project, now=now_ns, cutoff=cutoff_of(now_ns, grace_ns))
+        await begin_exclusive_write(
+            conn, project_id, _LOCK_TIMEOUT_MS
+        )  # writers after this see that a sweep is running
+        await sql.run(conn, "clear_news", project_id=project_id)
+        await sql.run(conn, "begin_sweep", project_id=project_id, now=now_ns, cutoff=cutoff_of(now_ns, grace_ns))
         return Swept(SweepPhase.RUNS.name.lower())
-    moved = await _STEPS[SweepPhase(row["phase"])](conn, packs, project, row)
+    moved = await _STEPS[SweepPhase(row["phase"])](conn, packs, project_id, row)
     where = {name: row[name] for name in ("phase", "at_run", "at_ref", "at_lineage", "at_depth")}
     where |= {"contents": 0, "nodes": 0} | dict(moved)
     if where["phase"] > SweepPhase.MARKS:
-        await sql.run(conn, "end_sweep", project=project)
-        await sql.run(conn, "swept", project=project, until=_begin_ns(row["cutoff"]) - 1)
+        await sql.run(conn, "end_sweep", project_id=project_id)
+        await sql.run(conn, "swept", project_id=project_id, until=_begin_ns(row["cutoff"]) - 1)
         return Swept(None, row["contents"], row["nodes"])
-    await sql.run(conn, "move_sweep", project=project, **where)
+    await sql.run(conn, "move_sweep", project_id=project_id, **where)
     phase = SweepPhase(where["phase"]).name.lower()
     return Swept(phase, row["contents"] + where["contents"], row["nodes"] + where["nodes"])
 
@@ -88,44 +90,44 @@ def _next(row: Record) -> Moved:
     return {"phase": row["phase"] + 1, **_FROM_THE_START}
 
 
-async def _mark_runs(conn: Conn, _: Packs, project: int, row: Record) -> Moved:
-    runs = await sql.column(conn, "runs_after", project=project, after=row["at_run"], how_many=_RUNS)
+async def _mark_runs(conn: Conn, _: Packs, project_id: int, row: Record) -> Moved:
+    runs = await sql.column(conn, "runs_after", project_id=project_id, after=row["at_run"], how_many=_RUNS)
     for run in runs:
-        await mark_run(conn, project, run)
+        await mark_run(conn, project_id, run)
     if runs:
         return {"at_run": runs[-1]}
-    await sql.run(conn, "forget_orphans", project=project, cutoff=row["cutoff"])
-    await sql.run(conn, "mark_stated", project=project)
+    await sql.run(conn, "forget_orphans", project_id=project_id, cutoff=row["cutoff"])
+    await sql.run(conn, "mark_stated", project_id=project_id)
     return _next(row)
 
 
-async def _mark_young_contents(conn: Conn, _: Packs, project: int, row: Record) -> Moved:
+async def _mark_young_contents(conn: Conn, _: Packs, project_id: int, row: Record) -> Moved:
     at = {"after": row["at_ref"], "cutoff": row["cutoff"], "how_many": _ROWS}
-    last = await sql.value(conn, "mark_young_contents", project=project, **at)
+    last = await sql.value(conn, "mark_young_contents", project_id=project_id, **at)
     return _next(row) if last is None else {"at_ref": last}
 
 
-async def _mark_young_nodes(conn: Conn, _: Packs, project: int, row: Record) -> Moved:
-    return _past(row, await sql.row(conn, "mark_young_nodes", project=project, **_nodes_after(row)))
+async def _mark_young_nodes(conn: Conn, _: Packs, project_id: int, row: Record) -> Moved:
+    return _past(row, await sql.row(conn, "mark_young_nodes", project_id=project_id, **_nodes_after(row)))
 
 
-async def _mark_young_packs(conn: Conn, packs: Packs, project: int, row: Record) -> Moved:
+async def _mark_young_packs(conn: Conn, packs: Packs, project_id: int, row: Record) -> Moved:
     at = {"after": row["at_lineage"], "cutoff": row["cutoff"], "how_many": _PACKS}
-    numbers = await sql.column(conn, "young_packs", project=project, **at)
+    numbers = await sql.column(conn, "young_packs", project_id=project_id, **at)
     if numbers:
-        await packed.mark_all(conn, packs, project, numbers)
+        await packed.mark_all(conn, packs, project_id, numbers)
         return {"at_lineage": numbers[-1]}
-    await sql.run(conn, "mark_packed_seen", project=project, cutoff=row["cutoff"])
+    await sql.run(conn, "mark_packed_seen", project_id=project_id, cutoff=row["cutoff"])
     return _next(row)
 
 
-async def _trace(conn: Conn, packs: Packs, project: int, row: Record) -> Moved:
-    await sql.run(conn, "take_news", project=project)
-    return {} if await trace(conn, packs, project) else _next(row)
+async def _trace(conn: Conn, packs: Packs, project_id: int, row: Record) -> Moved:
+    await sql.run(conn, "take_news", project_id=project_id)
+    return {} if await trace(conn, packs, project_id) else _next(row)
 
 
-async def _list_doomed(conn: Conn, _: Packs, project: int, row: Record) -> Moved:
-    return _past(row, await sql.row(conn, "doom_nodes", project=project, **_nodes_after(row)))
+async def _list_doomed(conn: Conn, _: Packs, project_id: int, row: Record) -> Moved:
+    return _past(row, await sql.row(conn, "doom_nodes", project_id=project_id, **_nodes_after(row)))
 
 
 def _nodes_after(row: Record) -> Mapping[str, Any]:
@@ -136,71 +138,71 @@ def _past(row: Record, last: Record | None) -> Moved:
     return _next(row) if last is None else {"at_lineage": last["lineage"], "at_depth": last["depth"]}
 
 
-async def _delete_nodes(conn: Conn, packs: Packs, project: int, row: Record) -> Moved:
-    if not await _alone_and_marked(conn, packs, project):
+async def _delete_nodes(conn: Conn, packs: Packs, project_id: int, row: Record) -> Moved:
+    if not await _alone_and_marked(conn, packs, project_id):
         return {}
     if row["at_depth"] < 0:  # the first deleting step
-        await sql.run(conn, "new_epoch", project=project)
-    done = await sql.row(conn, "delete_nodes", project=project, cutoff=row["cutoff"], how_many=_DELETED)
+        await sql.run(conn, "new_epoch", project_id=project_id)
+    done = await sql.row(conn, "delete_nodes", project_id=project_id, cutoff=row["cutoff"], how_many=_DELETED)
     if done is None or not done["looked"]:
         return _next(row)
     return {"nodes": done["gone"], "at_depth": 0}
 
 
-async def _delete_contents(conn: Conn, packs: Packs, project: int, row: Record) -> Moved:
-    if not await _alone_and_marked(conn, packs, project):
+async def _delete_contents(conn: Conn, packs: Packs, project_id: int, row: Record) -> Moved:
+    if not await _alone_and_marked(conn, packs, project_id):
         return {}
     at = {"after": row["at_ref"], "cutoff": row["cutoff"], "how_many": _DELETED}
-    done = await sql.row(conn, "delete_contents", project=project, **at)
+    done = await sql.row(conn, "delete_contents", project_id=project_id, **at)
     if done is None or done["ref"] is None:
         return _next(row)
-    await sql.run(conn, "forget_searched_texts", project=project, refs=done["gone"])
+    await sql.run(conn, "forget_searched_texts", project_id=project_id, refs=done["gone"])
     return {"contents": len(done["gone"]), "at_ref": done["ref"]}
 
 
-async def _take_packed_nodes(conn: Conn, packs: Packs, project: int, row: Record) -> Moved:
-    if not await _alone_and_marked(conn, packs, project):
+async def _take_packed_nodes(conn: Conn, packs: Packs, project_id: int, row: Record) -> Moved:
+    if not await _alone_and_marked(conn, packs, project_id):
         return {}
-    numbers = await _old_packs(conn, project, row)
+    numbers = await _old_packs(conn, project_id, row)
     if not numbers:
         return _next(row)
-    return {"nodes": await packed.take_nodes(conn, packs, project, numbers), "at_lineage": numbers[-1]}
+    return {"nodes": await packed.take_nodes(conn, packs, project_id, numbers), "at_lineage": numbers[-1]}
 
 
-async def _take_packed_contents(conn: Conn, packs: Packs, project: int, row: Record) -> Moved:
-    if not await _alone_and_marked(conn, packs, project):
+async def _take_packed_contents(conn: Conn, packs: Packs, project_id: int, row: Record) -> Moved:
+    if not await _alone_and_marked(conn, packs, project_id):
         return {}
-    numbers = await _old_packs(conn, project, row)
+    numbers = await _old_packs(conn, project_id, row)
     if not numbers:
         return _next(row)
-    return {"contents": await packed.take_contents(conn, packs, project, numbers), "at_lineage": numbers[-1]}
+    return {"contents": await packed.take_contents(conn, packs, project_id, numbers), "at_lineage": numbers[-1]}
 
 
-async def _old_packs(conn: Conn, project: int, row: Record) -> list[int]:
+async def _old_packs(conn: Conn, project_id: int, row: Record) -> list[int]:
     at = {"before": row["at_lineage"], "cutoff": row["cutoff"], "how_many": _PACKS_REWRITTEN}
-    return await sql.column(conn, "old_packs", project=project, **at)
+    return await sql.column(conn, "old_packs", project_id=project_id, **at)
 
 
-async def _alone_and_marked(conn: Conn, packs: Packs, project: int) -> bool:
+async def _alone_and_marked(conn: Conn, packs: Packs, project_id: int) -> bool:
     """Excludes writers until this transaction ends, and marks all new refs with all that they name. Returns False when
     there are too many: they are marked in further steps before anything is deleted."""
-    await sql.run(conn, "take_news", project=project)
-    if not await _traced_within(conn, packs, project, _TRACED_BEFORE):
+    await sql.run(conn, "take_news", project_id=project_id)
+    if not await _traced_within(conn, packs, project_id, _TRACED_BEFORE):
         return False
-    await begin_exclusive_write(conn, project, _LOCK_TIMEOUT_MS)
-    await sql.run(conn, "take_news", project=project)
-    return await _traced_within(conn, packs, project, _TRACED_ALONE)
+    await begin_exclusive_write(conn, project_id, _LOCK_TIMEOUT_MS)
+    await sql.run(conn, "take_news", project_id=project_id)
+    return await _traced_within(conn, packs, project_id, _TRACED_ALONE)
 
 
-async def _traced_within(conn: Conn, packs: Packs, project: int, times: int) -> bool:
+async def _traced_within(conn: Conn, packs: Packs, project_id: int, times: int) -> bool:
     for _ in range(times):
-        if not await trace(conn, packs, project):
+        if not await trace(conn, packs, project_id):
             return True
     return False
 
 
-async def _unmark(conn: Conn, _: Packs, project: int, row: Record) -> Moved:
-    return {} if await sql.run(conn, "unmark", project=project, how_many=_ROWS) else _next(row)
+async def _unmark(conn: Conn, _: Packs, project_id: int, row: Record) -> Moved:
+    return {} if await sql.run(conn, "unmark", project_id=project_id, how_many=_ROWS) else _next(row)
 
 
 _STEPS = {

@@ -29,47 +29,47 @@ class PostgresStorageStore:
     _db: Database
     _memory: StoreMemory
 
-    async def table_sizes(self, project: int) -> Sequence[TableSize]:
+    async def table_sizes(self, project_id: int) -> Sequence[TableSize]:
         async with self._db.reading() as conn:
-            found = await sql.rows(conn, "table_sizes", project=project)
+            found = await sql.rows(conn, "table_sizes", project_id=project_id)
         return [TableSize(**row) for row in found]
 
-    async def sample_contents(self, project: int) -> ContentSample:
+    async def sample_contents(self, project_id: int) -> ContentSample:
         async with self._db.reading() as conn:
-            rows = await sql.rows(conn, "first_content_sizes", project=project, how_many=_CONTENTS + 1)
-            packs = await sql.column(conn, "first_packs", project=project, how_many=_PACKS + 1)
+            rows = await sql.rows(conn, "first_content_sizes", project_id=project_id, how_many=_CONTENTS + 1)
+            packs = await sql.column(conn, "first_packs", project_id=project_id, how_many=_PACKS + 1)
             if not (are_all := len(packs) <= _PACKS):
-                last = await sql.value(conn, "last_pack", project=project)
+                last = await sql.value(conn, "last_pack", project_id=project_id)
                 probes = _spread(packs[0], last, _PACKS)
-                packs = await sql.column(conn, "packs_from", project=project, probes=probes)
-            opened = await self._memory.packs.open(conn, project, packs)
+                packs = await sql.column(conn, "packs_from", project_id=project_id, probes=probes)
+            opened = await self._memory.packs.open(conn, project_id, packs)
         sizes = [_plain_size(*row) for row in rows[:_CONTENTS]]
         counted = [(len(pack.content_sizes), sum(pack.content_sizes)) for pack in opened.values()]
         return ContentSample(sizes, len(rows) <= _CONTENTS, counted, are_all)
 
-    async def sample_inline(self, project: int) -> InlineSample:
+    async def sample_inline(self, project_id: int) -> InlineSample:
         async with self._db.reading() as conn:
-            runs = await sql.rows(conn, "first_runs", project=project, how_many=_RUNS + 1)
+            runs = await sql.rows(conn, "first_runs", project_id=project_id, how_many=_RUNS + 1)
             if not (is_all := len(runs) <= _RUNS):
-                last = await sql.value(conn, "last_run", project=project)
+                last = await sql.value(conn, "last_run", project_id=project_id)
                 ids = [UUID(int=each) for each in _spread(runs[0]["run_id"].int, last.int, _RUNS)]
-                runs = await sql.rows(conn, "runs_from", project=project, probes=ids)
+                runs = await sql.rows(conn, "runs_from", project_id=project_id, probes=ids)
         short = [(row["run_id"].hex, row["llm_calls"]) for row in runs if row["events"] <= _MOST_EVENTS]
-        uses = {run: await uses_of(self._db, self._memory.packs, project, run) for run, _ in short}
+        uses = {run: await uses_of(self._db, self._memory.packs, project_id, run) for run, _ in short}
         refs = {ref for used in uses.values() for ref in used}
         async with self._db.reading() as conn:
-            sizes = await self._sizes(conn, project, refs)
+            sizes = await self._sizes(conn, project_id, refs)
         sampled = [InlineRun(run, calls, _inline_bytes(uses[run], sizes)) for run, calls in short]
         return InlineSample(sampled, is_all and len(short) == len(runs))
 
-    async def _sizes(self, conn: Conn, project: int, refs: Iterable[ContentRef]) -> dict[ContentRef, int]:
+    async def _sizes(self, conn: Conn, project_id: int, refs: Iterable[ContentRef]) -> dict[ContentRef, int]:
         """Sizes of the stored ones of these contents, without reading large ones."""
         found: dict[ContentRef, int] = {}
         ordered = sorted(refs)
         for some in (ordered[at : at + _REFS] for at in range(0, len(ordered), _REFS)):
-            rows = await sql.rows(conn, "plain_content_sizes", project=project, refs=[ref.digest for ref in some])
+            rows = await sql.rows(conn, "plain_content_sizes", project_id=project_id, refs=[ref.digest for ref in some])
             found |= {ContentRef.from_digest(ref): _plain_size(*rest) for ref, *rest in rows}
-            packed = await self._memory.packs.contents(conn, project, [ref for ref in some if ref not in found])
+            packed = await self._memory.packs.contents(conn, project_id, [ref for ref in some if ref not in found])
             found |= {ref: len(each.data) for ref, each in packed.items()}
         return found
 

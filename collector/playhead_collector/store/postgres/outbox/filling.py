@@ -42,14 +42,14 @@ def new_entries(
 
 
 async def fill_log(
-    conn: Conn, project: int, recipients: Sequence[Recipient], log: LogEvent, run: UUID, now_ns: int
+    conn: Conn, project_id: int, recipients: Sequence[Recipient], log: LogEvent, run: UUID, now_ns: int
 ) -> None:
     """Enters a log event of a run that is in no page."""
     takers = [each.name for each in recipients if each.takes(run.hex) and each.takes_log(log)]
     if takers:
         same = {"runs": [run], "digests": [None], "spans": [b""], "logs": [log_key(log)]}
         columns = {name: values * len(takers) for name, values in same.items()}
-        await sql.run(conn, "fill_outbox", project=project, now=now_ns, destinations=takers, **columns)
+        await sql.run(conn, "fill_outbox", project_id=project_id, now=now_ns, destinations=takers, **columns)
 
 
 def _rows(

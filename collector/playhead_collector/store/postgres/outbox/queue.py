@@ -36,7 +36,7 @@ async def take(conn: Conn, destination: str, limit: int, now_ns: int, until_ns: 
 def _entry(row: Record) -> OutboxEntry:
     return OutboxEntry(
         number=row["entry"],
-        project=row["project_id"],
+        project_id=row["project_id"],
         run=row["run_id"].hex,
         created_ns=row["created_ns"],
         attempts=row["attempts"] - 1,
@@ -51,11 +51,11 @@ async def items(conn: Conn, entry: OutboxEntry) -> tuple[list[Span], list[LogEve
     run = UUID(entry.run)
     page = None
     if entry.page is not None:
-        row = await sql.row(conn, "outbox_page", project=entry.project, run=run, digest=UUID(entry.page))
+        row = await sql.row(conn, "outbox_page", project_id=entry.project_id, run=run, digest=UUID(entry.page))
         page = None if row is None else span_pages.unpack(row["page"], row["body"])
     # Pages are rewritten while a run goes on: then all of the run is read.
-    found = span_pages.merge([page]) if page is not None else await read_spans(conn, entry.project, run)
-    all_logs = found.logs if page is not None else [*found.logs, *await posted(conn, entry.project, run)]
+    found = span_pages.merge([page]) if page is not None else await read_spans(conn, entry.project_id, run)
+    all_logs = found.logs if page is not None else [*found.logs, *await posted(conn, entry.project_id, run)]
     all_logs = [*all_logs, *(evaluation for span in found.spans for evaluation in evaluations_on(span))]
     spans = [span for span in found.spans if span.end_ns is not None and _wanted(entry.spans, span_key(span))]
     logs = [log for log in all_logs if _wanted(entry.logs, log_key(log))] if entry.logs != frozenset() else []
@@ -97,7 +97,7 @@ async def _bury(conn: Conn, dead: Sequence[Remaining]) -> None:
         conn,
         "bury_entries",
         destinations=[destinations[each.entry.number] for each in known],
-        projects=[each.entry.project for each in known],
+        projects=[each.entry.project_id for each in known],
         runs=[UUID(each.entry.run) for each in known],
         spans=[_joined(each.spans) for each in known],
         logs=[_joined(each.logs) for each in known],
@@ -127,10 +127,12 @@ async def dead_letters(conn: Conn, destination: str, limit: int, after: int) -> 
     ]
 
 
-async def backfill(conn: Conn, project: int, recipient: Recipient, run: UUID | None, since_ns: int, now_ns: int) -> int:
+async def backfill(
+    conn: Conn, project_id: int, recipient: Recipient, run: UUID | None, since_ns: int, now_ns: int
+) -> int:
     """See `OutboxStore.backfill`."""
     own = {
-        "project": project,
+        "project_id": project_id,
         "destination": recipient.name,
         "logs": None if recipient.logs or recipient.calls_in_logs else b"",
         "now": now_ns,

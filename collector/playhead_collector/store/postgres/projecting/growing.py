@@ -79,23 +79,23 @@ class Growth:
         self.footing.event_pages = [kept[page] for page in sorted(kept)]
 
 
-async def write(conn: Conn, project: int, grown: Sequence[Growth]) -> dict[UUID, EventsDifference]:
+async def write(conn: Conn, project_id: int, grown: Sequence[Growth]) -> dict[UUID, EventsDifference]:
     """Stores events and snapshots. Returns what changed, by run."""
     known = [max((last for _, _, last in each.footing.event_pages), default=0) for each in grown]
     wanted = [(each.run, page) for each in grown for page in each.wanted]
     stored: dict[UUID, dict[int, Sequence[RunEvent]]] = {each.run: {} for each in grown}
     if wanted:
         columns = {"runs": [run for run, _ in wanted], "pages": [page for _, page in wanted]}
-        for row in await sql.rows(conn, "read_pages_of_events", project=project, **columns):
+        for row in await sql.rows(conn, "read_pages_of_events", project_id=project_id, **columns):
             found = events.unpack(row["run_id"].hex, row["first_seq"], decompress_json(row["body"]))
             stored[row["run_id"]][row["page"]] = found
     if sum(len(each.result.events) for each in grown) > _BUSY_EVENTS:
         await asyncio.to_thread(_grow, grown, stored)
     else:
         _grow(grown, stored)
-    await events.delete_pages(conn, project, [(each.run, page) for each in grown for page in each.gone])
-    await events.write_pages(conn, project, [(each.run, None, page) for each in grown for page in each.pages])
-    await events.add_snapshots(conn, project, [(each.run, state) for each in grown for state in _snapshots(each)])
+    await events.delete_pages(conn, project_id, [(each.run, page) for each in grown for page in each.gone])
+    await events.write_pages(conn, project_id, [(each.run, None, page) for each in grown for page in each.pages])
+    await events.add_snapshots(conn, project_id, [(each.run, state) for each in grown for state in _snapshots(each)])
     return {
         each.run: difference.grown(before, len(each.result.events), each.result.altered)
         for each, before in zip(grown, known, strict=True)
@@ -115,16 +115,16 @@ def _snapshots(growth: Growth) -> list[events.Snapshot]:
     return packed
 
 
-async def tidy(conn: Conn, project: int, grown: Sequence[Growth]) -> None:
+async def tidy(conn: Conn, project_id: int, grown: Sequence[Growth]) -> None:
     """Merges small pages of spans."""
     for each in grown:
         loose = [page for page, items in each.footing.pages.items() if items < PAGE_ITEMS]
         if len(loose) < REPACK_AT_PAGES:
             continue
-        rows = await sql.rows(conn, "read_these_pages", project=project, run=each.run, pages=loose)
+        rows = await sql.rows(conn, "read_these_pages", project_id=project_id, run=each.run, pages=loose)
         tidied = await asyncio.to_thread(_tidied, rows)
         if tidied is not None:
-            await rewrite(conn, project, [(each.run, each.footing.pages, tidied)])
+            await rewrite(conn, project_id, [(each.run, each.footing.pages, tidied)])
 
 
 def _tidied(rows: Sequence[Record]) -> span_pages.RepackedPages | None:
@@ -133,17 +133,17 @@ def _tidied(rows: Sequence[Record]) -> span_pages.RepackedPages | None:
 
 
 async def rewrite(
-    conn: Conn, project: int, tidied: Sequence[tuple[UUID, dict[int, int], span_pages.RepackedPages]]
+    conn: Conn, project_id: int, tidied: Sequence[tuple[UUID, dict[int, int], span_pages.RepackedPages]]
 ) -> dict[UUID, int]:
     """Replaces pages of spans, and sets their numbers and items. Returns the last page number of each run."""
     ids = [run for run, _, _ in tidied]
     gone = [number for _, _, each in tidied for number in each.gone]
-    await sql.run(conn, "delete_pages", project=project, runs=ids, pages=gone)
+    await sql.run(conn, "delete_pages", project_id=project_id, runs=ids, pages=gone)
     written = [(run, page) for run, _, each in tidied for page in each.pages]
     rows = await sql.rows(
         conn,
         "write_pages",
-        project=project,
+        project_id=project_id,
         runs=[run for run, _ in written],
         digests=[page.digest for _, page in written],
         items=[page.items for _, page in written],

@@ -80,7 +80,14 @@ class _ToStore:
 
 @asynccontextmanager
 async def working(
-    conn: Conn, packs: Packs, project: int, asked: Sequence[UUID], kept: Mapping[str, Kept], *, wait: bool, now_ns: int
+    conn: Conn,
+    packs: Packs,
+    project_id: int,
+    asked: Sequence[UUID],
+    kept: Mapping[str, Kept],
+    *,
+    wait: bool,
+    now_ns: int,
 ) -> AsyncGenerator[Sequence[RunWork]]:
     """The stored ones of these runs, locked until the transaction of `conn` ends. Without `wait`, runs that others have
     locked are left out. Of runs in `kept`, only new data is read.
@@ -91,31 +98,31 @@ async def working(
     counts as not projected, even if some of it is read here.
     """
     if wait:
-        rows = await sql.rows(conn, "lock_to_project", project=project, runs=asked)
+        rows = await sql.rows(conn, "lock_to_project", project_id=project_id, runs=asked)
     else:
-        rows = await sql.rows(conn, "lock_free_to_project", project=project, runs=asked)
+        rows = await sql.rows(conn, "lock_free_to_project", project_id=project_id, runs=asked)
     if not rows:
         yield ()
         return
-    reader = _RunReader(conn, packs, project)
+    reader = _RunReader(conn, packs, project_id)
     locked = await reader.read(rows, kept)
     if missing := [thread for each in locked for ref, thread in each.threads.items() if ref not in each.work.nodes]:
         raise ThreadsNotStored(missing)
     yield [each.work for each in locked]
     done = [each for each in locked if each.work.result is not None]
     if done:
-        await _store(conn, packs, project, done, now_ns)
+        await _store(conn, packs, project_id, done, now_ns)
 
 
-async def read_spans(conn: Conn, project: int, run: UUID) -> MergedSpans:
+async def read_spans(conn: Conn, project_id: int, run: UUID) -> MergedSpans:
     """The valid versions of all spans and log events of a run."""
-    rows = await sql.rows(conn, "read_pages", project=project, runs=[run], seen=[])
+    rows = await sql.rows(conn, "read_pages", project_id=project_id, runs=[run], seen=[])
     return (await _unpacked(rows, [run]))[run][1]
 
 
-async def read_span_pages(conn: Conn, project: int, run: UUID, after: int, limit: int) -> list[StoredPage]:
+async def read_span_pages(conn: Conn, project_id: int, run: UUID, after: int, limit: int) -> list[StoredPage]:
     """Pages of a run with a number > `after`, by number, each with one version of each of its items."""
-    rows = await sql.rows(conn, "read_pages_after", project=project, run=run, after=after, how_many=limit)
+    rows = await sql.rows(conn, "read_pages_after", project_id=project_id, run=run, after=after, how_many=limit)
 
     def unpacked() -> list[StoredPage]:
         merged = [(row["page"], span_pages.merge([span_pages.unpack(row["page"], row["body"])])) for row in rows]
@@ -133,21 +140,21 @@ class _RunReader:
 
     conn: Conn
     packs: Packs
-    project: int
+    project_id: int
 
     async def read(self, rows: Sequence[Record], kept: Mapping[str, Kept]) -> list[_Locked]:
         """Reads each run, or only what is new since it was `kept`."""
         going = {row["run_id"]: each for row in rows if (each := _valid(row, kept.get(row["run_id"].hex)))}
         ids = [row["run_id"] for row in rows]
         seen = [page for each in going.values() for page in each.footing.pages]
-        pages = await sql.rows(self.conn, "read_pages", project=self.project, runs=ids, seen=seen)
+        pages = await sql.rows(self.conn, "read_pages", project_id=self.project_id, runs=ids, seen=seen)
         unpacked = await _unpacked(pages, ids)
         if split := {run.hex for run in going if any(map(is_message_record, unpacked[run][1].logs))}:
             # Records of the same call may be among what was read before.
             return await self.read(rows, {run: each for run, each in kept.items() if run not in split})
         locked = [self._locked(row, *unpacked[row["run_id"]], going.get(row["run_id"])) for row in rows]
         wanted = [(await self._refs(each), _lineages(each.work.kept)) for each in locked]
-        nodes = await threads.read_many(self.conn, self.packs, self.project, wanted)
+        nodes = await threads.read_many(self.conn, self.packs, self.project_id, wanted)
         for each, found in zip(locked, nodes, strict=True):
             each.work.nodes, each.work.roles, each.lineages = found.nodes, found.roles, found.lineages
         await self._look_for_missing([each.work for each in locked if each.work.kept is not None])
@@ -157,7 +164,7 @@ class _RunReader:
         work = RunWork(row["run_id"].hex, merged.spans, merged.logs, {}, {}, None, row["arrived_ns"])
         locked = _Locked(row, pages, merged, work)
         work.shared, work.kept = row["shared"], kept
-        work.read = partial(_read_messages, self.conn, self.packs, self.project, work.messages)
+        work.read = partial(_read_messages, self.conn, self.packs, self.project_id, work.messages)
         work.start_over = partial(self._start_over, locked)
         return locked
 
@@ -170,18 +177,18 @@ class _RunReader:
         if work.kept is not None:
             return refs | work.kept.progress.missing
         if parent := shared_history.parent_of(work.spans):
-            number = (await _projections(self.conn, self.project, [parent])).get(parent)
+            number = (await _projections(self.conn, self.project_id, [parent])).get(parent)
             locked.parent = parent, number
-            work.parent = await shared_history.read_parent(self.conn, self.project, row["run_id"], parent)
+            work.parent = await shared_history.read_parent(self.conn, self.project_id, row["run_id"], parent)
         if row["sealed"]:
-            work.sealed = await events.read(self.conn, self.project, work.run, after=row["shared"] or 0)
+            work.sealed = await events.read(self.conn, self.project_id, work.run, after=row["shared"] or 0)
         return refs | set(threads_in(work.parent.events if work.parent else ()))
 
     async def _look_for_missing(self, works: Iterable[RunWork]) -> None:
         for work in works:
             missing = work.kept.progress.missing if work.kept is not None else ()
             if missing:
-                work.roles = {**work.roles, **await content.roles_of(self.conn, self.packs, self.project, missing)}
+                work.roles = {**work.roles, **await content.roles_of(self.conn, self.packs, self.project_id, missing)}
 
     async def _start_over(self, locked: _Locked) -> None:
         again = (await self.read([locked.row], {}))[0]
@@ -216,11 +223,11 @@ def _unpack(rows: Sequence[Record], ids: Iterable[UUID]) -> dict[UUID, tuple[lis
 async def _read_messages(
     conn: Conn,
     packs: Packs,
-    project: int,
+    project_id: int,
     into: dict[ContentRef, Message],
     refs: Collection[ContentRef],
 ) -> None:
-    for ref, found in (await content.read(conn, packs, project, refs)).items():
+    for ref, found in (await content.read(conn, packs, project_id, refs)).items():
         with suppress(ValueError, RecursionError):
             into[ref] = read_message(found.data)
 
@@ -228,30 +235,30 @@ async def _read_messages(
 # --- storing ----------------------------------------------------------------------------------------------------------
 
 
-async def _store(conn: Conn, packs: Packs, project: int, done: Sequence[_Locked], now_ns: int) -> None:
+async def _store(conn: Conn, packs: Packs, project_id: int, done: Sequence[_Locked], now_ns: int) -> None:
     whole = [each for each in done if each.work.kept is None]
     growths = [_growth(each) for each in done if each.work.kept is not None]
-    found = await _store_whole(conn, project, whole) if whole else {}
+    found = await _store_whole(conn, project_id, whole) if whole else {}
     if growths:
-        found |= await growing.write(conn, project, growths)
-        await growing.tidy(conn, project, growths)
+        found |= await growing.write(conn, project_id, growths)
+        await growing.tidy(conn, project_id, growths)
         added = {each.run: each.result.events for each in growths}
-        await llm_calls.write(conn, project, added, [])
-        await search_rows.write(conn, project, added, [])
-        await recorded_scores.write(conn, project, added)
+        await llm_calls.write(conn, project_id, added, [])
+        await search_rows.write(conn, project_id, added, [])
+        await recorded_scores.write(conn, project_id, added)
     ids = [each.run for each in done]
-    numbers = await _write_rows(conn, packs, project, done)
+    numbers = await _write_rows(conn, packs, project_id, done)
     numbered = {run: (number, found[run]) for run, number in numbers.items() if run in found}
-    await journal.write(conn, project, now_ns, numbered)
+    await journal.write(conn, project_id, now_ns, numbered)
     if changed := {run: each.first_changed for run, each in found.items() if each.changes_events}:
         newest = max(each.row["arrived_ns"] for each in done)
-        await shared_history.wake_forks(conn, project, ids, changed, newest)
-    overtaken = await _overtaken(conn, project, done)
+        await shared_history.wake_forks(conn, project_id, ids, changed, newest)
+    overtaken = await _overtaken(conn, project_id, done)
     news = {each.run: each.row["news"] for each in done if each.run not in overtaken}
-    await sql.run(conn, "forget_news", project=project, runs=list(news), news=list(news.values()))
+    await sql.run(conn, "forget_news", project_id=project_id, runs=list(news), news=list(news.values()))
 
 
-async def _overtaken(conn: Conn, project: int, done: Iterable[_Locked]) -> set[UUID]:
+async def _overtaken(conn: Conn, project_id: int, done: Iterable[_Locked]) -> set[UUID]:
     """Forks whose parent was projected after it had been read here. They keep their news, to be projected again.
 
     That projection could not wake a fork that it did not see: it committed before this transaction.
@@ -259,12 +266,12 @@ async def _overtaken(conn: Conn, project: int, done: Iterable[_Locked]) -> set[U
     read = {each.run: each.parent for each in done if each.parent is not None}
     if not read:
         return set()
-    now = await _projections(conn, project, [parent for parent, _ in read.values()])
+    now = await _projections(conn, project_id, [parent for parent, _ in read.values()])
     return {run for run, (parent, number) in read.items() if now.get(parent) != number}
 
 
-async def _projections(conn: Conn, project: int, ids: Sequence[UUID]) -> dict[UUID, int]:
-    rows = await sql.rows(conn, "projections_of", project=project, runs=ids)
+async def _projections(conn: Conn, project_id: int, ids: Sequence[UUID]) -> dict[UUID, int]:
+    rows = await sql.rows(conn, "projections_of", project_id=project_id, runs=ids)
     return {row["run_id"]: row["projection"] for row in rows}
 
 
@@ -279,21 +286,21 @@ def _growth(locked: _Locked) -> growing.Growth:
     return growing.Growth(locked.run, footing, work.result)
 
 
-async def _store_whole(conn: Conn, project: int, done: Sequence[_Locked]) -> dict[UUID, EventsDifference]:
-    histories = {each.run: await _shared_history(conn, project, each.work.result) for each in done}
+async def _store_whole(conn: Conn, project_id: int, done: Sequence[_Locked]) -> dict[UUID, EventsDifference]:
+    histories = {each.run: await _shared_history(conn, project_id, each.work.result) for each in done}
     busy = sum(len(each.work.result.events) for each in done if each.work.result) > _BUSY_EVENTS
     to_store = await asyncio.to_thread(_packed, done, histories) if busy else _packed(done, histories)
     packed = [each.packed for each in to_store]
-    stored = await events.stored_pages(conn, project, packed)
-    before = await events.replaced(conn, project, packed, stored)  # may be packed beside pages that `_tidy` deletes
-    await _tidy(conn, project, to_store)
-    await events.write(conn, project, packed, stored)
-    await events.write_snapshots(conn, project, packed)
+    stored = await events.stored_pages(conn, project_id, packed)
+    before = await events.replaced(conn, project_id, packed, stored)  # may be packed beside pages that `_tidy` deletes
+    await _tidy(conn, project_id, to_store)
+    await events.write(conn, project_id, packed, stored)
+    await events.write_snapshots(conn, project_id, packed)
     written = {each.packed.run: each.result.events for each in to_store}
     known = [each.run for each in packed if each.known]
-    await llm_calls.write(conn, project, written, known)
-    await search_rows.write(conn, project, written, known)
-    await recorded_scores.write(conn, project, written)
+    await llm_calls.write(conn, project_id, written, known)
+    await search_rows.write(conn, project_id, written, known)
+    await recorded_scores.write(conn, project_id, written)
     for each in to_store:
         if each.result.progress is not None:
             each.locked.work.kept = Kept(each.result.progress, _footing(each))
@@ -325,11 +332,11 @@ def _footing(stored: _ToStore) -> Footing:
     return Footing(0, stored.pages, events_of, history, stored.locked.lineages)
 
 
-async def _shared_history(conn: Conn, project: int, result: Projection | None) -> int:
+async def _shared_history(conn: Conn, project_id: int, result: Projection | None) -> int:
     if result is None or not result.row.shared or not result.snapshots:
         return 0
     of = {"parent": runs.id_of(result.row.fork_of or ""), "upto": result.row.shared}
-    return await sql.value(conn, "shared_history", project=project, **of)
+    return await sql.value(conn, "shared_history", project_id=project_id, **of)
 
 
 def _packed(done: Iterable[_Locked], histories: Mapping[UUID, int]) -> list[_ToStore]:
@@ -354,32 +361,32 @@ def _pack(locked: _Locked, result: Projection, history: int) -> _ToStore:
     return _ToStore(locked, result, tidied, packed, {page.number: page.items for page in locked.pages})
 
 
-async def _tidy(conn: Conn, project: int, to_store: Iterable[_ToStore]) -> None:
+async def _tidy(conn: Conn, project_id: int, to_store: Iterable[_ToStore]) -> None:
     tidied = [(each, each.tidied) for each in to_store if each.tidied is not None]
     if not tidied:
         return
-    numbers = await growing.rewrite(conn, project, [(each.packed.run, each.pages, some) for each, some in tidied])
+    numbers = await growing.rewrite(conn, project_id, [(each.packed.run, each.pages, some) for each, some in tidied])
     for each, _ in tidied:
         if each.packed.beside is not None and each.packed.beside < 0:
             each.packed.beside = numbers[each.packed.run]  # the only page that the run has
 
 
-async def _settle_pending(conn: Conn, packs: Packs, project: int, ids: Sequence[UUID]) -> dict[UUID, int]:
+async def _settle_pending(conn: Conn, packs: Packs, project_id: int, ids: Sequence[UUID]) -> dict[UUID, int]:
     """The number of refs that each run still waits for."""
-    settled = {"project": project, "runs": ids}
+    settled = {"project_id": project_id, "runs": ids}
     rows = await sql.rows(conn, "settle_pending", **settled, packed=[])
     if any(row["pending"] for row in rows):
         refs = await sql.column(conn, "pending_of", **settled)
-        if packed := await packs.held(conn, project, [ContentRef.from_digest(ref) for ref in refs]):
+        if packed := await packs.held(conn, project_id, [ContentRef.from_digest(ref) for ref in refs]):
             rows = await sql.rows(conn, "settle_pending", **settled, packed=[ref.digest for ref in packed])
     return {row["run_id"]: row["pending"] for row in rows}
 
 
-async def _write_rows(conn: Conn, packs: Packs, project: int, done: Sequence[_Locked]) -> dict[UUID, int]:
+async def _write_rows(conn: Conn, packs: Packs, project_id: int, done: Sequence[_Locked]) -> dict[UUID, int]:
     """Stores the runs' rows; returns the number of each projection. From here on, transactions wait for each other."""
     ids = [each.run for each in done]
-    waiting = await _settle_pending(conn, packs, project, ids)
-    await sql.value(conn, "take_turns", project=project)
+    waiting = await _settle_pending(conn, packs, project_id, ids)
+    await sql.value(conn, "take_turns", project_id=project_id)
     numbers = await sql.column(conn, "new_projections", how_many=len(ids))
     summaries: list[Summary] = []
     for each, number in zip(done, numbers, strict=True):
@@ -390,7 +397,7 @@ async def _write_rows(conn: Conn, packs: Packs, project: int, done: Sequence[_Lo
             summaries.append(Summary(row, number, settled))
         if each.work.kept is not None:
             each.work.kept.footing.projection = number
-    await runs.write(conn, project, summaries)
+    await runs.write(conn, project_id, summaries)
     if sealed := [runs.id_of(each.row.run) for each in summaries if each.row.sealed]:
-        await sql.run(conn, "due_for_packing", project=project, runs=sealed)
+        await sql.run(conn, "due_for_packing", project_id=project_id, runs=sealed)
     return dict(zip(ids, numbers, strict=True))

@@ -12,29 +12,29 @@ from playhead_collector.store.postgres.runs import BIGINT, whole
 from playhead_collector.store.postgres.statements import Conn
 
 
-async def write(conn: Conn, project: int, events: Mapping[UUID, Sequence[RunEvent]], anew: Sequence[UUID]) -> None:
+async def write(conn: Conn, project_id: int, events: Mapping[UUID, Sequence[RunEvent]], anew: Sequence[UUID]) -> None:
     """Stores the rows of these events. All earlier rows of runs in `anew` are deleted."""
     rows = {run: search_rows(some) for run, some in events.items()}
-    await _write_tool_calls(conn, project, rows, anew)
+    await _write_tool_calls(conn, project_id, rows, anew)
     decisions = [(run, row) for run, each in rows.items() for row in each.decisions]
     if decisions or anew:
-        await sql.run(conn, "write_decisions", project=project, whole=anew, **_decisions(decisions))
+        await sql.run(conn, "write_decisions", project_id=project_id, whole=anew, **_decisions(decisions))
     errors = [(run, row) for run, each in rows.items() for row in each.errors]
     if errors or anew:
-        await sql.run(conn, "write_errors", project=project, whole=anew, **_errors(errors))
+        await sql.run(conn, "write_errors", project_id=project_id, whole=anew, **_errors(errors))
 
 
-async def _write_tool_calls(conn: Conn, project: int, rows: Mapping[UUID, SearchRows], anew: Sequence[UUID]) -> None:
+async def _write_tool_calls(conn: Conn, project_id: int, rows: Mapping[UUID, SearchRows], anew: Sequence[UUID]) -> None:
     calls = [(run, row) for run, each in rows.items() for row in each.tool_calls]
     if calls or anew:
-        await sql.run(conn, "write_tool_calls", project=project, whole=anew, **_tool_calls(calls))
+        await sql.run(conn, "write_tool_calls", project_id=project_id, whole=anew, **_tool_calls(calls))
     known = set(anew)  # all rows of these runs were just written
     ended = [(run, *end) for run, each in rows.items() if run not in known for end in each.ended.items()]
     if ended:
         await sql.run(
             conn,
             "end_tool_calls",
-            project=project,
+            project_id=project_id,
             runs=[run for run, _, _ in ended],
             calls=[_span_number(span) for _, span, _ in ended],
             outcomes=[outcome for _, _, outcome in ended],

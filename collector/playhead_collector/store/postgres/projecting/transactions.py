@@ -28,7 +28,7 @@ _ATTEMPTS = 5
 async def works(
     db: Database,
     memory: StoreMemory,
-    project: int,
+    project_id: int,
     asked: Sequence[UUID],
     kept: Mapping[str, Kept],
     *,
@@ -36,35 +36,35 @@ async def works(
     now_ns: int,
 ) -> AsyncGenerator[Sequence[RunWork]]:
     """See `ports.EventStore.works`."""
-    await _adopt_orphans(db, memory, project, day(now_ns))
+    await _adopt_orphans(db, memory, project_id, day(now_ns))
     for _ in range(_ATTEMPTS):
         try:
             async with (
                 db.attempt() as conn,
-                working(conn, memory.packs, project, asked, kept, wait=wait, now_ns=now_ns) as found,
+                working(conn, memory.packs, project_id, asked, kept, wait=wait, now_ns=now_ns) as found,
             ):
                 yield found
             return
         except ThreadsNotStored as missing:
-            await _store(db, memory, project, missing.threads, day(now_ns))
+            await _store(db, memory, project_id, missing.threads, day(now_ns))
     raise StoreCollision("log records of these runs arrive faster than their threads are stored: try again")
 
 
-async def _adopt_orphans(db: Database, memory: StoreMemory, project: int, today: datetime.date) -> None:
+async def _adopt_orphans(db: Database, memory: StoreMemory, project_id: int, today: datetime.date) -> None:
     """Stores waiting thread extensions whose parents arrived."""
     async with db.reading() as conn:
-        waiting = await sql.value(conn, "has_orphans", project=project)
+        waiting = await sql.value(conn, "has_orphans", project_id=project_id)
     if waiting:
-        await db.transact(lambda conn: threads.adopt(conn, memory.packs, memory.lineage_numbers, project, today))
+        await db.transact(lambda conn: threads.adopt(conn, memory.packs, memory.lineage_numbers, project_id, today))
 
 
 async def _store(
-    db: Database, memory: StoreMemory, project: int, missing: Sequence[Sequence[ContentRef]], today: datetime.date
+    db: Database, memory: StoreMemory, project_id: int, missing: Sequence[Sequence[ContentRef]], today: datetime.date
 ) -> None:
     extensions = [ThreadExtension(None, tuple(messages)) for messages in missing]
 
     async def attempt(conn: Conn) -> None:
-        write_context = await begin_write(conn, project)
+        write_context = await begin_write(conn, project_id)
         await threads.put(conn, memory.packs, memory.lineage_numbers, write_context, extensions, today)
 
     await db.transact(attempt)

@@ -22,33 +22,35 @@ class PostgresPromiseStore:
     _db: Database
 
     async def open_promise(
-        self, project: int, promise: str, kind: str, run: str | None, body: dict[str, Any], seconds: float | None
+        self, project_id: int, promise: str, kind: str, run: str | None, body: dict[str, Any], seconds: float | None
     ) -> StoredPromise:
         async with self._db.transaction() as conn:
-            await sql.run(conn, "forget_promises", project=project, seconds=_KEEP_SECONDS)
+            await sql.run(conn, "forget_promises", project_id=project_id, seconds=_KEEP_SECONDS)
             of_run = None if run is None else id_of(run)
             text = json_bytes(body).decode()
             asked = {"promise": promise, "kind": kind, "run": of_run, "body": text, "seconds": seconds}
-            await sql.run(conn, "open_promise", project=project, **asked)
-            row = await sql.row(conn, "promise", project=project, promise=promise)
+            await sql.run(conn, "open_promise", project_id=project_id, **asked)
+            row = await sql.row(conn, "promise", project_id=project_id, promise=promise)
         if row is None:
             raise LookupError("a promise that was just opened is not there")
         return _promise(row)
 
-    async def answer_promise(self, project: int, promise: str, answer: dict[str, Any], *, late: bool) -> bool:
+    async def answer_promise(self, project_id: int, promise: str, answer: dict[str, Any], *, late: bool) -> bool:
         text = json_bytes(answer).decode()
         async with self._db.transaction() as conn:
-            row = await sql.row(conn, "answer_promise", project=project, promise=promise, answer=text, is_late=late)
+            row = await sql.row(
+                conn, "answer_promise", project_id=project_id, promise=promise, answer=text, is_late=late
+            )
         return row is not None
 
-    async def promise(self, project: int, promise: str) -> StoredPromise | None:
+    async def promise(self, project_id: int, promise: str) -> StoredPromise | None:
         async with self._db.reading() as conn:
-            row = await sql.row(conn, "promise", project=project, promise=promise)
+            row = await sql.row(conn, "promise", project_id=project_id, promise=promise)
         return None if row is None else _promise(row)
 
     async def promises(
         self,
-        project: int,
+        project_id: int,
         *,
         kind: str | None,
         run: str | None,
@@ -59,23 +61,25 @@ class PostgresPromiseStore:
         of_run = None if run is None else id_of(run)
         where = {"kind": kind, "run": of_run, "open": is_open, "after_ns": after[0], "after_promise": after[1]}
         async with self._db.reading() as conn:
-            return [_promise(row) for row in await sql.rows(conn, "promises", project=project, most=limit, **where)]
+            return [
+                _promise(row) for row in await sql.rows(conn, "promises", project_id=project_id, most=limit, **where)
+            ]
 
     async def take_announcement(
-        self, project: int, now_ns: int, until_ns: int, max_age_s: float
+        self, project_id: int, now_ns: int, until_ns: int, max_age_s: float
     ) -> Announcement | None:
         given = {"now": now_ns, "until": until_ns, "max_age": max_age_s}
         async with self._db.transaction() as conn:
-            row = await sql.row(conn, "take_announcement", project=project, **given)
+            row = await sql.row(conn, "take_announcement", project_id=project_id, **given)
         return None if row is None else Announcement(_promise(row), row["announce_attempts"])
 
-    async def drop_announcements(self, project: int, now_ns: int, max_age_s: float) -> Sequence[str]:
+    async def drop_announcements(self, project_id: int, now_ns: int, max_age_s: float) -> Sequence[str]:
         async with self._db.transaction() as conn:
-            return await sql.column(conn, "drop_announcements", project=project, now=now_ns, max_age=max_age_s)
+            return await sql.column(conn, "drop_announcements", project_id=project_id, now=now_ns, max_age=max_age_s)
 
-    async def settle_announcement(self, project: int, promise: str, due_ns: int | None) -> None:
+    async def settle_announcement(self, project_id: int, promise: str, due_ns: int | None) -> None:
         async with self._db.transaction() as conn:
-            await sql.run(conn, "settle_announcement", project=project, promise=promise, due=due_ns)
+            await sql.run(conn, "settle_announcement", project_id=project_id, promise=promise, due=due_ns)
 
 
 def _promise(row: Record) -> StoredPromise:

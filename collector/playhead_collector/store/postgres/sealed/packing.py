@@ -36,23 +36,23 @@ _REF = re.compile(rb"sha256:([0-9a-f]{64})")
 
 
 async def pack_runs(
-    db: Database, packs: Packs, project: int, runs: Sequence[UUID], today: datetime.date
+    db: Database, packs: Packs, project_id: int, runs: Sequence[UUID], today: datetime.date
 ) -> set[ContentRef]:
     """Packs the rows that these runs name; returns their refs. Each pack names the runs. Raises StoreCollision when the
     lock cannot be had in time: rows packed until then stay packed."""
     moved = set[ContentRef]()
-    async for mentioned in _mentioned(db, project, runs):
+    async for mentioned in _mentioned(db, project_id, runs):
         began = time.perf_counter()
         async with db.reading() as conn:
-            items = await _rows_named(conn, packs, project, mentioned)
+            items = await _rows_named(conn, packs, project_id, mentioned)
         for at in range(0, len(items), _MOVED):
             part = content_packs.split(items[at : at + _MOVED])
             async with db.reading() as conn:
-                encoding = await packs.dictionaries.newest(conn, project)
-                zstd = await packs.dictionaries.zstd(conn, project, encoding)
+                encoding = await packs.dictionaries.newest(conn, project_id)
+                zstd = await packs.dictionaries.zstd(conn, project_id, encoding)
             bodies = await asyncio.to_thread(_compressed, part, zstd)
             async with db.attempt() as conn:
-                await _move(conn, project, runs, part, bodies, encoding, today)
+                await _move(conn, project_id, runs, part, bodies, encoding, today)
             if at + _MOVED < len(items):  # a pause as long as the work, also within a long run
                 await asyncio.sleep(time.perf_counter() - began)
                 began = time.perf_counter()
@@ -66,36 +66,36 @@ def _compressed(part: Iterable[PackItems], zstd: Zstd) -> list[bytes]:
 
 async def _move(
     conn: Conn,
-    project: int,
+    project_id: int,
     runs: Sequence[UUID],
     part: Sequence[PackItems],
     bodies: Sequence[bytes],
     encoding: int,
     today: datetime.date,
 ) -> None:
-    await begin_exclusive_write(conn, project, _LOCK_TIMEOUT_MS)
-    if await sql.value(conn, "is_sweeping", project=project):
+    await begin_exclusive_write(conn, project_id, _LOCK_TIMEOUT_MS)
+    if await sql.value(conn, "is_sweeping", project_id=project_id):
         raise Collision("a sweep is under way")
     contents = [each.ref.digest for pack in part for each in pack.contents]
     nodes = [each.ref.digest for pack in part for each in pack.nodes]
-    gone = await sql.column(conn, "take_contents", project=project, refs=contents)
-    gone += await sql.column(conn, "take_nodes", project=project, refs=nodes)
+    gone = await sql.column(conn, "take_contents", project_id=project_id, refs=contents)
+    gone += await sql.column(conn, "take_nodes", project_id=project_id, refs=nodes)
     if len(gone) != len(contents) + len(nodes):
         raise Collision("another collector packs the same")
     keys = [content_packs.array_of(pack.keys) for pack in part]
     written = {"encodings": [encoding] * len(part), "keys": keys, "bodies": bodies}
-    await sql.run(conn, "write_packs", project=project, runs=list(runs), today=today, **written)
+    await sql.run(conn, "write_packs", project_id=project_id, runs=list(runs), today=today, **written)
 
 
 # --- what a run names -------------------------------------------------------------------------------------------------
 
 
-async def _mentioned(db: Database, project: int, runs: Sequence[UUID]) -> AsyncIterator[list[ContentRef]]:
+async def _mentioned(db: Database, project_id: int, runs: Sequence[UUID]) -> AsyncIterator[list[ContentRef]]:
     """Refs that the runs' spans, events and states name, in their order, some pages at a time."""
     part, size = list[Record](), 0
     for run in runs:
         async with db.reading() as conn:
-            rows = await sql.rows(conn, "bodies_of", project=project, run=run)
+            rows = await sql.rows(conn, "bodies_of", project_id=project_id, run=run)
         for row in rows:
             part.append(row)
             size += len(row["body"])
@@ -118,24 +118,24 @@ def _refs_in(text: bytes) -> Iterator[ContentRef]:
 
 
 async def _rows_named(
-    conn: Conn, packs: Packs, project: int, mentioned: Sequence[ContentRef]
+    conn: Conn, packs: Packs, project_id: int, mentioned: Sequence[ContentRef]
 ) -> list[PackedContent | ThreadNode]:
     """Rows of contents and nodes that are named by `refs`, directly or indirectly; each node after its parent."""
     found = dict[ContentRef, PackedContent | ThreadNode]()
     wanted, seen = list(mentioned), set[ContentRef]()
     while wanted:
         seen.update(wanted)
-        nodes = await _nodes_named(conn, project, wanted)
+        nodes = await _nodes_named(conn, project_id, wanted)
         refs = [*wanted, *(node.message for node in nodes.values())]
-        contents = await _contents_named(conn, packs, project, refs)
+        contents = await _contents_named(conn, packs, project_id, refs)
         inside = await asyncio.to_thread(_add_all, found, wanted, nodes, contents)
         wanted = [ref for ref in inside if ref not in seen]
     return list(found.values())
 
 
-async def _nodes_named(conn: Conn, project: int, refs: Collection[ContentRef]) -> dict[ContentRef, ThreadNode]:
+async def _nodes_named(conn: Conn, project_id: int, refs: Collection[ContentRef]) -> dict[ContentRef, ThreadNode]:
     digests = [ref.digest for ref in refs]
-    rows = await sql.rows(conn, "nodes_to_pack", project=project, refs=digests)
+    rows = await sql.rows(conn, "nodes_to_pack", project_id=project_id, refs=digests)
     return await asyncio.to_thread(_nodes_of, rows)
 
 
@@ -152,12 +152,12 @@ def _nodes_of(rows: Sequence[Record]) -> dict[ContentRef, ThreadNode]:
 
 
 async def _contents_named(
-    conn: Conn, packs: Packs, project: int, refs: Sequence[ContentRef]
+    conn: Conn, packs: Packs, project_id: int, refs: Sequence[ContentRef]
 ) -> dict[ContentRef, PackedContent]:
     digests = [ref.digest for ref in refs]
-    rows = await sql.rows(conn, "contents_to_pack", project=project, refs=digests, largest=LARGEST_PACKED)
+    rows = await sql.rows(conn, "contents_to_pack", project_id=project_id, refs=digests, largest=LARGEST_PACKED)
     encodings = {row["encoding"] for row in rows}
-    readers = {each: await packs.dictionaries.reader(conn, project, each) for each in encodings}
+    readers = {each: await packs.dictionaries.reader(conn, project_id, each) for each in encodings}
     return await asyncio.to_thread(_contents_of, rows, readers)
 
 

@@ -30,81 +30,83 @@ class Packs:
         self._kept: OrderedDict[tuple[int, int, int], OpenPack] = OrderedDict()
         self._bytes, self._most = 0, kept_bytes
 
-    async def contents(self, conn: Conn, project: int, refs: Collection[ContentRef]) -> dict[ContentRef, PackedContent]:
+    async def contents(
+        self, conn: Conn, project_id: int, refs: Collection[ContentRef]
+    ) -> dict[ContentRef, PackedContent]:
         """Contents by their refs."""
-        packs = await self._with(conn, project, refs)
+        packs = await self._with(conn, project_id, refs)
         return {ref: found for ref in refs for pack in packs if (found := pack.content(ref)) is not None}
 
-    async def beginning_with(self, conn: Conn, project: int, beginnings: Collection[bytes]) -> set[ContentRef]:
+    async def beginning_with(self, conn: Conn, project_id: int, beginnings: Collection[bytes]) -> set[ContentRef]:
         """Refs of contents whose digest begins with one of these, each of 16 bytes."""
-        packs = await self._with(conn, project, [ContentRef.from_digest(each + bytes(16)) for each in beginnings])
+        packs = await self._with(conn, project_id, [ContentRef.from_digest(each + bytes(16)) for each in beginnings])
         return {ref for each in beginnings for pack in packs if (ref := pack.beginning_with(each)) is not None}
 
-    async def nodes(self, conn: Conn, project: int, refs: Collection[ContentRef]) -> dict[ContentRef, ThreadNode]:
+    async def nodes(self, conn: Conn, project_id: int, refs: Collection[ContentRef]) -> dict[ContentRef, ThreadNode]:
         """Thread nodes by their refs."""
-        packs = await self._with(conn, project, refs)
+        packs = await self._with(conn, project_id, refs)
         return {ref: found for ref in refs for pack in packs if (found := pack.node(ref)) is not None}
 
-    async def held(self, conn: Conn, project: int, refs: Collection[ContentRef]) -> set[ContentRef]:
+    async def held(self, conn: Conn, project_id: int, refs: Collection[ContentRef]) -> set[ContentRef]:
         """The refs that are packed, as contents or as nodes."""
-        return set(await self._held(conn, project, refs))
+        return set(await self._held(conn, project_id, refs))
 
     async def touch(
-        self, conn: Conn, project: int, refs: Collection[ContentRef], today: datetime.date
+        self, conn: Conn, project_id: int, refs: Collection[ContentRef], today: datetime.date
     ) -> set[ContentRef]:
         """As `held`; also sets their packs' date to today, so that a sweep keeps them."""
-        found = await self._held(conn, project, refs)
+        found = await self._held(conn, project_id, refs)
         # Packs of today are kept anyway.
         if old := [ref.digest for ref, packed in found.items() if packed < today]:
-            await sql.run(conn, "note_packed_seen", project=project, refs=old, today=today)
+            await sql.run(conn, "note_packed_seen", project_id=project_id, refs=old, today=today)
         return set(found)
 
-    async def _held(self, conn: Conn, project: int, refs: Collection[ContentRef]) -> dict[ContentRef, datetime.date]:
-        packs = await self._with(conn, project, refs)
+    async def _held(self, conn: Conn, project_id: int, refs: Collection[ContentRef]) -> dict[ContentRef, datetime.date]:
+        packs = await self._with(conn, project_id, refs)
         return {ref: pack.packed for ref in refs for pack in packs if pack.content(ref) or pack.node(ref)}
 
-    async def chains(self, conn: Conn, project: int, refs: Iterable[ContentRef]) -> dict[ContentRef, ThreadNode]:
+    async def chains(self, conn: Conn, project_id: int, refs: Iterable[ContentRef]) -> dict[ContentRef, ThreadNode]:
         """All nodes of these threads. The parent of a packed node is always packed, too; its children may be rows."""
         found: dict[ContentRef, ThreadNode] = {}
         wanted = set(refs)
         while wanted:
             above = set[ContentRef]()
-            packs = await self._with(conn, project, wanted)
+            packs = await self._with(conn, project_id, wanted)
             for ref in wanted:
                 for pack in packs:
                     above |= _take(pack.chain(ref, found), found)
             wanted = above - found.keys()
         return found
 
-    async def open(self, conn: Conn, project: int, numbers: Sequence[int]) -> dict[int, OpenPack]:
+    async def open(self, conn: Conn, project_id: int, numbers: Sequence[int]) -> dict[int, OpenPack]:
         """Packs by their numbers, without the cache. Raises ContentCorrupt."""
-        rows = await sql.rows(conn, "read_packs", project=project, packs=numbers)
-        return {row["pack"]: pack for row, pack in zip(rows, await self._unpacked(conn, project, rows), strict=True)}
+        rows = await sql.rows(conn, "read_packs", project_id=project_id, packs=numbers)
+        return {row["pack"]: pack for row, pack in zip(rows, await self._unpacked(conn, project_id, rows), strict=True)}
 
-    async def _with(self, conn: Conn, project: int, refs: Collection[ContentRef]) -> list[OpenPack]:
+    async def _with(self, conn: Conn, project_id: int, refs: Collection[ContentRef]) -> list[OpenPack]:
         """Packs that may have some of these refs."""
         if not refs:
             return []
-        rows = await sql.rows(conn, "find_packs", project=project, keys=[key_of(ref) for ref in refs])
+        rows = await sql.rows(conn, "find_packs", project_id=project_id, keys=[key_of(ref) for ref in refs])
         found: list[OpenPack] = []
         unread: list[int] = []
         for row in rows:
-            known = self._kept.get(at := (project, row["pack"], row["version"]))
+            known = self._kept.get(at := (project_id, row["pack"], row["version"]))
             if known is None:
                 unread.append(row["pack"])
             else:
                 self._kept.move_to_end(at)
                 found.append(known)
         if unread:
-            bodies = await sql.rows(conn, "read_packs", project=project, packs=unread)
-            packs = await self._unpacked(conn, project, bodies)
+            bodies = await sql.rows(conn, "read_packs", project_id=project_id, packs=unread)
+            packs = await self._unpacked(conn, project_id, bodies)
             for row, pack in zip(bodies, packs, strict=True):
-                self._keep((project, row["pack"], row["version"]), pack)
+                self._keep((project_id, row["pack"], row["version"]), pack)
             found += packs
         return found
 
-    async def _unpacked(self, conn: Conn, project: int, rows: Sequence[Record]) -> list[OpenPack]:
-        readers = [await self.dictionaries.reader(conn, project, row["encoding"]) for row in rows]
+    async def _unpacked(self, conn: Conn, project_id: int, rows: Sequence[Record]) -> list[OpenPack]:
+        readers = [await self.dictionaries.reader(conn, project_id, row["encoding"]) for row in rows]
 
         def unpacked() -> list[OpenPack]:
             return [

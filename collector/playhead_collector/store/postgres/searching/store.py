@@ -40,32 +40,32 @@ class PostgresSearchStore(PostgresChangeStore):
 
     # --- the index ----------------------------------------------------------------------------------------------------
 
-    async def prepare_search(self, project: int, language: str) -> bool:
+    async def prepare_search(self, project_id: int, language: str) -> bool:
         async with self._db.transaction() as conn:
             if not await sql.value(conn, "has_search_language", language=language):
                 return False
-            row = await sql.row(conn, "lock_search_language", project=project)
+            row = await sql.row(conn, "lock_search_language", project_id=project_id)
             if row is not None and row["search_language"] != language:
                 if row["search_language"] is not None:
-                    await sql.run(conn, "clear_search", project=project)
-                await sql.run(conn, "set_search_language", project=project, language=language)
+                    await sql.run(conn, "clear_search", project_id=project_id)
+                await sql.run(conn, "set_search_language", project_id=project_id, language=language)
         return True
 
     async def unindexed_runs(self, limit: int) -> Sequence[UnindexedRun]:
         async with self._db.reading() as conn:
             found = await sql.rows(conn, "unindexed_runs", how_many=limit)
-        return [UnindexedRun(project, run.hex) for project, run in found]
+        return [UnindexedRun(project_id, run.hex) for project_id, run in found]
 
-    async def count_unindexed(self, project: int, limit: int) -> int:
+    async def count_unindexed(self, project_id: int, limit: int) -> int:
         async with self._db.reading() as conn:
-            return await sql.value(conn, "count_unindexed", project=project, how_many=limit)
+            return await sql.value(conn, "count_unindexed", project_id=project_id, how_many=limit)
 
-    async def indexed_texts(self, project: int, refs: Sequence[ContentRef]) -> AbstractSet[ContentRef]:
+    async def indexed_texts(self, project_id: int, refs: Sequence[ContentRef]) -> AbstractSet[ContentRef]:
         async with self._db.reading() as conn:
-            found = await sql.column(conn, "indexed_texts", project=project, refs=[ref.digest for ref in refs])
+            found = await sql.column(conn, "indexed_texts", project_id=project_id, refs=[ref.digest for ref in refs])
         return {ContentRef.from_digest(digest) for digest in found}
 
-    async def index_run(self, project: int, run: IndexedRun, texts: Sequence[SearchedText], language: str) -> bool:
+    async def index_run(self, project_id: int, run: IndexedRun, texts: Sequence[SearchedText], language: str) -> bool:
         row = {"run": id_of(run.run), "started": whole(run.started_ns, BIGINT), "body": compress_json(run.body)}
         row |= {"terms": sorted(set(run.terms)), "seen": sorted({key_of(ref) for ref in run.seen})}
         returned = {
@@ -80,44 +80,44 @@ class PostgresSearchStore(PostgresChangeStore):
 
         async def attempt(conn: Conn) -> bool:
             # A deletion waits until this is committed: it has to see which texts this run has.
-            await begin_write(conn, project)
-            if not await sql.value(conn, "mark_searched", project=project, run=row["run"]):
+            await begin_write(conn, project_id)
+            if not await sql.value(conn, "mark_searched", project_id=project_id, run=row["run"]):
                 return False
-            await sql.run(conn, "index_run", project=project, **row)
+            await sql.run(conn, "index_run", project_id=project_id, **row)
             since = row["started"]
-            await sql.run(conn, "index_texts", project=project, language=language, since=since, **columns)
-            await sql.run(conn, "set_returned_errors", project=project, run=row["run"], **returned)
+            await sql.run(conn, "index_texts", project_id=project_id, language=language, since=since, **columns)
+            await sql.run(conn, "set_returned_errors", project_id=project_id, run=row["run"], **returned)
             return True
 
         return await self._db.transact(attempt)
 
-    async def leave_unindexed(self, project: int, run: str) -> None:
+    async def leave_unindexed(self, project_id: int, run: str) -> None:
         async with self._db.transaction() as conn:
-            await sql.value(conn, "mark_searched", project=project, run=id_of(run))
+            await sql.value(conn, "mark_searched", project_id=project_id, run=id_of(run))
 
     # --- runs ---------------------------------------------------------------------------------------------------------
 
     async def newest_indexed(
-        self, project: int, terms: Sequence[int], where: RunBounds, *, looked: int, limit: int
+        self, project_id: int, terms: Sequence[int], where: RunBounds, *, looked: int, limit: int
     ) -> Sequence[FoundRun]:
         asked = _runs_within(where) | {"looked": looked, "how_many": limit}
         async with self._db.reading() as conn:
-            return _runs(await sql.rows(conn, "newest_indexed", project=project, terms=terms, **asked))
+            return _runs(await sql.rows(conn, "newest_indexed", project_id=project_id, terms=terms, **asked))
 
     async def indexed_with(
-        self, project: int, terms: Sequence[int], where: RunBounds, *, limit: int
+        self, project_id: int, terms: Sequence[int], where: RunBounds, *, limit: int
     ) -> Sequence[FoundRun]:
         asked = _runs_within(where) | {"how_many": limit}
         async with self._db.reading() as conn:
-            return _runs(await sql.rows(conn, "indexed_with", project=project, terms=terms, **asked))
+            return _runs(await sql.rows(conn, "indexed_with", project_id=project_id, terms=terms, **asked))
 
     async def runs_that_saw(
-        self, project: int, refs: Sequence[ContentRef], limit: int
+        self, project_id: int, refs: Sequence[ContentRef], limit: int
     ) -> Mapping[ContentRef, Sequence[FoundRun]]:
         by_key: defaultdict[int, list[FoundRun]] = defaultdict(list)
         keys = list({key_of(ref) for ref in refs})
         async with self._db.reading() as conn:
-            rows = await sql.rows(conn, "runs_that_saw", project=project, keys=keys, how_many=limit)
+            rows = await sql.rows(conn, "runs_that_saw", project_id=project_id, keys=keys, how_many=limit)
         for row, run in zip(rows, _runs(rows), strict=True):
             by_key[row["key"]].append(run)
         return {ref: by_key[key_of(ref)] for ref in refs}
@@ -136,20 +136,22 @@ class PostgresSearchStore(PostgresChangeStore):
         return ParsedWords(row["words"], query.language, query.role)
 
     async def newest_texts(
-        self, project: int, query: ParsedWords, where: RunBounds, *, looked: int, limit: int
+        self, project_id: int, query: ParsedWords, where: RunBounds, *, looked: int, limit: int
     ) -> Sequence[TextHit]:
         asked = _texts_within(where) | _words(query) | {"looked": looked, "how_many": limit}
         async with self._db.reading() as conn:
-            return _texts(await sql.rows(conn, "newest_texts", project=project, **asked))
+            return _texts(await sql.rows(conn, "newest_texts", project_id=project_id, **asked))
 
-    async def texts_with(self, project: int, query: ParsedWords, where: RunBounds, *, limit: int) -> Sequence[TextHit]:
+    async def texts_with(
+        self, project_id: int, query: ParsedWords, where: RunBounds, *, limit: int
+    ) -> Sequence[TextHit]:
         asked = _texts_within(where) | _words(query) | {"how_many": limit}
         async with self._db.reading() as conn:
-            return _texts(await sql.rows(conn, "texts_with", project=project, **asked))
+            return _texts(await sql.rows(conn, "texts_with", project_id=project_id, **asked))
 
-    async def searched_text(self, project: int, ref: ContentRef) -> TextHit | None:
+    async def searched_text(self, project_id: int, ref: ContentRef) -> TextHit | None:
         async with self._db.reading() as conn:
-            rows = await sql.rows(conn, "searched_text", project=project, ref=ref.digest)
+            rows = await sql.rows(conn, "searched_text", project_id=project_id, ref=ref.digest)
         return next(iter(_texts(rows)), None)
 
     async def marked_words(self, query: ParsedWords, texts: Sequence[str], begin: str, end: str) -> Sequence[str]:

@@ -1,4 +1,4 @@
--- name: run_facts(project, labels, search, id_part, since, until, score_name, how_many)
+-- name: run_facts(project_id, labels, search, id_part, since, until, score_name, how_many)
 -- Runs that are no forks, newest first, with the latest score of that name of the whole run.
 select run.*, false as parent_missing, 0 as forks, scored.number as score_number, scored.label as score_label
 from run
@@ -7,12 +7,12 @@ left join lateral (
     where score.project_id = run.project_id and score.run_id = run.run_id and name = :score_name and span is null
     order by scored_ns desc, score_id desc limit 1
 ) as scored on true
-where project_id = :project and fork_of is null and labels @> :labels::text[] and strpos(search, :search) > 0
+where project_id = :project_id and fork_of is null and labels @> :labels::text[] and strpos(search, :search) > 0
     and (:id_part = '' or strpos(replace(run_id::text, '-', ''), :id_part) > 0)
     and started_ns >= :since and started_ns <= :until
 order by started_ns desc, run_id desc limit :how_many;
 
--- name: facts_of_runs(project, runs, score_name)
+-- name: facts_of_runs(project_id, runs, score_name)
 -- Those of these runs that are no forks, newest first, with their latest score as above.
 select run.*, false as parent_missing, 0 as forks, scored.number as score_number, scored.label as score_label
 from run
@@ -21,14 +21,14 @@ left join lateral (
     where score.project_id = run.project_id and score.run_id = run.run_id and name = :score_name and span is null
     order by scored_ns desc, score_id desc limit 1
 ) as scored on true
-where project_id = :project and run_id = any(:runs::uuid[]) and fork_of is null
+where project_id = :project_id and run_id = any(:runs::uuid[]) and fork_of is null
 order by started_ns desc, run_id desc;
 
--- name: tool_steps(project, runs)
+-- name: tool_steps(project_id, runs)
 select run_id, array_agg(tool order by seq) as tools, array_agg(outcome order by seq) as outcomes,
     array_agg(seq order by seq) as seqs
-from tool_call where project_id = :project and run_id = any(:runs::uuid[]) group by run_id;
+from tool_call where project_id = :project_id and run_id = any(:runs::uuid[]) group by run_id;
 
--- name: last_errors(project, runs)
+-- name: last_errors(project_id, runs)
 select distinct on (run_id) run_id, seq, error_type, about
-from error where project_id = :project and run_id = any(:runs::uuid[]) order by run_id, seq desc;
+from error where project_id = :project_id and run_id = any(:runs::uuid[]) order by run_id, seq desc;

@@ -1,58 +1,58 @@
--- name: enter(project, runs)^
+-- name: enter(project_id, runs)^
 -- To be the first statement of every transaction that stores content or spans: deletions and steps of a sweep wait until
 -- it commits. Whether a sweep is under way, which of these runs were deleted, and which were taken over.
 select sweeping, gone, array(
     select concat_ws(' ', run_id, attempt, (extract(epoch from since) * 1000000000)::bigint)
-    from run_takeover where project_id = :project and run_id = any(:runs::uuid[])
+    from run_takeover where project_id = :project_id and run_id = any(:runs::uuid[])
 ) as taken
-from playhead_enter(:project, :runs::uuid[]);
+from playhead_enter(:project_id, :runs::uuid[]);
 
 -- name: bound_locks(milliseconds)!
 -- This transaction waits no longer than that for a lock; those that want the same wait behind it.
 select set_config('lock_timeout', :milliseconds::text, true);
 
--- name: enter_alone(project)!
+-- name: enter_alone(project_id)!
 -- Until the end of the transaction nothing is stored in the project.
-select pg_advisory_xact_lock(hashtext('playhead.content'), :project::int);
+select pg_advisory_xact_lock(hashtext('playhead.content'), :project_id::int);
 
--- name: note_news(project, refs)!
+-- name: note_news(project_id, refs)!
 -- A sweep is under way: what is stored or named from now on stays.
-insert into gc_news (project_id, ref) select :project, ref from unnest(:refs::bytea[]) as given (ref);
+insert into gc_news (project_id, ref) select :project_id, ref from unnest(:refs::bytea[]) as given (ref);
 
--- name: drop_late(project, runs, items, now)!
+-- name: drop_late(project_id, runs, items, now)!
 -- What arrived of runs that were deleted.
 update run_tombstone set late_ns = :now, dropped = dropped + given.items, swept = false
 from unnest(:runs::uuid[], :items::int[]) as given (run_id, items)
-where project_id = :project and run_tombstone.run_id = given.run_id;
+where project_id = :project_id and run_tombstone.run_id = given.run_id;
 
--- name: forks_of(project, labels)
-select run_id from run where project_id = :project and labels && :labels::text[];
+-- name: forks_of(project_id, labels)
+select run_id from run where project_id = :project_id and labels && :labels::text[];
 
--- name: lock_runs(project, runs)
+-- name: lock_runs(project_id, runs)
 -- Waits for whoever projects them now.
-select run_id from run where project_id = :project and run_id = any(:runs) order by run_id for update;
+select run_id from run where project_id = :project_id and run_id = any(:runs) order by run_id for update;
 
--- name: delete_runs(project, runs, now)!
-with pages as (delete from span_page where project_id = :project and run_id = any(:runs)),
-events as (delete from event_page where project_id = :project and run_id = any(:runs)),
-snapshots as (delete from run_snapshot where project_id = :project and run_id = any(:runs)),
-calls as (delete from llm_call where project_id = :project and run_id = any(:runs)),
-tools as (delete from tool_call where project_id = :project and run_id = any(:runs)),
-decisions as (delete from decision where project_id = :project and run_id = any(:runs)),
-errors as (delete from error where project_id = :project and run_id = any(:runs)),
-promises as (delete from promise where project_id = :project and run_id = any(:runs)),
-due as (delete from packing_due where project_id = :project and run_id = any(:runs)),
-pending as (delete from pending_ref where project_id = :project and run_id = any(:runs)),
-news as (delete from run_news where project_id = :project and run_id = any(:runs)),
-leases as (delete from run_lease where project_id = :project and run_id = any(:runs)),
-takeovers as (delete from run_takeover where project_id = :project and run_id = any(:runs)),
-explanations as (delete from explanation where project_id = :project and run_id = any(:runs)),
-scores as (delete from score where project_id = :project and run_id = any(:runs)),
-uses as (delete from content_use where project_id = :project and run_id = any(:runs)),
-changes as (delete from run_change where project_id = :project and run_id = any(:runs)),
-runs as (delete from run where project_id = :project and run_id = any(:runs))
+-- name: delete_runs(project_id, runs, now)!
+with pages as (delete from span_page where project_id = :project_id and run_id = any(:runs)),
+events as (delete from event_page where project_id = :project_id and run_id = any(:runs)),
+snapshots as (delete from run_snapshot where project_id = :project_id and run_id = any(:runs)),
+calls as (delete from llm_call where project_id = :project_id and run_id = any(:runs)),
+tools as (delete from tool_call where project_id = :project_id and run_id = any(:runs)),
+decisions as (delete from decision where project_id = :project_id and run_id = any(:runs)),
+errors as (delete from error where project_id = :project_id and run_id = any(:runs)),
+promises as (delete from promise where project_id = :project_id and run_id = any(:runs)),
+due as (delete from packing_due where project_id = :project_id and run_id = any(:runs)),
+pending as (delete from pending_ref where project_id = :project_id and run_id = any(:runs)),
+news as (delete from run_news where project_id = :project_id and run_id = any(:runs)),
+leases as (delete from run_lease where project_id = :project_id and run_id = any(:runs)),
+takeovers as (delete from run_takeover where project_id = :project_id and run_id = any(:runs)),
+explanations as (delete from explanation where project_id = :project_id and run_id = any(:runs)),
+scores as (delete from score where project_id = :project_id and run_id = any(:runs)),
+uses as (delete from content_use where project_id = :project_id and run_id = any(:runs)),
+changes as (delete from run_change where project_id = :project_id and run_id = any(:runs)),
+runs as (delete from run where project_id = :project_id and run_id = any(:runs))
 insert into run_tombstone (project_id, run_id, deleted_ns, late_ns)
-select :project, run_id, :now, :now from unnest(:runs::uuid[]) as given (run_id)
+select :project_id, run_id, :now, :now from unnest(:runs::uuid[]) as given (run_id)
 on conflict (project_id, run_id) do update
 set deleted_ns = excluded.deleted_ns, late_ns = excluded.late_ns, swept = false;
 

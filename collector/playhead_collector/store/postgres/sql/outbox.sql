@@ -1,19 +1,19 @@
--- name: fill_outbox(project, destinations, runs, digests, spans, logs, now)!
+-- name: fill_outbox(project_id, destinations, runs, digests, spans, logs, now)!
 insert into forward_outbox (project_id, destination, run_id, digest, spans, logs, created_ns, due_ns)
-select :project, destination, run_id, digest, spans, logs, :now, :now
+select :project_id, destination, run_id, digest, spans, logs, :now, :now
 from unnest(:destinations::text[], :runs::uuid[], :digests::uuid[], :spans::bytea[], :logs::bytea[])
     as given (destination, run_id, digest, spans, logs);
 
--- name: mark_news_and_fill_outbox(project, runs, arrived, own, destinations, entry_runs, digests, spans, logs, now)!
+-- name: mark_news_and_fill_outbox(project_id, runs, arrived, own, destinations, entry_runs, digests, spans, logs, now)!
 -- `fill_outbox` and `mark_news` in one round trip, since a destination is to cost ingest next to nothing.
 with filled as (
     insert into forward_outbox (project_id, destination, run_id, digest, spans, logs, created_ns, due_ns)
-    select :project::int, destination, run_id, digest, spans, logs, :now::bigint, :now::bigint
+    select :project_id::int, destination, run_id, digest, spans, logs, :now::bigint, :now::bigint
     from unnest(:destinations::text[], :entry_runs::uuid[], :digests::uuid[], :spans::bytea[], :logs::bytea[])
         as given (destination, run_id, digest, spans, logs)
 )
 insert into run_news (project_id, run_id, arrived_ns, own_arrived_ns, dirty_since_ns, news)
-select :project::int, run_id, arrived_ns, own_ns, :now::bigint, 1
+select :project_id::int, run_id, arrived_ns, own_ns, :now::bigint, 1
 from unnest(:runs::uuid[], :arrived::bigint[], :own::bigint[]) as given (run_id, arrived_ns, own_ns) order by run_id
 on conflict (project_id, run_id) do update
 set arrived_ns = greatest(run_news.arrived_ns, excluded.arrived_ns),
@@ -36,8 +36,8 @@ returning taken.entry, project_id, run_id, created_ns, attempts, spans, logs, di
 -- name: keep_entries(entries, until)!
 update forward_outbox set due_ns = :until where entry = any(:entries::bigint[]) and reason is null;
 
--- name: outbox_page(project, run, digest)^
-select page, body from span_page where project_id = :project and run_id = :run and digest = :digest;
+-- name: outbox_page(project_id, run, digest)^
+select page, body from span_page where project_id = :project_id and run_id = :run and digest = :digest;
 
 -- name: delete_entries(entries)!
 delete from forward_outbox where entry = any(:entries::bigint[]);
@@ -82,15 +82,16 @@ delete from forward_outbox
 where destination = :destination and (:waiting::bool or reason is not null)
     and (:entries::bigint[] is null or entry = any(:entries));
 
--- name: backfill_run(project, destination, run, logs, now)!
+-- name: backfill_run(project_id, destination, run, logs, now)!
 insert into forward_outbox (project_id, destination, run_id, logs, created_ns, due_ns)
-select :project, :destination, run_id, :logs::bytea, :now, :now from run where project_id = :project and run_id = :run;
+select :project_id, :destination, run_id, :logs::bytea, :now, :now
+from run where project_id = :project_id and run_id = :run;
 
--- name: backfill_since(project, destination, since, least, logs, now)!
+-- name: backfill_since(project_id, destination, since, least, logs, now)!
 -- `least`: of a run id's last 56 bits, from where on it is in no sample.
 insert into forward_outbox (project_id, destination, run_id, logs, created_ns, due_ns)
-select :project, :destination, run_id, :logs::bytea, :now, :now
-from run where project_id = :project and started_ns >= :since
+select :project_id, :destination, run_id, :logs::bytea, :now, :now
+from run where project_id = :project_id and started_ns >= :since
     and ('x' || '00' || right(replace(run_id::text, '-', ''), 14))::bit(64)::bigint < :least
 order by started_ns;
 

@@ -1,29 +1,29 @@
--- name: find_packs(project, keys)
+-- name: find_packs(project_id, keys)
 -- Packs that have something with one of these keys.
-select pack, version from playhead_find_packs(:project, :keys::int[]);
+select pack, version from playhead_find_packs(:project_id, :keys::int[]);
 
--- name: read_packs(project, packs)
+-- name: read_packs(project_id, packs)
 select pack, version, packed, encoding, keys, body from content_pack
-where project_id = :project and pack = any(:packs::bigint[]);
+where project_id = :project_id and pack = any(:packs::bigint[]);
 
--- name: note_packed_seen(project, refs, today)!
+-- name: note_packed_seen(project_id, refs, today)!
 -- In one order, so that transactions that note the same wait for each other, never in a circle.
 insert into packed_seen (project_id, ref, last_seen)
-select :project, ref, :today from unnest(:refs::bytea[]) as given (ref) order by ref
+select :project_id, ref, :today from unnest(:refs::bytea[]) as given (ref) order by ref
 on conflict (project_id, ref) do update set last_seen = excluded.last_seen
 where packed_seen.last_seen < excluded.last_seen;
 
--- name: pending_of(project, runs)
-select distinct ref from pending_ref where project_id = :project and run_id = any(:runs);
+-- name: pending_of(project_id, runs)
+select distinct ref from pending_ref where project_id = :project_id and run_id = any(:runs);
 
--- name: is_sweeping(project)$
-select exists (select from gc_sweep where project_id = :project);
+-- name: is_sweeping(project_id)$
+select exists (select from gc_sweep where project_id = :project_id);
 
--- name: contents_to_pack(project, refs, largest)
+-- name: contents_to_pack(project_id, refs, largest)
 select ref, media, encoding, role, body from content
-where project_id = :project and ref = any(:refs) and octet_length(body) <= :largest;
+where project_id = :project_id and ref = any(:refs) and octet_length(body) <= :largest;
 
--- name: nodes_to_pack(project, refs)
+-- name: nodes_to_pack(project_id, refs)
 -- All nodes of these threads that are rows, with the lineage that their parents are in. `offset 0`: see find_nodes in
 -- threads.sql.
 with recursive path (lineage, upto) as (
@@ -32,13 +32,13 @@ with recursive path (lineage, upto) as (
     cross join lateral (
         select project_id, lineage, depth from thread_node where ref = given.ref offset 0
     ) as node
-    where node.project_id = :project
+    where node.project_id = :project_id
     group by node.lineage
     union
     select first.parent_lineage, first.depth - 1
     from path cross join lateral (
         select parent_lineage, depth from thread_node
-        where project_id = :project and lineage = path.lineage order by depth limit 1
+        where project_id = :project_id and lineage = path.lineage order by depth limit 1
     ) as first
     where first.parent_lineage is not null
 ),
@@ -49,42 +49,43 @@ select node.lineage, coalesce(node.parent_lineage, node.lineage) as parent_linea
     node.parent
 from reach
 cross join lateral (
-    select * from thread_node where project_id = :project and lineage = reach.lineage and depth <= reach.upto offset 0
+    select * from thread_node
+    where project_id = :project_id and lineage = reach.lineage and depth <= reach.upto offset 0
 ) as node;
 
--- name: take_contents(project, refs)
-delete from content where project_id = :project and ref = any(:refs) returning ref;
+-- name: take_contents(project_id, refs)
+delete from content where project_id = :project_id and ref = any(:refs) returning ref;
 
--- name: take_nodes(project, refs)
+-- name: take_nodes(project_id, refs)
 -- What continues them, and stays a row, names them by ref from now on. `offset 0`: see find_nodes in threads.sql.
 with gone as (
-    delete from thread_node where project_id = :project and ctid = any(array(
+    delete from thread_node where project_id = :project_id and ctid = any(array(
         select node.place from unnest(:refs::bytea[]) as given (ref)
         cross join lateral (
             select ctid as place, project_id from thread_node where ref = given.ref offset 0
         ) as node
-        where node.project_id = :project
+        where node.project_id = :project_id
     ))
     returning lineage, depth, ref
 ),
 next as (
     update thread_node set parent = gone.ref
     from gone
-    where thread_node.project_id = :project and thread_node.lineage = gone.lineage
+    where thread_node.project_id = :project_id and thread_node.lineage = gone.lineage
         and thread_node.depth = gone.depth + 1 and thread_node.ref <> all(:refs)
 ),
 forks as (
     update thread_node set parent = gone.ref, parent_lineage = null
     from gone
-    where thread_node.project_id = :project and thread_node.parent_lineage = gone.lineage
+    where thread_node.project_id = :project_id and thread_node.parent_lineage = gone.lineage
         and thread_node.depth = gone.depth + 1 and thread_node.ref <> all(:refs)
 )
 select distinct ref from gone;
 
--- name: write_packs(project, runs, today, encodings, keys, bodies)!
+-- name: write_packs(project_id, runs, today, encodings, keys, bodies)!
 -- Keys of each pack as the text of an array: arrays of arrays have one length.
 insert into content_pack (pack, project_id, packed, encoding, keys, body, runs)
-select nextval('content_pack_number'), :project, :today, encoding, keys::int[], body, :runs::uuid[]
+select nextval('content_pack_number'), :project_id, :today, encoding, keys::int[], body, :runs::uuid[]
 from unnest(:encodings::smallint[], :keys::text[], :bodies::bytea[]) with ordinality as new (encoding, keys, body, n)
 order by n;
 
@@ -92,41 +93,41 @@ order by n;
 select project_id, run_id, times from packing_due
 where not exists (select from gc_sweep where gc_sweep.project_id = packing_due.project_id) limit :how_many;
 
--- name: due_for_packing(project, runs)!
-insert into packing_due (project_id, run_id) select :project, run_id from unnest(:runs::uuid[]) as given (run_id)
+-- name: due_for_packing(project_id, runs)!
+insert into packing_due (project_id, run_id) select :project_id, run_id from unnest(:runs::uuid[]) as given (run_id)
 order by run_id
 on conflict (project_id, run_id) do update set times = packing_due.times + 1;
 
--- name: are_packed(project, runs, times)!
+-- name: are_packed(project_id, runs, times)!
 -- Unless something arrived meanwhile.
 delete from packing_due using unnest(:runs::uuid[], :times::int[]) as known (run_id, times)
-where project_id = :project and packing_due.run_id = known.run_id and packing_due.times = known.times;
+where project_id = :project_id and packing_due.run_id = known.run_id and packing_due.times = known.times;
 
--- name: young_packs(project, after, cutoff, how_many)
+-- name: young_packs(project_id, after, cutoff, how_many)
 select pack from content_pack
-where project_id = :project and pack > :after and packed >= :cutoff order by pack limit :how_many;
+where project_id = :project_id and pack > :after and packed >= :cutoff order by pack limit :how_many;
 
--- name: mark_packed_seen(project, cutoff)!
-with old as (delete from packed_seen where project_id = :project and last_seen < :cutoff)
+-- name: mark_packed_seen(project_id, cutoff)!
+with old as (delete from packed_seen where project_id = :project_id and last_seen < :cutoff)
 insert into gc_mark (project_id, ref)
-select project_id, ref from packed_seen where project_id = :project and last_seen >= :cutoff
+select project_id, ref from packed_seen where project_id = :project_id and last_seen >= :cutoff
 on conflict (project_id, ref) do nothing;
 
--- name: old_packs(project, before, cutoff, how_many)
+-- name: old_packs(project_id, before, cutoff, how_many)
 -- The latest first: what is in a pack is named by later ones.
 select pack from content_pack
-where project_id = :project and (:before < 0 or pack < :before) and packed < :cutoff
+where project_id = :project_id and (:before < 0 or pack < :before) and packed < :cutoff
 order by pack desc limit :how_many;
 
--- name: marked(project, refs)
-select ref from gc_mark where project_id = :project and ref = any(:refs);
+-- name: marked(project_id, refs)
+select ref from gc_mark where project_id = :project_id and ref = any(:refs);
 
--- name: delete_packs(project, packs)!
-delete from content_pack where project_id = :project and pack = any(:packs::bigint[]);
+-- name: delete_packs(project_id, packs)!
+delete from content_pack where project_id = :project_id and pack = any(:packs::bigint[]);
 
--- name: rewrite_pack(project, pack, encoding, keys, body)!
+-- name: rewrite_pack(project_id, pack, encoding, keys, body)!
 update content_pack set version = version + 1, encoding = :encoding, keys = :keys::text::int[], body = :body
-where project_id = :project and pack = :pack;
+where project_id = :project_id and pack = :pack;
 
 -- name: waste(enough)
 -- Tables that runs pass through, with their bytes and rows; of many rows only that they are many.

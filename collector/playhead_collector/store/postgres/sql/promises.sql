@@ -1,46 +1,46 @@
--- name: open_promise(project, promise, kind, run, body, seconds)!
+-- name: open_promise(project_id, promise, kind, run, body, seconds)!
 -- Nothing, when it is there already.
 insert into promise (created, deadline, project_id, run_id, promise_id, kind, body)
-values (now(), now() + make_interval(secs => :seconds), :project, :run, :promise, :kind, :body)
+values (now(), now() + make_interval(secs => :seconds), :project_id, :run, :promise, :kind, :body)
 on conflict do nothing;
 
--- name: answer_promise(project, promise, answer, is_late)^
+-- name: answer_promise(project_id, promise, answer, is_late)^
 -- Nothing, when it has an answer, or its deadline has passed; `is_late`: an answer that says so.
 update promise set answered = clock_timestamp(), answer = :answer
-where project_id = :project and promise_id = :promise and answered is null
+where project_id = :project_id and promise_id = :promise and answered is null
     and (:is_late or deadline is null or deadline > now())
 returning promise_id;
 
--- name: promise(project, promise)^
+-- name: promise(project_id, promise)^
 select promise_id, kind, run_id, body, answer,
     (extract(epoch from created) * 1000000000)::bigint as created_ns,
     (extract(epoch from deadline) * 1000000000)::bigint as deadline_ns,
     (extract(epoch from answered) * 1000000000)::bigint as answered_ns
-from promise where project_id = :project and promise_id = :promise;
+from promise where project_id = :project_id and promise_id = :promise;
 
--- name: promises(project, kind, run, open, after_ns, after_promise, most)
+-- name: promises(project_id, kind, run, open, after_ns, after_promise, most)
 -- Oldest first, after this one.
 select promise_id, kind, run_id, body, answer,
     (extract(epoch from created) * 1000000000)::bigint as created_ns,
     (extract(epoch from deadline) * 1000000000)::bigint as deadline_ns,
     (extract(epoch from answered) * 1000000000)::bigint as answered_ns
 from promise
-where project_id = :project and (:kind::text is null or kind = :kind::text)
+where project_id = :project_id and (:kind::text is null or kind = :kind::text)
     and (:run::uuid is null or run_id = :run::uuid)
     and (:open::boolean is null or (answered is null) = :open::boolean)
     and ((extract(epoch from created) * 1000000000)::bigint, promise_id) > (:after_ns::bigint, :after_promise::text)
 order by created, promise_id limit :most;
 
--- name: forget_promises(project, seconds)!
+-- name: forget_promises(project_id, seconds)!
 -- Answered so long ago.
-delete from promise where project_id = :project and answered < now() - make_interval(secs => :seconds);
+delete from promise where project_id = :project_id and answered < now() - make_interval(secs => :seconds);
 
--- name: take_announcement(project, now, until, max_age)^
+-- name: take_announcement(project_id, now, until, max_age)^
 -- An open promise that is to be announced now; nobody else takes it until then.  Requests to stop ask nobody.
 update promise set announce_due = :until, announce_attempts = announce_attempts + 1
-where project_id = :project and promise_id = (
+where project_id = :project_id and promise_id = (
     select promise_id from promise
-    where project_id = :project and answered is null and announce_due <= :now and kind <> 'interrupt'
+    where project_id = :project_id and answered is null and announce_due <= :now and kind <> 'interrupt'
         and created > to_timestamp(:now::bigint / 1e9) - make_interval(secs => :max_age)
         and (deadline is null or deadline > now())
     order by announce_due, created limit 1 for update skip locked
@@ -50,17 +50,17 @@ returning promise_id, kind, run_id, body, answer, announce_attempts,
     (extract(epoch from deadline) * 1000000000)::bigint as deadline_ns,
     (extract(epoch from answered) * 1000000000)::bigint as answered_ns;
 
--- name: drop_announcements(project, now, max_age)
+-- name: drop_announcements(project_id, now, max_age)
 -- Those that `take_announcement` finds no more: too old, or past their deadline.
 update promise set announce_due = null
-where project_id = :project and promise_id in (
+where project_id = :project_id and promise_id in (
     select promise_id from promise
-    where project_id = :project and answered is null and announce_due <= :now and kind <> 'interrupt'
+    where project_id = :project_id and answered is null and announce_due <= :now and kind <> 'interrupt'
         and (created <= to_timestamp(:now::bigint / 1e9) - make_interval(secs => :max_age) or deadline <= now())
     order by announce_due limit 100 for update skip locked
 )
 returning promise_id;
 
--- name: settle_announcement(project, promise, due)!
+-- name: settle_announcement(project_id, promise, due)!
 -- Due again then; null: not any more.
-update promise set announce_due = :due where project_id = :project and promise_id = :promise;
+update promise set announce_due = :due where project_id = :project_id and promise_id = :promise;

@@ -1,4 +1,4 @@
--- name: write_runs(project, rows)!
+-- name: write_runs(project_id, rows)!
 -- Summaries of runs that are there, as JSON.
 update run set
     started_ns = new.started_ns, ended_ns = new.ended_ns, input_tokens = new.input_tokens,
@@ -17,12 +17,12 @@ from jsonb_to_recordset(:rows::jsonb) as new (
     fork_of text, name text, status text, session text, "user" text, labels text[], search text, usage jsonb,
     continued_by text[], processes jsonb, process_count int, processes_open int
 )
-where run.project_id = :project and run.run_id = new.run_id;
+where run.project_id = :project_id and run.run_id = new.run_id;
 
 -- name: new_projections(how_many)
 select nextval('run_projection') from generate_series(1, :how_many::int);
 
--- name: runs(project, runs)
+-- name: runs(project_id, runs)
 -- Newest first. `parent_missing`: a run above this fork is not here.
 select *, case when fork_of is null then false else (
     with recursive above (run_id, fork_of) as (
@@ -38,24 +38,24 @@ select *, case when fork_of is null then false else (
     (select count(*) from run as fork where fork.project_id = run.project_id
         and fork.labels @> array['fork_of:' || replace(run.run_id::text, '-', '')])::int as forks
 from run
-where project_id = :project and run_id = any(:runs::uuid[])
+where project_id = :project_id and run_id = any(:runs::uuid[])
 order by started_ns desc, run_id desc;
 
--- name: run_ids(project, search, id_part, since, until, before_started, before_run, how_many)
+-- name: run_ids(project_id, search, id_part, since, until, before_started, before_run, how_many)
 -- Newest first. `search` and `id_part` may be empty; the run that `before_*` names is not among them. It reads nothing but
 -- the index `run_started`.
 select run_id from run
-where project_id = :project and started_ns >= :since and started_ns <= :until
+where project_id = :project_id and started_ns >= :since and started_ns <= :until
     and (started_ns, run_id) < (:before_started, :before_run::uuid)
     and (:search = '' or strpos(search, :search) > 0)
     and (:id_part = '' or strpos(replace(run_id::text, '-', ''), :id_part) > 0)
 order by started_ns desc, run_id desc limit :how_many;
 
--- name: newest_run_ids(project, labels, search, id_part, since, until, before_started, before_run, looked, how_many)
+-- name: newest_run_ids(project_id, labels, search, id_part, since, until, before_started, before_run, looked, how_many)
 -- Of the newest `looked` runs, those with these labels.
 select run_id from (
     select started_ns, run_id, labels, search from run
-    where project_id = :project and started_ns >= :since and started_ns <= :until
+    where project_id = :project_id and started_ns >= :since and started_ns <= :until
         and (started_ns, run_id) < (:before_started, :before_run::uuid)
     order by started_ns desc, run_id desc limit :looked
 ) as newest
@@ -63,29 +63,30 @@ where labels @> :labels::text[] and (:search = '' or strpos(search, :search) > 0
     and (:id_part = '' or strpos(replace(run_id::text, '-', ''), :id_part) > 0)
 order by started_ns desc, run_id desc limit :how_many;
 
--- name: run_ids_with(project, labels, search, id_part, since, until, before_started, before_run, how_many)
+-- name: run_ids_with(project_id, labels, search, id_part, since, until, before_started, before_run, how_many)
 -- All runs with these labels. `materialized`, so that it is planned to find all, and not as if the first few were met
 -- soon: Postgres does not know how labels occur together.
 with found as materialized (
     select started_ns, run_id from run
-    where labels @> :labels::text[] and project_id = :project and started_ns >= :since and started_ns <= :until
+    where labels @> :labels::text[] and project_id = :project_id and started_ns >= :since and started_ns <= :until
         and (started_ns, run_id) < (:before_started, :before_run::uuid)
         and (:search = '' or strpos(search, :search) > 0)
         and (:id_part = '' or strpos(replace(run_id::text, '-', ''), :id_part) > 0)
 )
 select run_id from found order by started_ns desc, run_id desc limit :how_many;
 
--- name: run_ids_scored(project, labels, search, id_part, since, until, before_started, before_run, how_many, score_name, score_low, score_high, score_label)
+-- name: run_ids_scored(project_id, labels, search, id_part, since, until, before_started, before_run, how_many, score_name, score_low, score_high, score_label)
 -- `score_*`: what the latest score of the whole run with this name has to be.
 with scored as materialized (
     select run_id from score_in_time
-    where project_id = :project and name = :score_name and span is null and is_latest
+    where project_id = :project_id and name = :score_name and span is null and is_latest
         and (:score_low::double precision is null or number >= :score_low)
         and (:score_high::double precision is null or number <= :score_high)
         and (:score_label::text is null or label = :score_label)
 ),
 found as materialized (
-    select run.started_ns, run.run_id from scored join run on run.project_id = :project and run.run_id = scored.run_id
+    select run.started_ns, run.run_id
+    from scored join run on run.project_id = :project_id and run.run_id = scored.run_id
     where run.labels @> :labels::text[] and run.started_ns >= :since and run.started_ns <= :until
         and (run.started_ns, run.run_id) < (:before_started, :before_run::uuid)
         and (:search = '' or strpos(run.search, :search) > 0)

@@ -1,35 +1,35 @@
--- name: add_score(project, run, score_id, scored_ns, name, number, is_boolean, label, span, source, author, api_key, comment)^
+-- name: add_score(project_id, run, score_id, scored_ns, name, number, is_boolean, label, span, source, author, api_key, comment)^
 -- Nothing when there is no such run, or when it has a score with this id.
 insert into score (
     project_id, run_id, score_id, scored_ns, name, number, is_boolean, label, span, source, author, api_key, comment
 )
-select :project, run_id, :score_id,
+select :project_id, run_id, :score_id,
     coalesce(:scored_ns::bigint, (extract(epoch from clock_timestamp()) * 1000000000)::bigint), :name,
     :number::double precision, :is_boolean, :label, :span, :source, :author, :api_key, :comment
-from run where project_id = :project and run_id = :run
+from run where project_id = :project_id and run_id = :run
 on conflict (project_id, run_id, score_id) do nothing
 returning score_id;
 
--- name: score(project, run, score_id)^
-select * from score_in_time where project_id = :project and run_id = :run and score_id = :score_id;
+-- name: score(project_id, run, score_id)^
+select * from score_in_time where project_id = :project_id and run_id = :run and score_id = :score_id;
 
--- name: posted_scores(project, run)
-select * from score_in_time where project_id = :project and run_id = :run and source = 'api';
+-- name: posted_scores(project_id, run)
+select * from score_in_time where project_id = :project_id and run_id = :run and source = 'api';
 
--- name: scores(project, run, name, source, latest, since, until, before_ns, before_run, before_id, how_many)
+-- name: scores(project_id, run, name, source, latest, since, until, before_ns, before_run, before_id, how_many)
 -- Newest first; the row that `before_*` names is not among them.
 select * from score_in_time
-where project_id = :project and (:run::uuid is null or run_id = :run) and (:name::text is null or name = :name)
+where project_id = :project_id and (:run::uuid is null or run_id = :run) and (:name::text is null or name = :name)
     and (:source::text is null or source = :source) and scored_ns >= :since and scored_ns <= :until
     and (scored_ns, run_id, score_id) < (:before_ns, :before_run::uuid, :before_id) and (is_latest or not :latest)
 order by scored_ns desc, run_id desc, score_id desc limit :how_many;
 
--- name: write_recorded_scores(project, rows)!
+-- name: write_recorded_scores(project_id, rows)!
 -- Scores of events, as JSON.
 insert into score (
     project_id, run_id, score_id, scored_ns, name, number, is_boolean, label, span, source, comment, explanation
 )
-select :project, run_id, score_id, scored_ns, name, number, is_boolean, label, span, source, comment,
+select :project_id, run_id, score_id, scored_ns, name, number, is_boolean, label, span, source, comment,
     decode(explanation, 'hex')
 from jsonb_to_recordset(:rows::jsonb) as new (
     run_id uuid, score_id text, scored_ns bigint, name text, number double precision, is_boolean boolean, label text,

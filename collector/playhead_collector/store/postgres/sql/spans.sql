@@ -1,16 +1,16 @@
--- name: insert_pages(project, runs, digests, items, bodies, told, started, names, searches, owns, labels)
+-- name: insert_pages(project_id, runs, digests, items, bodies, told, started, names, searches, owns, labels)
 -- Returns the pages that are news. Their runs (all are in `told`) are listed from the first span on; the projector says
 -- the rest. In the order of run ids, so that transactions that list the same runs wait for each other, never in a circle.
 with fresh as (
     insert into span_page (project_id, run_id, digest, items, body)
-    select :project, run_id, digest, items, body
+    select :project_id, run_id, digest, items, body
     from unnest(:runs::uuid[], :digests::uuid[], :items::int[], :bodies::bytea[]) as given (run_id, digest, items, body)
     on conflict (project_id, run_id, digest) do nothing
     returning run_id, digest
 ),
 listed as (
     insert into run (project_id, run_id, started_ns, name, search, is_own, status, labels)
-    select :project, run_id, started_ns, name, search, is_own, 'running', :labels
+    select :project_id, run_id, started_ns, name, search, is_own, 'running', :labels
     from unnest(:told::uuid[], :started::bigint[], :names::text[], :searches::text[], :owns::boolean[])
         as given (run_id, started_ns, name, search, is_own)
     where run_id in (select run_id from fresh)
@@ -19,12 +19,12 @@ listed as (
 )
 select run_id, digest from fresh;
 
--- name: mark_news(project, runs, arrived, own, now)!
+-- name: mark_news(project_id, runs, arrived, own, now)!
 -- These runs have news: spans (`arrived` says when), or content that they waited for (0). `own`: when the run's own process
 -- has sent some of them; 0: it has not. In one order for all, and the
 -- last that a transaction locks: whoever projects a run settles what it waits for before it forgets the news, too.
 insert into run_news (project_id, run_id, arrived_ns, own_arrived_ns, dirty_since_ns, news)
-select :project::int, run_id, arrived_ns, own_ns, :now::bigint, 1
+select :project_id::int, run_id, arrived_ns, own_ns, :now::bigint, 1
 from unnest(:runs::uuid[], :arrived::bigint[], :own::bigint[]) as given (run_id, arrived_ns, own_ns) order by run_id
 on conflict (project_id, run_id) do update
 set arrived_ns = greatest(run_news.arrived_ns, excluded.arrived_ns),
@@ -32,96 +32,96 @@ set arrived_ns = greatest(run_news.arrived_ns, excluded.arrived_ns),
     dirty_since_ns = coalesce(run_news.dirty_since_ns, excluded.dirty_since_ns),
     news = run_news.news + 1;
 
--- name: delete_pages(project, runs, pages)!
-delete from span_page where project_id = :project and run_id = any(:runs) and page = any(:pages);
+-- name: delete_pages(project_id, runs, pages)!
+delete from span_page where project_id = :project_id and run_id = any(:runs) and page = any(:pages);
 
--- name: write_pages(project, runs, digests, items, bodies)
+-- name: write_pages(project_id, runs, digests, items, bodies)
 -- In place of pages that were deleted, under numbers of their own: whoever keeps the numbers of pages that it has read
 -- would take these for them.
 insert into span_page (project_id, run_id, digest, items, body)
-select :project, run_id, digest, items, body
+select :project_id, run_id, digest, items, body
 from unnest(:runs::uuid[], :digests::uuid[], :items::int[], :bodies::bytea[]) as new (run_id, digest, items, body)
 on conflict (project_id, run_id, digest) do nothing
 returning run_id, page, items;
 
--- name: read_these_pages(project, run, pages)
+-- name: read_these_pages(project_id, run, pages)
 select page, body from span_page
-where project_id = :project and run_id = :run and page = any(:pages::bigint[]) order by page;
+where project_id = :project_id and run_id = :run and page = any(:pages::bigint[]) order by page;
 
--- name: read_pages_after(project, run, after, how_many)
+-- name: read_pages_after(project_id, run, after, how_many)
 -- The next pages of a run, to read all of them without holding all of them.
 select page, body from span_page
-where project_id = :project and run_id = :run and page > :after order by page limit :how_many;
+where project_id = :project_id and run_id = :run and page > :after order by page limit :how_many;
 
--- name: read_pages(project, runs, seen)
+-- name: read_pages(project_id, runs, seen)
 -- All pages of these runs, but for those with these numbers.
 select run_id, page, body from span_page
-where project_id = :project and run_id = any(:runs) and page <> all(:seen::bigint[]) order by page;
+where project_id = :project_id and run_id = any(:runs) and page <> all(:seen::bigint[]) order by page;
 
--- name: wake(project, runs, now)!
+-- name: wake(project_id, runs, now)!
 -- Content came that these runs waited for: they are to be projected again.
 insert into run_news (project_id, run_id, arrived_ns, dirty_since_ns, news)
-select :project, run_id, :now, :now, 1 from unnest(:runs::uuid[]) as given (run_id) order by run_id
+select :project_id, run_id, :now, :now, 1 from unnest(:runs::uuid[]) as given (run_id) order by run_id
 on conflict (project_id, run_id) do update
 set dirty_since_ns = coalesce(run_news.dirty_since_ns, excluded.dirty_since_ns), news = run_news.news + 1;
 
--- name: insert_pending(project, runs, refs)!
+-- name: insert_pending(project_id, runs, refs)!
 insert into pending_ref (project_id, run_id, ref)
-select :project, run_id, ref from unnest(:runs::uuid[], :refs::bytea[]) as new (run_id, ref)
+select :project_id, run_id, ref from unnest(:runs::uuid[], :refs::bytea[]) as new (run_id, ref)
 on conflict do nothing;
 
--- name: take_pending(project, refs)
+-- name: take_pending(project_id, refs)
 -- Runs that waited for content which is here now.
-delete from pending_ref where project_id = :project and ref = any(:refs) returning run_id;
+delete from pending_ref where project_id = :project_id and ref = any(:refs) returning run_id;
 
--- name: settle_pending(project, runs, packed)
+-- name: settle_pending(project_id, runs, packed)
 -- Forgets what came after all (a transaction that stored it may not have seen that anybody waited), in rows or `packed`;
 -- counts the rest. What
 -- another transaction takes away now is left to it: it tells these runs' news. `offset 0`: see find_nodes in threads.sql.
 with waiting as materialized (
-    select run_id, ref from pending_ref where project_id = :project and run_id = any(:runs) for update skip locked
+    select run_id, ref from pending_ref where project_id = :project_id and run_id = any(:runs) for update skip locked
 ),
 came as (
     delete from pending_ref as gone using waiting
-    where gone.project_id = :project and gone.run_id = waiting.run_id and gone.ref = waiting.ref and (
+    where gone.project_id = :project_id and gone.run_id = waiting.run_id and gone.ref = waiting.ref and (
         gone.ref = any(:packed)
-        or exists (select from content where content.project_id = :project and content.ref = gone.ref offset 0)
+        or exists (select from content where content.project_id = :project_id and content.ref = gone.ref offset 0)
         or exists (
             select from (select project_id from thread_node where ref = gone.ref offset 0) as node
-            where node.project_id = :project
+            where node.project_id = :project_id
             offset 0
         )
     )
     returning gone.run_id
 ),
 left_over as (
-    select run_id, 1 as how_many from pending_ref where project_id = :project and run_id = any(:runs)
+    select run_id, 1 as how_many from pending_ref where project_id = :project_id and run_id = any(:runs)
     union all
     select run_id, -1 from came
 )
 select run_id, sum(how_many)::int as pending from left_over group by run_id;
 
--- name: lock_to_project(project, runs)
+-- name: lock_to_project(project_id, runs)
 -- Waits for whoever projects these now.
 select run.run_id, run.sealed, run.shared, run.projection, run_news.news, run_news.arrived_ns
 from run join run_news using (project_id, run_id)
-where project_id = :project and run_id = any(:runs) order by run_id for update of run;
+where project_id = :project_id and run_id = any(:runs) order by run_id for update of run;
 
--- name: lock_free_to_project(project, runs)
+-- name: lock_free_to_project(project_id, runs)
 -- Passes over those that somebody else projects now.
 select run.run_id, run.sealed, run.shared, run.projection, run_news.news, run_news.arrived_ns
 from run join run_news using (project_id, run_id)
-where project_id = :project and run_id = any(:runs) order by run_id for update of run skip locked;
+where project_id = :project_id and run_id = any(:runs) order by run_id for update of run skip locked;
 
--- name: news(project, run)^
+-- name: news(project_id, run)^
 select news, arrived_ns, own_arrived_ns, dirty_since_ns is not null as dirty from run_news
-where project_id = :project and run_id = :run;
+where project_id = :project_id and run_id = :run;
 
--- name: forget_news(project, runs, news)!
+-- name: forget_news(project_id, runs, news)!
 -- Unless there was more meanwhile.
 update run_news set dirty_since_ns = null
 from unnest(:runs::uuid[], :news::int[]) as known (run_id, news)
-where run_news.project_id = :project and run_news.run_id = known.run_id and run_news.news = known.news;
+where run_news.project_id = :project_id and run_news.run_id = known.run_id and run_news.news = known.news;
 
 -- name: dirty_runs(how_many)
 -- `bytes`: how much is stored of its spans, compressed.

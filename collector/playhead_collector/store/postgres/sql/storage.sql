@@ -1,4 +1,4 @@
--- name: table_sizes(project)
+-- name: table_sizes(project_id)
 -- Rows as Postgres counts them while it writes; after a crash it has only what the planner knows.
 -- The share of a project is that of its number among the most common ones; with one project there is no question, and
 -- of a table without rows (whose files are not empty) nobody has a share.
@@ -8,7 +8,7 @@ select c.relname::text as name,
     case
         when (select count(*) from project) = 1 then 1
         when c.reltuples = 0 and coalesce(s.n_live_tup, 0) = 0 then 0
-        else stats.most_common_freqs[array_position(stats.most_common_vals::text::int[], :project::int)]
+        else stats.most_common_freqs[array_position(stats.most_common_vals::text::int[], :project_id::int)]
     end::double precision as share
 from pg_class c
 left join pg_stat_user_tables s on s.relid = c.oid
@@ -17,40 +17,40 @@ left join pg_stats as stats
 where c.relnamespace = current_schema()::regnamespace and c.relkind = 'r'
 order by c.relname;
 
--- name: first_content_sizes(project, how_many)
+-- name: first_content_sizes(project_id, how_many)
 -- In the order of their hashes, which has nothing to do with their size. Of a large body only the header is read.
 select encoding, octet_length(body) as stored, substring(body from 1 for 14) as head
-from content where project_id = :project order by ref limit :how_many;
+from content where project_id = :project_id order by ref limit :how_many;
 
--- name: plain_content_sizes(project, refs)
+-- name: plain_content_sizes(project_id, refs)
 select ref, encoding, octet_length(body) as stored, substring(body from 1 for 14) as head
-from content where project_id = :project and ref = any(:refs);
+from content where project_id = :project_id and ref = any(:refs);
 
--- name: first_packs(project, how_many)
-select pack from content_pack where project_id = :project order by pack limit :how_many;
+-- name: first_packs(project_id, how_many)
+select pack from content_pack where project_id = :project_id order by pack limit :how_many;
 
--- name: last_pack(project)$
-select pack from content_pack where project_id = :project order by pack desc limit 1;
+-- name: last_pack(project_id)$
+select pack from content_pack where project_id = :project_id order by pack desc limit 1;
 
--- name: packs_from(project, probes)
+-- name: packs_from(project_id, probes)
 -- For each of these numbers, the first pack from there on.
 select distinct found.pack
 from unnest(:probes::bigint[]) as given (pack)
 cross join lateral (
-    select pack from content_pack where project_id = :project and pack >= given.pack order by pack limit 1
+    select pack from content_pack where project_id = :project_id and pack >= given.pack order by pack limit 1
 ) as found;
 
--- name: first_runs(project, how_many)
-select run_id, llm_calls, events from run where project_id = :project order by run_id limit :how_many;
+-- name: first_runs(project_id, how_many)
+select run_id, llm_calls, events from run where project_id = :project_id order by run_id limit :how_many;
 
--- name: last_run(project)$
-select run_id from run where project_id = :project order by run_id desc limit 1;
+-- name: last_run(project_id)$
+select run_id from run where project_id = :project_id order by run_id desc limit 1;
 
--- name: runs_from(project, probes)
+-- name: runs_from(project_id, probes)
 -- For each of these ids, the first run from there on.
 select distinct found.run_id, found.llm_calls, found.events
 from unnest(:probes::uuid[]) as given (run_id)
 cross join lateral (
     select run_id, llm_calls, events from run
-    where project_id = :project and run_id >= given.run_id order by run_id limit 1
+    where project_id = :project_id and run_id >= given.run_id order by run_id limit 1
 ) as found;

@@ -38,11 +38,11 @@ class PostgresUseStore:
     _db: Database
     _memory: StoreMemory
 
-    async def use_totals(self, project: int, ref: ContentRef) -> UseTotals:
-        recent, unread = await self._read_runs(project, ref)
+    async def use_totals(self, project_id: int, ref: ContentRef) -> UseTotals:
+        recent, unread = await self._read_runs(project_id, ref)
         without = [id_of(each.run) for each in recent]
         async with self._db.reading() as conn:
-            row = await sql.row(conn, "content_use_totals", project=project, ref=_short(ref), without=without)
+            row = await sql.row(conn, "content_use_totals", project_id=project_id, ref=_short(ref), without=without)
         runs, calls, *times = row or (0, 0, None, None)
         began = sorted([each.started_ns for each in recent] + [time for time in times if time is not None])
         return UseTotals(
@@ -55,22 +55,24 @@ class PostgresUseStore:
         )
 
     async def uses(
-        self, project: int, ref: ContentRef, *, limit: int, before: tuple[int, str] | None = None
+        self, project_id: int, ref: ContentRef, *, limit: int, before: tuple[int, str] | None = None
     ) -> Sequence[ContentUse]:
         started, run = (BIGINT, LAST_RUN) if before is None else (before[0], id_of(before[1]))
         asked = {"ref": _short(ref), "before_started": started, "before_run": run, "how_many": limit}
         async with self._db.reading() as conn:
-            rows = await sql.rows(conn, "content_uses", project=project, **asked)
+            rows = await sql.rows(conn, "content_uses", project_id=project_id, **asked)
         return [ContentUse(row["run_id"].hex, row["started_ns"], row["calls"]) for row in rows]
 
-    async def _read_runs(self, project: int, ref: ContentRef) -> tuple[list[ContentUse], bool]:
+    async def _read_runs(self, project_id: int, ref: ContentRef) -> tuple[list[ContentUse], bool]:
         """Runs with the content among those that are not in the index, or were packed together with it."""
         async with self._db.reading() as conn:
-            packed = await sql.rows(conn, "runs_packed_with", project=project, key=key_of(ref), most=_MOST_PACKED_WITH)
-            waiting = await sql.rows(conn, "runs_without_uses", project=project, how_many=_MOST_READ + 1)
+            packed = await sql.rows(
+                conn, "runs_packed_with", project_id=project_id, key=key_of(ref), most=_MOST_PACKED_WITH
+            )
+            waiting = await sql.rows(conn, "runs_without_uses", project_id=project_id, how_many=_MOST_READ + 1)
         found: dict[str, ContentUse] = {}
         for run, started_ns in _each_once([*packed, *waiting[:_MOST_READ]]).items():
-            uses = await uses_of(self._db, self._memory.packs, project, run)
+            uses = await uses_of(self._db, self._memory.packs, project_id, run)
             if ref.plain in uses:
                 found[run] = ContentUse(run, started_ns, uses[ref.plain])
         newest = sorted(found.values(), key=lambda each: (each.started_ns, each.run), reverse=True)
@@ -80,37 +82,37 @@ class PostgresUseStore:
 async def pack_and_index(db: Database, packs: Packs, due: Sequence[ToPack], today: datetime.date) -> int:
     """Packs what runs of one project name, and writes what each had. Returns how many were packed.  Raises
     StoreCollision."""
-    project, runs = due[0].project, [each.run for each in due]
-    packed = await pack_runs(db, packs, project, list(map(id_of, runs)), today)
-    await _index_runs(db, packs, project, runs, packed)
+    project_id, runs = due[0].project_id, [each.run for each in due]
+    packed = await pack_runs(db, packs, project_id, list(map(id_of, runs)), today)
+    await _index_runs(db, packs, project_id, runs, packed)
     return len(packed)
 
 
 async def _index_runs(
-    db: Database, packs: Packs, project: int, runs: Sequence[str], packed: Collection[ContentRef]
+    db: Database, packs: Packs, project_id: int, runs: Sequence[str], packed: Collection[ContentRef]
 ) -> None:
     """Writes what these runs had, but for what was `packed` with them. One that was deleted meanwhile gets no row."""
     for run in runs:
-        uses = await uses_of(db, packs, project, run)
+        uses = await uses_of(db, packs, project_id, run)
         before = {ref: calls for ref, calls in uses.items() if ref not in packed}
         given = {"refs": list(map(_short, before)), "calls": list(before.values())}
 
         async def write(conn: Conn, run: str = run, given: dict[str, list[int]] = given) -> None:
-            await begin_write(conn, project)
-            await sql.run(conn, "write_content_use", project=project, run=id_of(run), **given)
+            await begin_write(conn, project_id)
+            await sql.run(conn, "write_content_use", project_id=project_id, run=id_of(run), **given)
 
         await db.transact(write)
 
 
-async def uses_of(db: Database, packs: Packs, project: int, run: str) -> dict[ContentRef, int]:
+async def uses_of(db: Database, packs: Packs, project_id: int, run: str) -> dict[ContentRef, int]:
     """What a run had by itself: for each content, how many of its model calls were given it."""
     own: list[RunEvent] = []
     after = 0
     async with db.reading() as conn:
-        while portion := await events.read(conn, project, run, after=after, limit=_EVENTS):
+        while portion := await events.read(conn, project_id, run, after=after, limit=_EVENTS):
             own += [event for event in portion if event.run == run]
             after = portion[-1].seq
-        found = await threads.read_together(conn, packs, project, call_threads(own), _MOST_NODES)
+        found = await threads.read_together(conn, packs, project_id, call_threads(own), _MOST_NODES)
     return await asyncio.to_thread(count_uses, own, found.nodes)
 
 
