@@ -82,7 +82,8 @@ CELERY = (
 from celery import Celery
 app = Celery("soaked", broker="filesystem://", backend="file://" + __import__("os").environ["SOAK_FOLDER"] + "/results")
 folder = __import__("os").environ["SOAK_FOLDER"]
-app.conf.broker_transport_options = {"data_folder_in": folder + "/queue", "data_folder_out": folder + "/queue"}
+queue, control = folder + "/queue", folder + "/control"
+app.conf.broker_transport_options = {"data_folder_in": queue, "data_folder_out": queue, "control_folder": control}
 app.conf.worker_prefetch_multiplier = 1
 
 @app.task
