@@ -119,7 +119,9 @@ class Promises:
         it has an answer already."""
         here = self._files.read(promise_id)
         if here is not None and not self._files.is_at_collector(promise_id):
-            return self._decide_here(promise_id, answer)
+            self._give(here)  # the collector may have an answer that was given before a run asked
+            if not self._files.is_at_collector(promise_id):
+                return self._decide_here(promise_id, answer)
         opened = asked or here  # the program may be about to tell the collector of it
         if self._make is not None:
             try:

@@ -17,7 +17,7 @@ from playhead.api.promises.stopping import look_for_interrupts
 from playhead.api.promises.waiting import answer_of
 from playhead.cli import app
 from playhead.errors import Conflict
-from playhead.model.promises import approval_id
+from playhead.model.promises import approval_id, event_id
 from playhead.promises import store
 from playhead.promises.files import PromiseFiles
 from playhead.wire.answers.promises import Promise
@@ -124,6 +124,19 @@ def test_an_event_and_an_approval_may_be_answered_before_they_are_waited_for(col
     with playhead.run("shop"):
         assert playhead.wait_for("payment", key="order-9", timeout=30) == {"paid": 5}
         assert playhead.approval("clean up", key="nightly", timeout=30)["outcome"] == "approved"
+
+
+def test_an_answer_given_ahead_counts_also_when_the_program_has_just_begun_to_wait(
+    collector: CollectorProcess, folder: Path
+):
+    assert command(collector, folder, "answer", "payment", '{"paid": 5}', "--key", "order-10")[0] == 0
+    opened = {"id": event_id("payment", "order-10"), "kind": "event", "run": None, "key": "order-10", "name": "payment"}
+    opened |= {"action": None, "risk": None, "details": None, "schema": None, "deadline": None, "answer": None}
+    # As the program does first: it is in the folder, and the collector is about to be told.
+    PromiseFiles(folder / "j", 3600).open(cast("Promise", {**opened, "created": "2026-01-01T00:00:00Z"}))
+    assert command(collector, folder, "answer", "payment", '{"paid": 6}', "--key", "order-10")[0] != 0
+    with playhead.run("shop"):
+        assert playhead.wait_for("payment", key="order-10", timeout=30) == {"paid": 5}
 
 
 def test_a_promise_has_one_place_where_it_is_answered(collector: CollectorProcess, folder: Path):
