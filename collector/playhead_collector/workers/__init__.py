@@ -8,6 +8,6 @@
     worker     the program that runs in the process                       setup     settings that it gets at its start
     priority   gives the processes a lower priority than ingest
 
-The time of an analysis grows with the length of a run. In the process that takes spans it would hold the interpreter;
-here it has limits of time and memory, and a low priority.
+The time of an analysis grows with the length of a run. In the process that receives spans it would hold the
+interpreter; here it has limits of time and memory, and a low priority.
 """

@@ -1,4 +1,4 @@
-"""Errors of a worker process, as JSON, and back: each is raised where the question was asked, as what it was."""
+"""Errors of a worker process → JSON → the same errors, raised in the process that asked the question."""
 
 import traceback
 from collections.abc import Mapping
@@ -12,11 +12,11 @@ _BY_NAME: Mapping[str, type[CollectorError]] = {
 
 
 class AnalysisFailed(Exception):
-    """A bug in an analysis: the worker's traceback, for the log."""
+    """A bug in an analysis. The message is the worker's traceback, for the log."""
 
 
 def to_json(error: BaseException) -> dict[str, Any]:
-    """What to send."""
+    """Returns the error as JSON; one that is none of ours becomes `bug`, with its traceback."""
     if isinstance(error, Refused):
         said = {"status": error.status, "code": error.code, "headers": dict(error.headers)}
         return {"kind": "Refused", "message": str(error), **said}
@@ -26,14 +26,14 @@ def to_json(error: BaseException) -> dict[str, Any]:
 
 
 def from_json(said: Mapping[str, Any]) -> Exception:
-    """What to raise."""
+    """Returns the error to raise; AnalysisFailed for `bug`."""
     if said["kind"] == "Refused":
         return Refused(said["status"], said["code"], said["message"], said["headers"])
     return _BY_NAME.get(said["kind"], AnalysisFailed)(said["message"])
 
 
 def took_too_long(seconds: float) -> Refused:
-    """A question that was still being answered when its time was over."""
+    """The error for a question without an answer after `seconds`."""
     return Refused(
         503,
         "took_too_long",
@@ -43,7 +43,7 @@ def took_too_long(seconds: float) -> Refused:
 
 
 def too_large(limit: int, what: str) -> Refused:
-    """A question, or an answer, that is larger than what one may take."""
+    """The error for a question, or an answer, that needs more than `limit` bytes."""
     return Refused(
         503,
         "took_too_much",
@@ -52,7 +52,7 @@ def too_large(limit: int, what: str) -> Refused:
 
 
 def queue_is_full(retry_seconds: int) -> Refused:
-    """A question for which there is no room, or no time in which it could begin."""
+    """The error when the queue is full, or no process becomes free in time."""
     return Refused(
         503,
         "too_many_questions",
@@ -62,7 +62,7 @@ def queue_is_full(retry_seconds: int) -> Refused:
 
 
 def ended(code: int | None) -> Refused:
-    """A worker process that ended amid a question."""
+    """The error when a worker process ended amid a question. `code`: its exit code; negative: the signal."""
     how = f"was killed by signal {-code}" if code is not None and code < 0 else f"ended with code {code}"
     return Refused(
         503,
@@ -74,7 +74,7 @@ def ended(code: int | None) -> Refused:
 
 
 def not_started(why: str) -> Refused:
-    """A worker process that cannot be started."""
+    """The error when a worker process cannot be started."""
     return Refused(
         503,
         "analysis_not_started",

@@ -1,4 +1,4 @@
-"""Messages on a pipe: a JSON object, and bytes that nobody has to parse.
+"""Messages on a pipe: a JSON object, and bytes that are passed on without parsing.
 
 length of the object, length of the bytes (4 bytes each, big-endian) | object | bytes
 """
@@ -12,17 +12,17 @@ LENGTHS = struct.Struct("!II")
 
 
 def encode(head: Mapping[str, Any], body: bytes = b"") -> bytes:
-    """A message."""
-    said = json.dumps(head).encode("ascii")  # what a client asks for may be no UTF-8
+    """Returns the bytes of a message."""
+    said = json.dumps(head).encode("ascii")  # options may hold lone surrogates, which UTF-8 cannot encode
     return b"".join((LENGTHS.pack(len(said), len(body)), said, body))
 
 
 def head_of(data: bytes) -> dict[str, Any]:
-    """The object of a message."""
+    """Parses the JSON object of a message."""
     return cast(dict[str, Any], json.loads(data))
 
 
 def read(exactly: Callable[[int], bytes]) -> tuple[dict[str, Any], bytes]:
-    """The next message, from what gives the next n bytes.  Raises what that raises."""
+    """Reads the next message. `exactly(n)` returns the next n bytes; its errors pass through."""
     head, body = LENGTHS.unpack(exactly(LENGTHS.size))
     return head_of(exactly(head)), exactly(body)

@@ -23,12 +23,12 @@ from playhead_collector.workers.questions import AnalysisQuestion
 
 log = logging.getLogger(__name__)
 
-# Runs of one question: some tens of milliseconds, which a client's question may have to wait.
+# Runs per question to the worker: some tens of milliseconds, for which a client's question may have to wait.
 _AT_A_TIME = 8
 _RETRY_SECONDS = 30.0
 _LEAST_SECONDS = 0.05
 _DELETED = 404
-# Codes of refusals that say nothing about the runs.
+# Codes of refusals that are about the worker processes, not about the runs.
 _NO_PROCESS = frozenset({"too_many_questions", "analysis_not_started"})
 
 
@@ -131,8 +131,9 @@ def indexer_of(
     pool: WorkerPool | None,
     is_held_up: Callable[[], bool],
 ) -> Indexing:
-    """The indexer of a collector. It waits while `pool` answers clients' questions, and while
-    `is_held_up`."""
+    """Returns the indexer of a collector; None without `settings`. It waits while `pool` answers clients' questions,
+    and
+    while `is_held_up()`."""
     if settings is None:
         return None
 

@@ -1,4 +1,4 @@
-"""Who is answered next, and for how long: a bounded queue in front of a few worker processes."""
+"""A bounded queue of questions in front of a few worker processes."""
 
 import asyncio
 import math
@@ -10,13 +10,13 @@ from playhead_collector.workers import failures
 from playhead_collector.workers.process import WorkerProcess
 from playhead_collector.workers.questions import AnalysisQuestion
 
-# A question whose client has gone may still end by itself, which costs less than a new process.
+# For so long a question may go on after its client has gone: to let it end costs less than a new process.
 _GRACE_SECONDS = 1.0
 
 
 @dataclass(slots=True)
 class PoolFigures:
-    """What there is to see from outside: now, and so far."""
+    """Numbers for metrics: questions that wait and run now; answered and failed since the start."""
 
     waiting: int = 0
     running: int = 0
@@ -25,10 +25,10 @@ class PoolFigures:
 
 
 class WorkerPool:
-    """Implements `asking.Analysis` with these processes, of which each answers one question at a time.
+    """Implements `ports.Analysis` with these processes, of which each answers one question at a time.
 
-    At most `most_waiting` questions wait, others are refused at once.  Each waits for at most `seconds` until it
-    begins: for its turn, and for a process that starts.
+    At most `most_waiting` questions wait, others are refused at once.  A question waits at most `seconds` for a free
+    process and for that process to start.
     """
 
     def __init__(
@@ -47,7 +47,7 @@ class WorkerPool:
     async def ask(self, question: AnalysisQuestion) -> bytes:
         begin_by = asyncio.get_running_loop().time() + self._seconds
         await self._turn(begin_by)
-        # A task of its own: when the client goes, the process is not free before the task says so.
+        # A task of its own: when the client goes, the process stays busy until the task has ended.
         task = self._task(self._answered(self._free.pop(), question, begin_by))
         try:
             return await asyncio.shield(task)
@@ -57,7 +57,7 @@ class WorkerPool:
             raise
 
     async def close(self) -> None:
-        """Ends all processes, and with them what is under way."""
+        """Cancels the questions under way and ends all processes."""
         self._closed = True
         while tasks := tuple(self._tasks):
             for task in tasks:
@@ -95,12 +95,12 @@ class WorkerPool:
             self._turns.release()
 
     async def _give_up(self, task: asyncio.Task[bytes]) -> None:
-        """Nobody waits for this question any more."""
+        """Cancels a question whose client has gone, unless it ends within the grace period."""
         await asyncio.wait([task], timeout=self._grace_seconds)
         task.cancel()
         await asyncio.wait([task])
         if not task.cancelled():
-            task.exception()  # looked at, so that nobody logs it
+            task.exception()  # retrieved, else asyncio logs it
 
     def _task(self, work: Coroutine[Any, Any, Any]) -> "asyncio.Task[Any]":
         task = asyncio.create_task(work)

@@ -1,4 +1,4 @@
-"""What [serve] asks analysis questions through, and the way without a process."""
+"""The port through which [serve] asks analysis questions, and its implementation without worker processes."""
 
 from dataclasses import dataclass
 from typing import Protocol
@@ -11,7 +11,7 @@ class Analysis(Protocol):
     """Answers analysis questions about runs that are projected."""
 
     async def ask(self, question: AnalysisQuestion) -> bytes:
-        """The answer as JSON; cancelling this gives the question up.
+        """Returns the answer as JSON. Cancelling this cancels the question.
 
         Raises Refused (503 when it takes too long, or too many wait), StoreUnavailable, ContentMissing, ContentCorrupt.
         """
@@ -20,7 +20,7 @@ class Analysis(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class InProcessAnalysis:
-    """In this process, without a limit of time or memory: for tests, and for PLAYHEAD_ANALYSIS_PROCESSES=0."""
+    """Answers in this process, without a limit of time or memory: for tests, and for PLAYHEAD_ANALYSIS_PROCESSES=0."""
 
     store: Store
     given: AnalysisSettings

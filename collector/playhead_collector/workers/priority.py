@@ -1,4 +1,4 @@
-"""How a process gives way to those that take spans."""
+"""Gives worker processes a lower priority than the process that receives spans."""
 
 import os
 import sys
@@ -11,8 +11,8 @@ _LOWEST: Final = 19
 
 
 def give_way(pid: int) -> None:
-    """Lowers the priority of a process that was just started, relative to this one.  Windows knows none of this."""
+    """Lowers the priority of a process that was just started, relative to this one.  Does nothing on Windows."""
     if sys.platform == "win32":
         return
-    with suppress(OSError):  # it has ended already, which its next question shows
+    with suppress(OSError):  # the process has ended already: its next question reports that
         os.setpriority(os.PRIO_PROCESS, pid, min(_LOWEST, os.getpriority(os.PRIO_PROCESS, 0) + NICE))

@@ -17,15 +17,15 @@ from playhead_collector.workers.setup import Setup
 log = logging.getLogger(__name__)
 
 WORKER = "playhead_collector.workers.worker"
-# Half a second on an idle machine: imports. A question does not wait for so long; the start goes on without it.
+# A start takes half a second on an idle machine (imports). A question may stop waiting earlier; the start goes on.
 _START_SECONDS = 60.0
-# What it may take to end by itself; it has nothing to finish.
+# Time for a process to end by itself; it has nothing to finish.
 _END_SECONDS = 5.0
 _READ_BUFFER = 1 << 20
 
 
 class WorkerProcess:
-    """A place for a process: there is none before the first question, and a new one after one has ended."""
+    """Holds at most one process: started at the first question, and again at the next one after it has ended."""
 
     def __init__(self, setup: Setup, module: str = WORKER) -> None:
         self._setup = setup
@@ -36,15 +36,15 @@ class WorkerProcess:
 
     @property
     def pid(self) -> int | None:
-        """Its process id; None while there is none that runs."""
+        """The process id; None while no process runs."""
         return None if self._process is None or self._process.returncode is not None else self._process.pid
 
     async def ask(self, question: AnalysisQuestion, begin_by: float) -> bytes:
-        """The answer.  The process is killed when the question takes too long, or this is cancelled.
+        """Returns the answer.  Kills the process when the question takes too long, or this is cancelled.
 
-        `begin_by` is a time of the running loop: until then, this waits for a process that starts.
+        `begin_by`: time of the running loop until which this waits for a process that starts.
 
-        Raises Refused, AnalysisFailed, and what the question raises.
+        Raises Refused, AnalysisFailed, and the errors of the question itself.
         """
         process = await self._started(begin_by)
         message = {"name": question.name, "runs": list(question.runs), "options": dict(question.options)}
@@ -59,7 +59,7 @@ class WorkerProcess:
             code = await self._kill()
             log.warning("a process for analysis ended with %s amid a question (%s)", code, question.name)
             raise failures.ended(code) from None
-        except BaseException:  # given up
+        except BaseException:  # cancelled
             await self._kill()
             raise
         if head["last"]:
@@ -69,7 +69,7 @@ class WorkerProcess:
         return body
 
     async def end(self) -> None:
-        """Ends the process, if there is one: at the end of its stdin, else by force."""
+        """Ends the process, if there is one: closes its stdin, and kills it if that does not end it in time."""
         if self._starting is not None:
             self._starting.cancel()
             await asyncio.wait([self._starting])
@@ -96,11 +96,11 @@ class WorkerProcess:
     def _start_ended(self, starting: asyncio.Task[asyncio.subprocess.Process]) -> None:
         self._starting = None
         if not starting.cancelled():
-            starting.exception()  # was logged; perhaps nobody waits for it any more
+            starting.exception()  # it was logged; retrieved, in case that nobody waits any more
 
     async def _ready(self) -> asyncio.subprocess.Process:
         """A new process that takes questions.  Raises Refused."""
-        await self._kill()  # which lets go of the pipes of one that has ended
+        await self._kill()  # closes the pipes of one that has ended
         try:
             async with asyncio.timeout(_START_SECONDS):
                 self._process = process = await self._start()
@@ -117,7 +117,7 @@ class WorkerProcess:
 
     async def _start(self) -> asyncio.subprocess.Process:
         # A new interpreter, not a fork: this process has threads, and connections of its own.
-        # -P: modules are found where we find them, and never in the folder that somebody happened to start us in.
+        # -P: modules are found on our path only, not in the working directory that we happened to be started in.
         process = await asyncio.create_subprocess_exec(
             sys.executable, "-P", "-m", self._module,
             stdin=asyncio.subprocess.PIPE,
@@ -129,7 +129,8 @@ class WorkerProcess:
         return process
 
     async def _kill(self) -> int | None:
-        """SIGKILL, if it still runs; returns what it ended with, once that is so.  Goes on also when cancelled."""
+        """Sends SIGKILL if the process still runs; returns its exit code once it has ended, None if there was none.
+        Cancelling this does not stop the killing."""
         if self._process is not None:
             self._ending, self._process = asyncio.create_task(_killed(self._process)), None
         return None if self._ending is None else await asyncio.shield(self._ending)
@@ -147,7 +148,7 @@ async def _killed(process: asyncio.subprocess.Process) -> int:
 
 
 async def _exchange(process: asyncio.subprocess.Process, message: bytes) -> tuple[Mapping[str, Any], bytes]:
-    """Raises OSError or IncompleteReadError when the process ends."""
+    """Sends a message and reads the reply.  Raises OSError or IncompleteReadError when the process ends."""
     asked, answered = process.stdin, process.stdout
     if asked is None or answered is None:
         raise AnalysisFailed("a worker process without pipes")

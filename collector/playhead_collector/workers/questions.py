@@ -1,4 +1,4 @@
-"""The analysis questions: what computes over a run.  Plain reads (events, state, context, ...) are not among them."""
+"""The analysis questions, which compute over a run.  Plain reads (events, state, context, ...) are not among them."""
 
 import asyncio
 import json
@@ -56,14 +56,14 @@ class AnalysisSettings:
 
     @classmethod
     def of(cls, project_id: int, configured: Configured) -> "AnalysisSettings":
-        """As the operator chose it."""
+        """Returns the settings of a project as the operator configured them."""
         return cls(project_id, configured.prices, configured.reasoning_tag, configured.longest_text)
 
 
 async def answer(
     store: ReadStore, settings: AnalysisSettings, question: AnalysisQuestion, index: SearchStore | None = None
 ) -> bytes:
-    """The answer as JSON. `index`: where runs are put so that they can be searched.
+    """Returns the answer as JSON. `index`: the search index, to which the question `index` writes.
 
     Raises Refused, StoreUnavailable, ContentMissing, ContentCorrupt.
     """
@@ -81,16 +81,16 @@ async def answer(
         return await asyncio.to_thread(_recorded, value)
     ask, encode = _QUESTIONS[question.name]
     value = await ask(*records, **question.options, **more)
-    return await asyncio.to_thread(encode, value)  # as long as the contexts
+    return await asyncio.to_thread(encode, value)  # may be as large as the contexts
 
 
 def _plain(value: Any) -> bytes:
-    """An answer as it is; fragments in it are joined without being read again."""
+    """Encodes an answer. Fragments of JSON in it are copied without parsing."""
     return json_bytes(with_cuts(value))
 
 
 def _recorded(value: Any) -> bytes:
-    """An answer that holds recorded values as they were parsed: integers of any size, and texts that are no UTF-8."""
+    """Encodes an answer that holds parsed recorded values: integers of any size, and texts with lone surrogates."""
     return json.dumps(with_cuts(value), separators=(",", ":"), allow_nan=False).encode("ascii")
 
 
@@ -114,13 +114,13 @@ _QUESTIONS: Mapping[str, tuple[_Ask, Callable[[Any], bytes]]] = MappingProxyType
         "suspects": (answer_suspects, _recorded),
         "tokens": (answer_tokens, _plain),
         "reasoning": (answer_reasoning, _plain),
-        # What a model that explains is shown; asking it is left to the process that serves.
+        # The prompt for the model that explains reasoning; the process that serves sends it.
         "brief": (read_brief, _as_object),
         # No question: it puts sealed runs into the search index, with the limits that questions have.
         "index": (index_runs, _plain),
     }
 )
-# Questions about many runs: they read them by themselves.
+# Questions about many runs: these load the runs themselves.
 _ACROSS: Mapping[str, _Ask] = MappingProxyType(
     {
         "statistics": answer_statistics,

@@ -1,4 +1,4 @@
-"""What a worker process is told when it starts: on its stdin, since others can read arguments and environments."""
+"""The settings of a worker process, sent on its stdin: other users can read arguments and environments."""
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
@@ -11,7 +11,7 @@ from playhead_collector.workers.questions import AnalysisSettings
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Setup:
-    """`dsn` may have a password in it; `seconds` and `memory_bytes` are for one question."""
+    """Settings of a worker process. `dsn` may hold a password; `seconds` and `memory_bytes` are for one question."""
 
     dsn: str = field(repr=False)
     timeouts: DatabaseTimeouts

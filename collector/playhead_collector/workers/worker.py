@@ -1,7 +1,7 @@
 """`python -m playhead_collector.workers.worker`: answers one question at a time, until its stdin ends.
 
-It must not outlive the collector, also when that is killed: a thread sees stdin end and ends the process. While code in
-C holds the interpreter, no thread runs, and the kernel's alarm clock ends the process later.
+It must not outlive the collector, even if that is killed: a thread ends the process when stdin ends. While C code holds
+the interpreter, no thread runs; then the kernel's timer (SIGALRM) ends the process later.
 """
 
 import asyncio
@@ -24,16 +24,16 @@ from playhead_collector.workers.setup import Setup
 
 log = logging.getLogger(__name__)
 
-# One that reads, and one for a read within it.
+# Connections: one for a read, and one for a read within it.
 POOL_SIZE = 2
-# How much later than the collector, which says why, the kernel ends a question.
+# The kernel ends a question so much later than the collector, whose error names the reason.
 ALARM_MARGIN_SECONDS = 5.0
-# A process that has grown beyond this part of its memory does not give it back: it is the last question of that one.
+# A process does not give memory back: one that uses more than limit / GROWN_SHARE ends after its question.
 GROWN_SHARE = 2
 
 
 class Worker:
-    """Answers questions on a store that is opened at the first."""
+    """Answers questions. Connects to the store at the first one."""
 
     def __init__(self, setup: Setup, send: Callable[[bytes], object]) -> None:
         self._setup = setup
@@ -41,7 +41,7 @@ class Worker:
         self._store: PostgresStore | None = None
 
     async def answer(self, head: dict[str, Any]) -> bool:
-        """Sends the answer to a question, or why there is none.  False: it was this process's last."""
+        """Sends the answer to a question, or its error.  Returns False if the process must end after it."""
         said: dict[str, Any] = {}
         body = b""
         with _Alarm(self._setup.seconds + ALARM_MARGIN_SECONDS):
@@ -65,7 +65,7 @@ class Worker:
 
 
 class _Alarm:
-    """Ends the process when the block takes longer than `seconds`, whatever it is at."""
+    """Ends the process when the block takes longer than `seconds`, even inside C code.  Does nothing on Windows."""
 
     def __init__(self, seconds: float) -> None:
         self._seconds = seconds
@@ -80,14 +80,14 @@ class _Alarm:
 
 
 def main() -> None:
-    """The process, from its start to its end."""
+    """Runs the process until its stdin ends, or its memory has grown too much."""
     asked, answered = _own_stdio()
     _ignore_signals()
     setup = Setup.from_json(frames.read(_exactly(asked))[0])
     configure_logging(setup.log_format, setup.log_level)
     _bound(setup.memory_bytes)
     gc.collect()
-    gc.freeze()  # libraries, which stay
+    gc.freeze()  # objects of libraries, which are never freed
     with asyncio.Runner() as runner:
         runner.run(_work(setup, asked, answered))
 
@@ -119,7 +119,8 @@ def _listen(asked: BinaryIO, receive: Callable[[dict[str, Any]], None]) -> None:
 
 
 def _exactly(pipe: BinaryIO) -> Callable[[int], bytes]:
-    """Reads so many bytes; at the pipe's end, the collector is gone or wants this process to be."""
+    """Returns a function that reads n bytes. It ends the process at the pipe's end: the collector is gone, or closed
+    it."""
 
     def read(size: int) -> bytes:
         data = pipe.read(size)
@@ -131,7 +132,7 @@ def _exactly(pipe: BinaryIO) -> Callable[[int], bytes]:
 
 
 def _own_stdio() -> tuple[BinaryIO, BinaryIO]:
-    """The pipes, kept for messages: what any library prints goes to the log."""
+    """Returns the pipes of stdin and stdout, for messages only: what a library prints goes to stderr, the log."""
     asked = os.fdopen(os.dup(0), "rb")
     answered = os.fdopen(os.dup(1), "wb")
     with open(os.devnull, "rb") as nothing:  # noqa: PTH123 - a descriptor, not a file
@@ -141,7 +142,8 @@ def _own_stdio() -> tuple[BinaryIO, BinaryIO]:
 
 
 def _ignore_signals() -> None:
-    """Ctrl-C and the end of a service reach all processes at once; the collector ends this one when it has drained."""
+    """Ignores SIGINT and SIGTERM, which reach all processes at once: the collector ends this one when it has
+    drained."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
     if hasattr(signal, "SIGALRM"):
@@ -149,7 +151,7 @@ def _ignore_signals() -> None:
 
 
 def _bound(memory_bytes: int) -> None:
-    """Where a platform knows no limit of memory, the machine's is all there is."""
+    """Limits the memory of this process.  Does nothing on Windows, which has no such limit."""
     if sys.platform == "win32":
         return
     import resource  # noqa: PLC0415 - there is none for Windows
