@@ -1,4 +1,4 @@
-"""asyncio's loops and tasks, in a program that may not have imported asyncio: then there are none.
+"""Reads asyncio's current loop and task without importing asyncio: if the program has not imported it, there are none.
 
 asyncio takes long to import (it imports `ssl`), and most programs with observed functions have no use for it.
 """
@@ -8,13 +8,14 @@ from typing import Any
 
 
 def _of_asyncio(name: str) -> Any:
-    """A name of asyncio; None where asyncio is not imported, or another thread is about to import it."""
+    """Returns an attribute of the module asyncio; None if asyncio is not imported, or another thread is importing
+    it."""
     return getattr(sys.modules.get("asyncio"), name, None)
 
 
 def running_loop() -> Any:
     """The loop that runs in this thread, or None."""
-    # The public function raises where no loop runs, which costs more than all the rest of a call.
+    # The public function raises if no loop runs, which costs more than the rest of an observed call.
     get = _of_asyncio("_get_running_loop")
     return None if get is None else get()
 

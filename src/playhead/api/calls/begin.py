@@ -30,12 +30,12 @@ CURRENT = otel.create_key("playhead-current")
 NEXT_RUN = otel.create_key("playhead-next-run")
 UNRECORDED = ActiveRun(recorded=False, run_id="0" * 32)
 _SUPPRESSED = otel._SUPPRESS_INSTRUMENTATION_KEY  # pyright: ignore[reportPrivateUsage] - what `suppress_instrumentation` sets
-# Asked once or more in each call: the public functions are two or three calls more each.
+# Read at least once per call: the public functions would cost two or three more Python calls each time.
 CONTEXTS = otel._RUNTIME_CONTEXT  # pyright: ignore[reportPrivateUsage]
 # Where OpenTelemetry keeps the current span in a context: setting both keys at once copies the context once, not twice.
 [CURRENT_SPAN] = trace.set_span_in_context(trace.INVALID_SPAN, Context())
 _OPERATIONS = {"agent": "invoke_agent", "tool": "execute_tool", "retriever": "retrieval", "embedding": "embeddings"}
-# The path of a deep recursion; beyond this its beginning is given by its hash.
+# Characters of a call path. The beginning of a longer one (of a deep recursion) is replaced by its hash.
 _MAX_PATH_LENGTH = 400
 
 
@@ -50,12 +50,11 @@ def begin(
     where: Context | None = None,
     asked: AskedMessages | None = None,
 ) -> ObservedSpan | None:
-    """Creates the span of a call that is about to be made, or returns None when nothing is recorded. The span is
-    neither current nor in the journal yet (`calls.enter` does both).
+    """Creates the span of a call that is about to be made. The span is neither current nor in the journal yet
+    (`lifecycle.enter` does both). None: the call is not recorded, and there is nothing to end. Never raises.
 
-    None when it is not recorded: then there is nothing to end.  Never raises.  Without a `kind` it is an agent where a
-    run begins, and a step inside one.  `root` are attributes for the case that a run begins here; `where` is the
-    current context, for callers that have asked for it; `asked`: the messages of a model call.
+    Without a `kind` the call is an agent if a run begins here, else a step. `root`: attributes to set if a run begins
+    here. `where`: the current context, if the caller has it already. `asked`: the messages of a model call.
     """
     try:
         if where is None:
@@ -63,7 +62,7 @@ def begin(
         above = where.get(CURRENT)
         if above is UNRECORDED or where.get(_SUPPRESSED) or READING.active:
             return None
-        if sys.is_finalizing():  # a thread that Python has stopped may hold any lock, and would hold it for ever
+        if sys.is_finalizing():  # a thread that Python has stopped may hold any lock for ever
             return None
         to = runtime.current.recorder or runtime.recorder()
         if to is None:
@@ -91,7 +90,8 @@ def begin(
 
 
 def _open_call(above: ObservedSpan) -> ObservedSpan:
-    """The call around one that begins now: not a model call that has ended.
+    """Returns the enclosing call of one that begins now: `above`, or the nearest one around it if `above` is a model
+    call that has ended.
 
     Other instrumentations of streams keep a context while ours is current in it, and restore that context when they
     end, which may be after ours.
@@ -112,7 +112,8 @@ def _child(to: Recorder, above: ObservedSpan, kind: str, name: str, redact: Reda
 
 
 def _handed_call(to: Recorder, where: Context) -> ObservedSpan | None:
-    """The call of another process that the context names and that this one is a part of; None: a run begins here."""
+    """Returns the call of another process that the context names and that this call becomes a child of. None: the
+    context names none to join, or a run to resume or fork still has to begin."""
     rewinding = _rewinding(where)
     if rewinding is not None and rewinding.is_waiting:
         return None
@@ -120,7 +121,7 @@ def _handed_call(to: Recorder, where: Context) -> ObservedSpan | None:
 
 
 def _link(span: ObservedSpan, around: trace.Span) -> None:
-    """Names the runs that the context around a call names and that are not the call's own."""
+    """Sets the attribute `LINKED_RUNS` to the ids of other runs that the context around the call names, if any."""
     if linked := linked_runs(around, around.get_span_context(), span.run.id):
         span.attributes[names.LINKED_RUNS] = linked
 
@@ -154,7 +155,7 @@ def _root(
 def _run_of_root(
     to: Recorder, where: Context, kind: str, name: str, asked: AskedMessages | None
 ) -> tuple[ActiveRun, bool]:
-    """The run, and whether it begins here."""
+    """Returns the run of a call without a parent, and whether the run begins with this call."""
     rewinding = _rewinding(where)
 
     def next_run() -> ActiveRun | None:
@@ -183,20 +184,21 @@ def _start_run(span: ObservedSpan, trace_id: int) -> None:
 
 
 def _rewinding(where: Context) -> NextRun | None:
-    """What is asked for inside `resume()` or `fork()`, or, where the environment asks for it, in this process."""
+    """Returns the run that a surrounding `resume()` or `fork()`, or the environment of this process, wants to go on;
+    None if there is none."""
     found = where.get(NEXT_RUN) or runtime.current.next_run
     return found if isinstance(found, NextRun) else None
 
 
 def _sampled(to: Recorder, span: ObservedSpan, where: Context) -> None:
-    """Sets whether the run is recorded: as the program's tracer provider samples the mirror span, else as the
-    environment says."""
+    """Decides whether the run is recorded: by the program's tracer provider if it has one, else by
+    OTEL_TRACES_SAMPLER."""
     users = mirror_span.program_provider()
     if users is not None:
         if span.run.recorded and span.run.replay is None:
             mirror_span.start_mirror(users, span, where)
     elif not span.run.is_decided and not to.always and span.run.replay is None:
-        # Without a provider there is still OTEL_TRACES_SAMPLER.  A run is recorded whole or not at all.
+        # Without a provider OTEL_TRACES_SAMPLER decides. A run is recorded whole or not at all.
         decision = to.provider.sampler.should_sample(where, span.trace_id, span.name).decision
         span.run.recorded = decision.is_sampled()
 
@@ -217,7 +219,7 @@ def _describe(span: ObservedSpan, span_name: str | None, attributes: dict[str, A
             flow = span.flow = main_flow(run) if is_first else current_flow(run)
             if flow.name:
                 mine[names.FLOW] = flow.name
-        if run.replay is None:  # else it is counted when it turns out to be news
+        if run.replay is None:  # else it gets its number once it is known that the record does not have it
             mine[names.CALL_ORDER] = run.next_start()
     operation = _OPERATIONS.get(kind)
     if operation is not None:
@@ -232,8 +234,9 @@ def _describe(span: ObservedSpan, span_name: str | None, attributes: dict[str, A
 
 
 def process_attributes(run: ActiveRun, around: ObservedSpan | None) -> dict[str, Any]:
-    """The attributes that say which process of the run records something inside the call `around`; none in the process
-    that began the run. What was handed to this process also says after what it comes."""
+    """Returns the attributes that name this process of the run; empty in the process that began the run. If `around`,
+    the enclosing call, is of another process, they also hold the last number which that process had counted
+    (`PROCESS_AFTER`)."""
     process = run.process
     if process is None:
         return {}

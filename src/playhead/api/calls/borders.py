@@ -1,7 +1,7 @@
-"""Borders of work: what starts something whose calls belong together, such as a request or a task of a queue.
+"""Borders of work: a unit such as a request or a task of a queue, whose calls without an agent are one run.
 
-A border that has begun stands in OpenTelemetry's context, from which calls, tasks and threads have it.  A task of
-asyncio has a border of its own, or that of the task that waits for it with `asyncio.gather`.
+An open border is kept in OpenTelemetry's context, so that calls, tasks and threads inherit it. An asyncio task has a
+border of its own, or that of the task that waits for it with `asyncio.gather`.
 """
 
 import threading
@@ -22,8 +22,8 @@ _AWAITED = otel.create_key("playhead-awaited")
 
 
 class _EnteredContext:
-    """OpenTelemetry's context with one more value, until it is left.  Where that happens in another context, as when
-    an unfinished coroutine is thrown away, nothing is changed there."""
+    """Adds a value to OpenTelemetry's current context until `leave`. If `leave` is called in another context, e.g. when
+    an unfinished coroutine is collected, it changes nothing there."""
 
     __slots__ = ("_before", "_inside")
 
@@ -38,19 +38,19 @@ class _EnteredContext:
 
 
 class WorkBorder:
-    """What started some work; its calls without an agent are one run."""
+    """One unit of work; its calls without an agent are one run."""
 
     __slots__ = ("_entered", "_name", "group", "is_over", "rests")
 
     def __init__(self, name: str | Callable[[], str], *, rests: bool = False) -> None:
-        """`name`: of the run, asked for when its first call is made.  `rests`: whether it may serve many people one
-        after another, so that calls which are far apart are not one run."""
+        """`name`: the run's name; a function is called with the first call. `rests`: the work may serve many people
+        one after another, so calls far apart in time are not one run."""
         self._name = name
         self.rests = rests
         self.is_over = False
-        """Whether it has ended: what goes on in its context may be somebody else's work."""
+        """Whether it has ended. Code that still runs in its context may be doing other work."""
         self.group: Any = None
-        """What `grouping` keeps of its run."""
+        """The run of this border as `grouping` keeps it; None until its first call."""
         self._entered: _EnteredContext | None = None
 
     @property
@@ -59,18 +59,18 @@ class WorkBorder:
         return self._name if isinstance(self._name, str) else self._name()
 
     def begin(self) -> None:
-        """Calls in this context belong to it from now on."""
+        """Opens the border: calls in this context belong to it from now on."""
         self._entered = _EnteredContext(_BEGUN, self)
 
     def end(self) -> None:
-        """It has ended, in the context in which it began, which is as before."""
+        """Closes the border, and restores the context as it was before `begin`. Call it in the same context."""
         self.is_over = True
         if self._entered is not None:
             self._entered.leave()
 
     @contextmanager
     def current(self) -> Generator[None]:
-        """A block from its beginning to its end."""
+        """Opens the border for a block."""
         self.begin()
         try:
             yield
@@ -79,8 +79,8 @@ class WorkBorder:
 
 
 class _AwaitedCoroutines:
-    """Coroutines that are about to become tasks, and whose border they have.  Other tasks have the same context when
-    such a task starts them: nobody knows whether anybody waits for those."""
+    """Coroutines that are about to become tasks, and the border that these tasks share. Tasks that they start inherit
+    the same context, but not the border: it is unknown whether anything waits for them."""
 
     __slots__ = ("border", "coroutines")
 
@@ -92,13 +92,13 @@ _tasks: WeakKeyDictionary[Any, WorkBorder] = WeakKeyDictionary()
 
 
 def border_begun(where: Context) -> WorkBorder | None:
-    """The innermost border that has begun around this context; None: there is none."""
+    """Returns the innermost border opened around this context, which may have ended; None: there is none."""
     found = where.get(_BEGUN)
     return found if isinstance(found, WorkBorder) else None
 
 
 def border_of_task(where: Context, task: Any) -> WorkBorder:
-    """The border of a task of asyncio by itself. `where`: its context."""
+    """Returns the border of an asyncio task: its own, or that of the task which awaits it. `where`: its context."""
     known = _tasks.get(task)
     if known is None:
         awaited, coroutine = where.get(_AWAITED), task.get_coro()
@@ -112,7 +112,8 @@ def border_of_task(where: Context, task: Any) -> WorkBorder:
 
 @contextmanager
 def awaiting(coroutines: tuple[Any, ...]) -> Generator[None]:
-    """A block in which these coroutines become tasks with the border of the task here, which waits for them."""
+    """Lets these coroutines, if they become tasks inside the block, share the border of the current task, which waits
+    for them."""
     border = _border_of_task_here()
     if border is None:
         yield
@@ -126,7 +127,8 @@ def awaiting(coroutines: tuple[Any, ...]) -> Generator[None]:
 
 @contextmanager
 def awaiting_thread() -> Generator[None]:
-    """A block in which this task waits for a thread that gets a copy of its context."""
+    """Lets a thread that gets a copy of the context inside the block share the border of this task, which waits for
+    it."""
     begun = border_begun(otel.get_current())
     border = _border_of_task_here() if begun is None or begun.is_over else None
     if border is None:
@@ -149,8 +151,8 @@ def _border_of_task_here() -> WorkBorder | None:
 
 
 def thread_name() -> str | None:
-    """What this thread was started for: the name of its function, or its own without the number. None: it is the main
-    thread, which nothing of the program has started."""
+    """Returns the name of the function that this thread runs, or the thread's name without its number. None in the main
+    thread."""
     thread = threading.current_thread()
     if thread is threading.main_thread():
         return None

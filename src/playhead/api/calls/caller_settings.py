@@ -1,6 +1,7 @@
-"""Settings of a model's request that say who asks, and cannot change the answer: recorded, and not compared on resume.
+"""Settings of a model request that identify the caller and cannot change the answer: recorded, not compared on resume.
 
-Some differ in each process (OpenHands draws a `prompt_cache_key`): no run could be resumed whose calls have one.
+Some differ in each process (OpenHands draws a random `prompt_cache_key`): comparing them would make such runs
+impossible to resume.
 """
 
 from collections.abc import Collection, Mapping
@@ -11,18 +12,18 @@ CALLER_SETTINGS = frozenset(
         # OpenAI, Azure, OpenRouter and what is compatible with them
         "user", "safety_identifier", "prompt_cache_key", "prompt_cache_retention", "metadata", "session_id",
         "user_security_context", "trace",
-        # Anthropic has `metadata`; Gemini and Vertex AI; Bedrock
+        # Gemini and Vertex AI; Bedrock (Anthropic's `metadata` is above)
         "labels", "requestMetadata",
         # LiteLLM
         "litellm_metadata", "litellm_call_id", "litellm_trace_id", "litellm_session_id", "proxy_server_request",
-        # Headers, where frameworks have them among the settings; of clients none are recorded
+        # Headers that frameworks keep among the settings; headers of clients are never recorded
         "extra_headers", "headers", "default_headers",
         # pydantic-ai's names of the same
         "openai_user", "openai_safety_identifier", "openai_prompt_cache_key", "openai_prompt_cache_retention",
         "anthropic_metadata", "google_labels", "bedrock_request_metadata",
     }
 )  # fmt: skip
-# Where clients and frameworks put what they do not know themselves.
+# Settings that hold further settings, which the client or framework passes on without knowing them.
 _MORE_SETTINGS = ("extra_body", "extra_args", "model_kwargs", "additionalModelRequestFields")
 
 
@@ -31,12 +32,12 @@ class _Known:
 
 
 def declare_caller_settings(more: Collection[str]) -> None:
-    """Leaves out these, too, from now on; replaces what was declared before."""
+    """Adds names to `CALLER_SETTINGS` from now on. Replaces the names of an earlier call."""
     _Known.names = CALLER_SETTINGS.union(more)
 
 
 def compared_settings(settings: Any) -> Any:
-    """The settings without those that say who asks; the settings themselves if they have none of these."""
+    """Returns the settings without caller settings; the same object if there are none."""
     if not isinstance(settings, Mapping):
         return settings
     given, known = cast("Mapping[str, Any]", settings), _Known.names

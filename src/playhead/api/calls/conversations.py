@@ -1,12 +1,12 @@
-"""Calls in a thread without a border: which of them belong together, as what they were asked shows.
+"""Groups calls of a thread without a border into runs, by their messages.
 
 | a call belongs to the run of an earlier call of its thread, if | example |
 |---|---|
-| its messages are that call's, followed by the model's answer and what was said to it | a conversation |
-| one of its messages, not the model's own, is what that call answered | a simulated user's words, given to an agent |
-| it is a tool that the answer of that call asked for | |
+| its messages are that call's messages, the model's answer, and more | a conversation |
+| one of its messages (not of role `assistant`) equals that call's answer | a simulated user answers an agent |
+| it is a call of a tool that the answer of that call asked for | |
 
-Calls are never put together because one follows the other.
+Calls are never grouped only because one follows the other.
 """
 
 import threading
@@ -19,12 +19,12 @@ from playhead.api.run import ActiveRun
 from playhead.model.message import Message
 from playhead.model.objects.interrupts import let_through
 
-# Conversations that a thread is in at a time. Each holds its messages for as long as it is one of these.
+# Conversations remembered per thread. Each of them keeps its messages in memory.
 _MOST_RUNS = 4
-# A shorter text is said by many: "yes", "Hello!".
+# Characters. A shorter answer ("yes", "Hello!") occurs in many conversations.
 _SHORTEST = 16
 _MOST_ANSWERS = 64
-# The messages of a call that are compared with answers, from the last.
+# Number of last messages of a call that are compared with answers.
 _MOST_COMPARED = 8
 
 
@@ -33,30 +33,30 @@ class AskedMessages(Protocol):
 
     @property
     def messages(self) -> Sequence[Any]:
-        """The provider's own."""
+        """The messages in the provider's form."""
         ...
 
     @property
     def to_message(self) -> Callable[[Mapping[str, Any]], Message]:
-        """Makes ours of one."""
+        """Converts one of them into a canonical message."""
         ...
 
 
 class ThreadConversations(threading.local):
-    """The latest runs of this thread that have neither an agent nor a border, and for each what tells one `resume()`
-    from another; newest first."""
+    """The latest runs of this thread that have neither an agent nor a border, newest first, each with the identity of
+    the `resume()` or `fork()` around it (None without one)."""
 
     def __init__(self) -> None:
         self.runs: list[tuple[ActiveRun, Any]] = []
 
     def add(self, run: ActiveRun, rewinding: Any) -> None:
-        """Remembers a run that begins here."""
+        """Remembers a run that begins in this thread."""
         run.answers = {}
         self.runs.insert(0, (run, rewinding))
         del self.runs[_MOST_RUNS:]
 
     def find(self, to: Recorder, rewinding: Any, tool: str | None, asked: AskedMessages | None) -> ActiveRun | None:
-        """The run that a call of this tool, or with these messages, belongs to; None: to none of them."""
+        """Returns the run that a call of this tool, or with these messages, belongs to; None if it is none of them."""
         known = [run for run, other in self.runs if other is rewinding and run.answers is not None]
         if asked is not None:
             return continued(to, known, asked) or _answered_before(known, asked)
@@ -64,12 +64,12 @@ class ThreadConversations(threading.local):
 
 
 def continued(to: Recorder, runs: Sequence[ActiveRun], asked: AskedMessages) -> ActiveRun | None:
-    """The run with a call that these messages go on with."""
+    """Returns the run that has a call whose conversation these messages continue; None if there is none."""
     return next((run for run in runs if to.goes_on(asked.messages, asked.to_message, run.threads)), None)
 
 
 def note_answers(run: ActiveRun, messages: Sequence[Message]) -> None:
-    """Notes what a model answered in a run whose calls are told by what they say."""
+    """Remembers a model's answer, if the run's calls are grouped by their messages (`run.answers` is not None)."""
     known = run.answers
     if known is None:
         return
@@ -82,7 +82,7 @@ def note_answers(run: ActiveRun, messages: Sequence[Message]) -> None:
 
 
 def _answered_before(runs: Sequence[ActiveRun], asked: AskedMessages) -> ActiveRun | None:
-    """The run in which one of these messages was a model's answer."""
+    """Returns the run in which one of these messages was a model's answer; None if there is none."""
     if not any(run.answers for run in runs):
         return None
     try:

@@ -1,7 +1,7 @@
-"""What is recorded of an exception that leaves observed calls: described once for all of them, in bounded time.
+"""Describes an exception that leaves observed calls: once for all of them, in bounded time.
 
-An exception often passes through many calls on its way out.  The innermost call describes it; each call around it
-refers to the same content, as long as nothing was added to the exception meanwhile.
+An exception often passes through many calls. The innermost call describes it; each enclosing call refers to the same
+content, as long as nothing was added to the exception meanwhile.
 """
 
 import traceback
@@ -16,7 +16,7 @@ from playhead.api.ports import Redact
 from playhead.model.objects.error_texts import error_text
 from playhead.model.ref import ContentRef
 
-# The innermost frames say where it was raised. More are the way there, which the record's calls show as well.
+# The innermost frames say where it was raised. The outer ones repeat what the recorded calls show.
 _MAX_FRAMES = 50
 # Chained exceptions and members of groups; a retry loop chains as many as it has attempts.
 _MAX_EXCEPTIONS = 8
@@ -29,8 +29,8 @@ _CONTEXT = "\nDuring handling of the above exception, another exception occurred
 
 
 class DescribedError:
-    """Says whether an exception is the one that was described last, and unchanged.  It does not keep the exception
-    alive, nor what the exception's traceback refers to."""
+    """The description of an exception, and a check whether it still fits. Keeps neither the exception alive nor the
+    objects that its traceback refers to."""
 
     __slots__ = ("_changes", "_kept", "_redact", "_reference", "_restorable", "ref", "status_message")
 
@@ -43,15 +43,15 @@ class DescribedError:
         *,
         restorable: bool,
     ):
-        """`ref` and `status_message` are recorded of it, after the hook `redact`.  `restorable`: with what is needed to
-        raise it again on replay."""
+        """`ref` and `status_message`: the description as recorded, after the hook `redact`. `restorable`: the content
+        holds what is needed to raise the exception again on replay."""
         self.ref = ref
         self.status_message = status_message
         self._redact = redact
         self._restorable = restorable
         self._changes = _changes(raised)
-        # Exceptions of Python's own classes have no weak references. Their dictionaries, which are nearly always empty,
-        # tell them apart as well: as long as this one is kept, no other exception has it.
+        # Exceptions of Python's own classes cannot be referenced weakly. Their `__dict__`, nearly always empty, is kept
+        # instead: while it is referenced, no other exception has the same object.
         self._kept: Any = None
         self._reference: weakref.ref[BaseException] | None = None
         try:
@@ -60,7 +60,8 @@ class DescribedError:
             self._kept = _attributes(raised)
 
     def serves(self, raised: BaseException, redact: Redact | None, *, needs_restoring: bool) -> bool:
-        """Whether this is what a call with this hook would record of the exception as it is now."""
+        """Whether this description can be used for the exception as it is now, by a call with this hook.
+        `needs_restoring`: only if it is `restorable`."""
         if self._redact is not redact or (needs_restoring and not self._restorable):
             return False
         same = self._reference() is raised if self._reference is not None else self._kept is _attributes(raised)
@@ -72,7 +73,8 @@ def _attributes(raised: BaseException) -> dict[str, Any]:
 
 
 def _changes(raised: BaseException) -> tuple[int, ...]:
-    """What changes when something is added to the exception: arguments, attributes, notes, a cause."""
+    """Returns a tuple that differs after something was added to the exception: arguments, attributes, notes, a
+    cause."""
     attributes = _attributes(raised)
     notes = attributes.get("__notes__")
     return (
@@ -85,15 +87,15 @@ def _changes(raised: BaseException) -> tuple[int, ...]:
 
 
 def name_of(raised: BaseException) -> str:
-    """`module.Name` of its class, without the module for Python's own."""
+    """Returns `module.Name` of its class; `Name` alone for Python's own classes."""
     kind = type(raised)
     return kind.__qualname__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__qualname__}"
 
 
 def stack_trace_of(raised: BaseException, message: str) -> str:
-    """The traceback as Python prints it, at most 16,384 characters: the innermost frames, and the nearest causes.
+    """Returns the traceback as Python prints it, at most 16,384 characters: innermost frames, and nearest causes.
 
-    `message` is what `error_text` gave: the exception's own code runs once."""
+    `message` is the result of `error_text`, so that the exception's own code (`__str__`) runs only once."""
     parts: list[str] = []
     for error, link in _chain(raised):
         is_last = error is raised
@@ -105,7 +107,8 @@ def stack_trace_of(raised: BaseException, message: str) -> str:
 
 
 def _chain(raised: BaseException) -> list[tuple[BaseException, str]]:
-    """The exception's causes and itself in the order in which they were raised, each with what links it to the next."""
+    """Returns the exception and its causes, in the order in which they were raised, each with the text that links it
+    to the next."""
     chain: list[tuple[BaseException, str]] = [(raised, "")]
     seen = {id(raised)}
     error = raised
@@ -138,7 +141,7 @@ def _described(error: BaseException, message: str, max_frames: int | None) -> It
 
 
 def _members(group: BaseExceptionGroup[BaseException]) -> Iterator[str]:
-    """The exceptions of a group, each with its innermost frames; of a group in it, the line that says what it is."""
+    """Yields the exceptions of a group, each with its innermost frames. A nested group is one line."""
     members = group.exceptions
     for number, member in enumerate(members[:_MAX_LINES], 1):
         frames, _ = _innermost(member.__traceback__, _MAX_FRAMES_OF_OTHERS)
@@ -150,7 +153,7 @@ def _members(group: BaseExceptionGroup[BaseException]) -> Iterator[str]:
 
 
 def _innermost(trace: TracebackType | None, how_many: int) -> tuple[deque[tuple[Any, int]], int]:
-    """The innermost frames with their line numbers, and how many there are around them."""
+    """Returns the innermost frames with their line numbers, and the number of frames left out around them."""
     frames: deque[tuple[Any, int]] = deque(maxlen=how_many)
     count = 0
     for frame in traceback.walk_tb(trace):

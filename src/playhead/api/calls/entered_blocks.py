@@ -1,7 +1,7 @@
 """Finds which entry of a block ends, when one block object is entered several times by threads, tasks or generators.
 
-`with` enters and leaves in one frame, so the frame tells enterings apart, whoever runs in between.  What enters in one
-frame and leaves in another (an `ExitStack`) is found by the call that is current there.
+`with` enters and leaves in one frame, so the frame identifies the entry, whatever runs in between. An entry that is
+left in another frame (by an `ExitStack`) is found by the call that is current there.
 """
 
 from contextlib import suppress
@@ -21,7 +21,7 @@ _NOT_ANSWERED = (
 
 
 class _BlockEntry(NamedTuple):
-    frame: FrameType | None  # the object, not its id: as long as it is held, no other frame is taken for it
+    frame: FrameType | None  # the object, not its id: while it is referenced, no other frame can have the same id
     span: ObservedSpan | None
 
 
@@ -34,7 +34,7 @@ class BlockEntries:
         self._open: list[_BlockEntry] = []
 
     def enter(self, frame: FrameType | None, span: ObservedSpan | None) -> None:
-        """`frame` is the one that enters; `span` None when the call is not recorded."""
+        """Adds an entry. `frame`: the frame that enters. `span` None: the call is not recorded."""
         self._open.append(_BlockEntry(frame, span))
 
     def ending(self, frame: FrameType | None) -> _BlockEntry | None:
@@ -43,7 +43,7 @@ class BlockEntries:
 
     def remove(self, entry: _BlockEntry) -> None:
         """Removes an entry that has been left."""
-        with suppress(ValueError):  # of the user's own doing: left twice
+        with suppress(ValueError):  # the user's code left the block twice
             self._open.remove(entry)
 
     def current(self, frame: FrameType | None) -> ObservedSpan | None:
@@ -51,7 +51,7 @@ class BlockEntries:
         recorded."""
         entering = self._entry_of_frame(frame) or self._entry_around_current_call()
         if entering is None and _current() is None and len(around := tuple(self._open)) == 1:
-            [entering] = around  # a thread of the program's own, which has no call around it
+            [entering] = around  # in a thread that the program started: no call is current there
         return entering.span if entering is not None else None
 
     def _entry_of_frame(self, frame: FrameType | None) -> _BlockEntry | None:
@@ -68,7 +68,8 @@ class BlockEntries:
         return None
 
     def _unrecorded_entry(self) -> _BlockEntry | None:
-        """Returns an unrecorded entry, if the current call is not recorded either."""
+        """Returns the latest entry that is recorded or not as the current call is; else the latest entry of all; None
+        without any."""
         recorded = _current() is not UNRECORDED
         latest = self._latest_first()
         return next((one for one in latest if _is_recorded(one.span) is recorded), latest[0] if latest else None)
@@ -86,8 +87,8 @@ def _current() -> object:
 
 
 def enter_block(entries: BlockEntries, frame: FrameType | None, span: ObservedSpan | None) -> None:
-    """Makes the block's call current.  Raises what a signal's handler raises, and, in a run that goes on from its
-    record, RunStopped or ToolDenied before a block that may not be executed; the block is not entered then."""
+    """Makes the block's call current. Raises what a signal's handler raises. In a resumed or forked run, raises
+    RunStopped or ToolDenied if the block must not be executed. After an error the block is not entered."""
     try:
         entries.enter(frame, span)
         if span is not None:
@@ -103,7 +104,7 @@ def enter_block(entries: BlockEntries, frame: FrameType | None, span: ObservedSp
 def leave_block(entries: BlockEntries, frame: FrameType | None, raised: BaseException | None) -> ObservedSpan | None:
     """Ends the call of the block that this frame leaves, and returns it; None when it is not recorded.
 
-    Raises only what a signal's handler raises; the block is left then, too.
+    Raises only what a signal's handler raises; the block is left all the same.
     """
     entry: _BlockEntry | None = None
     try:

@@ -1,7 +1,8 @@
-"""playhead → [first_use] → runtime.  How the call path gets at `playhead.configure`, which stands above it.
+"""playhead → [first_use] → runtime.  Lets the call path start recording without importing `playhead.configure`, a
+higher layer.
 
-The package `playhead` provides it. It is imported with the first observed call, or with the first library that is
-instrumented: `import playhead` does without.
+The package `playhead` provides the function that imports it: with the first observed call, or with the first library
+that is instrumented. `import playhead` alone does not.
 """
 
 from collections.abc import Callable
@@ -17,5 +18,5 @@ def provide_start(import_start: Callable[[], Callable[[], None]]) -> None:
 
 
 def start_of_recording() -> Callable[[], None]:
-    """Imports what sets recording up from the environment, and returns the function that does it."""
+    """Imports `playhead.configure`, and returns its function that sets recording up from the environment."""
     return _import_start()

@@ -1,7 +1,7 @@
 """Flows of execution: one per asyncio task or thread job.
 
-A flow is found by a context variable, which tasks, `asyncio.to_thread` and `propagate` copy: where the copy's owner is
-another task or thread than the flow's, a new flow has begun.
+A context variable holds the flow; tasks, `asyncio.to_thread` and `propagate` copy it. If the copy is read in another
+task or thread than the flow's owner, a new flow begins.
 """
 
 import sys
@@ -19,7 +19,7 @@ class FlowNumbering(Protocol):
     id: str
 
     def flow_number(self) -> str:
-        """Another one with each call; never one that the run's record has."""
+        """Returns a new number with each call, never one that the run's record has."""
         ...
 
 
@@ -28,7 +28,7 @@ class ExecutionFlow:
     `reached_order` is the order of the last recorded call that was matched in this flow, and `branched_at_order` the
     parent's `reached_order` when this flow branched off.
 
-    It refers to nothing of the run: it stays in the context of a thread when the run has ended.
+    It holds no reference to the run, since it stays in the context of a thread after the run has ended.
     """
 
     __slots__ = ("__weakref__", "_owner", "branched_at_order", "name", "reached_order", "run_id")
@@ -41,7 +41,7 @@ class ExecutionFlow:
         self.reached_order = 0
 
     def is_owned_by(self, owner: Any) -> bool:
-        """Whether this task, or thread, is the flow's."""
+        """Whether the flow belongs to this task or thread (a thread is given by its ident)."""
         mine = self._owner
         return mine == owner if isinstance(mine, int) else mine() is owner
 
@@ -50,18 +50,19 @@ _FLOW: ContextVar[ExecutionFlow | None] = ContextVar("playhead-flow", default=No
 
 
 def main_flow(run: FlowNumbering) -> ExecutionFlow:
-    """The flow in which a run begins."""
+    """Creates the main flow of a run, and makes it current."""
     flow = ExecutionFlow(run.id, _owner())
     _FLOW.set(flow)
     return flow
 
 
 def current_flow(run: FlowNumbering) -> ExecutionFlow:
-    """The flow of a call that is about to be made in this run."""
+    """Returns the flow of a call that is about to be made in this run; creates a new one in a new task or thread."""
     owner = _owner()
     parent = _FLOW.get()
     if parent is None or parent.run_id != run.id:
-        # Other instrumentation has carried the call's surroundings here: nobody knows what else comes this way.
+        # Another instrumentation has brought the call's context here without our variable: the parent is unknown, and
+        # other calls may arrive the same way, so the flow is not kept.
         return ExecutionFlow(run.id, owner, f"{run.flow_number()}<?")
     if parent.is_owned_by(owner):
         return parent
@@ -71,7 +72,7 @@ def current_flow(run: FlowNumbering) -> ExecutionFlow:
 
 
 def flow_here() -> ExecutionFlow | None:
-    """For `enter_flow` elsewhere."""
+    """Returns the current flow, to pass to `enter_flow` in another context."""
     return _FLOW.get()
 
 

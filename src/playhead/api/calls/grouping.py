@@ -1,18 +1,18 @@
 """Finds the run of a call that has no agent around it: a client's call, or an observed tool's.
 
-| where it is made | its run |
+| where the call is made | its run |
 |---|---|
-| inside any span of OpenTelemetry | the trace: its id is the run's, and the trace's other spans belong to it, too |
-| inside a span that another process has asked for, or right in a context from outside | that span, or context |
-| inside a border (`borders`): a request, a task of a queue | that border's |
-| in a task of asyncio | that of the task's other calls, as long as these are no further apart than a setting says |
-| in a script: the main thread, with none but the program's own code around the call's library | the process |
-| elsewhere, e.g. in a worker thread, or where a server has called the program | that of an earlier call of the thread
-| | that it goes on from, as its messages show (`conversations`), or one of its own |
+| inside any span of OpenTelemetry | one run per trace: it has the trace's id, and all spans of the trace belong to it |
+| inside a span whose parent is remote, or directly in a context from outside | one run per such span or context |
+| inside a border (`borders`): a request, a task of a queue | one run per border |
+| in a task of asyncio | one run per task, until the task pauses for longer than `task_run_seconds` |
+| in a script: the main thread, with only the program's own code around the library | one run per process |
+| elsewhere, e.g. in a worker thread, or in code that a server calls | the run of an earlier call of the thread which |
+| | this call continues, judged by its messages (`conversations`); else a new run |
 
 A server's main thread, or a bot's only task, serves many people one after another: their calls must not be one run.
-Nor must what other processes have asked for, however much of it shares a trace: one may hold a thousand requests.
-Calls are never one run only because one follows the other.
+Requests of other processes must not be one run either, even in the same trace: a trace may hold a thousand requests.
+Calls never become one run only because one follows the other.
 """
 
 import os
@@ -36,8 +36,8 @@ from playhead.api.functions.own_code import is_own_code, started_program
 from playhead.api.ports import Recorder
 from playhead.api.run import ActiveRun
 
-# Traces end without telling: those that were used last are kept.  One that is not finds its run again by its id; what
-# it loses is only that a conversation's beginning is hashed again.
+# The end of a trace is not announced, so the most recently used traces are kept. A call in a forgotten trace still gets
+# the same run id, and only has to hash the beginning of its conversation again.
 _MAX_TRACES = 256
 # Spans that have begun and not ended: some are never ended.
 _MAX_SPANS = 4_096
@@ -45,8 +45,9 @@ _MAX_SPANS = 4_096
 
 @dataclass(frozen=True, slots=True)
 class UnattendedCall:
-    """A call without an agent. `rewinding` tells one `resume()` from another, and from none; `next_run` gives the run
-    that goes on from a record, once; `tool`: the name of a tool; `asked`: the messages of a model call."""
+    """A call without an agent around it. `rewinding`: identity of the surrounding `resume()` or `fork()`, None without
+    one. `next_run`: returns the run to resume or fork on its first call, then None. `tool`: the tool's name if it is
+    a tool. `asked`: the messages if it is a model call."""
 
     recorder: Recorder
     where: Context
@@ -59,7 +60,8 @@ class UnattendedCall:
 
 @dataclass(slots=True)
 class _Group:
-    """A run, the record that it continues (None: none), and when its latest call began. `groups`: where it is known."""
+    """A run, the `resume()` or `fork()` that it was made in (None: in none), and when its latest call began (monotonic
+    seconds). `groups`: the registry that it belongs to."""
 
     groups: "_Groups"
     run: ActiveRun
@@ -74,7 +76,7 @@ class _Groups:
         self.mutex = threading.RLock()  # a signal's handler may ask a model, too
         self.traces: OrderedDict[Any, _Group] = OrderedDict()
         self.asked_for: OrderedDict[int, int] = OrderedDict()
-        """Open spans inside one that another process has asked for → that one, by their ids."""
+        """Id of each open span below a span with a remote parent → id of that span."""
         self.script = WorkBorder(lambda: started_program() or "script")
         self.conversations = ThreadConversations()
 
@@ -133,8 +135,8 @@ def _run_of_border(call: UnattendedCall, border: WorkBorder) -> tuple[ActiveRun,
 
 
 def belongs_to_run() -> bool:
-    """Whether a call that is made here, without an agent around it, is one of a script, or of a run that such calls
-    have begun already."""
+    """Whether a call without an agent, if made here, would belong to the run of a script, or to a run that such calls
+    have already begun."""
     around, groups = get_current_span(), _groups
     outer = around.get_span_context()
     if outer.is_valid:
@@ -147,7 +149,8 @@ def belongs_to_run() -> bool:
 
 
 def _continued(call: UnattendedCall, border: WorkBorder) -> _Group | None:
-    """What a call goes on from, as its messages show: what this border did before it rested, or one that has ended."""
+    """Returns the group whose conversation the call continues, judged by its messages: this border's from before its
+    pause, or that of an ended border around it. None: no such group."""
     if call.asked is None or not runtime.current.groups_calls:
         return None
     for earlier in (border, border_begun(call.where)):
@@ -182,15 +185,15 @@ def _new_run(key: Any, outer: SpanContext) -> ActiveRun:
 
 
 def run_around_span(context: SpanContext, *, is_asked_for: bool) -> ActiveRun | None:
-    """Returns the run of calls without an agent inside this span, the outermost one of this process, if some were made
-    lately; else None. `is_asked_for`: another process has."""
+    """Returns the run of the calls without an agent inside this span, the outermost of its trace in this process. None:
+    there were none lately. `is_asked_for`: the span's parent is in another process."""
     group = _groups.traces.get(_request_key(context) if is_asked_for else context.trace_id)
     return group.run if group is not None and group.run.is_named_by_span else None
 
 
 def note_span(context: SpanContext, parent: SpanContext | None) -> None:
-    """Notes of a span of the program's own provider that begins whether another process has asked for it, or for one
-    around it."""
+    """Remembers a span that begins in the program's own provider, if its parent, or that of a span around it, is
+    remote."""
     known = _groups.asked_for
     if parent is None:
         return
@@ -202,7 +205,7 @@ def note_span(context: SpanContext, parent: SpanContext | None) -> None:
 
 
 def forget_span(context: SpanContext) -> None:
-    """The span has ended."""
+    """Forgets a span that has ended."""
     _groups.asked_for.pop(context.span_id, None)
 
 
@@ -212,8 +215,8 @@ def _request_key(context: SpanContext) -> tuple[int, int]:
 
 def _key(around: Span, outer: SpanContext) -> Any:
     if outer.is_remote:
-        return around  # a context from outside is made anew for each request, with a span that stands for its sender
-    note_span(outer, getattr(around, "parent", None))  # it may have begun before its provider was known
+        return around  # each request has its own context from outside, and so its own placeholder span of the sender
+    note_span(outer, getattr(around, "parent", None))  # the span may have begun before its provider was known
     asked_for = _groups.asked_for.get(outer.span_id)
     return outer.trace_id if asked_for is None else (outer.trace_id, asked_for)
 
@@ -227,14 +230,15 @@ def _is_script(frame: FrameType | None) -> bool:
         file = frame.f_code.co_filename
         if is_own_code(file):
             own = outermost = frame
-        elif own is not None and not file.startswith("<frozen"):  # as `python -m` has it
+        elif own is not None and not file.startswith("<frozen"):  # `python -m` has frozen frames outermost
             return False
         frame = frame.f_back
     return outermost is not None and outermost.f_globals.get("__name__") == "__main__"
 
 
 def forget_groups() -> None:
-    """Forgets all runs, so that every call begins one again: when recording starts anew, and in a forked child."""
+    """Forgets all runs without an agent, so that new calls begin new ones. Called when recording starts anew, and in a
+    forked child."""
     global _groups  # noqa: PLW0603 - a lock that another thread held at the fork stays held
     _groups = _Groups()
 

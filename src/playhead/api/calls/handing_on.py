@@ -1,7 +1,7 @@
-"""What the context of an observed call says when the program hands it on: with OpenTelemetry's `inject`, or by an
-instrumentation that makes a span below the call and injects that one's context.
+"""Adds run and call to the span context that a program hands on: with OpenTelemetry's `inject`, or by an
+instrumentation that makes a span below the call and injects that span's context.
 
-Whoever reads the context may be in this process: a queue, a test's client. Its call is then found here.
+The receiver may be in this process (a queue, a test's client); it then finds the call here.
 """
 
 import time
@@ -19,7 +19,7 @@ from playhead.model import names
 
 
 class CallSpan(Protocol):
-    """What is asked of `calls.span.ObservedSpan` here."""
+    """The part of `calls.span.ObservedSpan` that this module uses."""
 
     @property
     def run(self) -> ActiveRun: ...
@@ -44,8 +44,8 @@ _runs: WeakValueDictionary[tuple[str, int], ActiveRun] = WeakValueDictionary()
 
 
 def handed_on(span: CallSpan, context: SpanContext) -> SpanContext:
-    """The context of an observed call, with the entry that names the call and its run; as it is where the run is not
-    recorded, or only gives its results again."""
+    """Returns the span context with a trace state entry that names the call and its run. Returns it unchanged if the
+    run is not recorded, or is a completed run that is only replayed."""
     run = span.run
     if not run.recorded or (run.replay is not None and run.replay.had_completed):
         return context
@@ -53,23 +53,25 @@ def handed_on(span: CallSpan, context: SpanContext) -> SpanContext:
     _calls[known.span_id], _runs[run.id, run.attempt] = known, run
     process, number = counted_last(run, known)
     call = HandedCall(run.id, run.attempt, known.span_id, process, number, int(time.time()))
-    # With a provider of the program's, OpenTelemetry has carried on what others have said.
+    # If the program has a provider, the mirror span's context already has the trace state of others.
     return with_call(context, call, context.trace_state if span.mirror is not None else _state_outside(span))
 
 
 def call_of_this_process(call: HandedCall) -> CallSpan | None:
-    """The call, if this process has handed it on and it has not ended."""
+    """Returns the call, if this process has handed it on and it is still open; else None."""
     found = _calls.get(call.span_id)
     return found if found is not None and found.run.id == call.run_id and found.end_ns is None else None
 
 
 def run_of_this_process(call: HandedCall) -> ActiveRun | None:
-    """The run of the call, if this process has handed on a call of it and still has it."""
+    """Returns the run of the call, if this process has handed on a call of it and the run is still in memory; else
+    None."""
     return _runs.get((call.run_id, call.attempt))
 
 
 def counted_last(run: ActiveRun, span: CallSpan) -> tuple[str, int]:
-    """What was counted last where this call is current: the process, and its number."""
+    """Returns the process and the last number that were counted in the run before this point. An empty process is the
+    one that began the run."""
     if run.last:
         return run.process or "", run.last
     after = run.forked_after or span.attributes.get(names.PROCESS_AFTER)  # this process has counted nothing yet
@@ -78,14 +80,16 @@ def counted_last(run: ActiveRun, span: CallSpan) -> tuple[str, int]:
 
 
 def _state_outside(span: CallSpan) -> TraceState | None:
-    """The trace state that the run, or this process's part of it, was begun with."""
+    """Returns the trace state of the context in which the run, or this process's part of it, began; None without
+    one."""
     while span.enclosing is not None:
         span = span.enclosing
     return None if span.outer is None else trace.get_current_span(span.outer).get_span_context().trace_state
 
 
 def _recorded_call(span: CallSpan) -> CallSpan:
-    """The nearest call that the record has under its id: a resumed run does not announce again what it has."""
+    """Returns the nearest enclosing call whose id is in the record: calls that a resumed run does not announce again
+    have ids that are never written."""
     while span.silent and span.enclosing is not None:
         span = span.enclosing
     return span

@@ -1,13 +1,13 @@
-"""Calls that begin in a context from outside: which run they belong to.
+"""Finds the run of calls that begin in a context from outside (of another process).
 
 | the context | the calls belong to |
 |---|---|
 | names a run (`trace_state`) | that run, inside the call that was handed on |
-| names one that was handed on long ago, or the settings say to link | a run of their own, which names that run |
-| has only a trace | a run of their own: what shares a trace is found by the trace |
+| names a run that was handed on long ago, or the settings say `link` | a new run, which links to the named run |
+| has only a trace | a new run: runs of one trace are found by the trace id |
 
-In the run of another process, this one has an id and a count of its own: one for all that it is handed of the run, as
-long as it remembers.
+In the run of another process, this process has an id and a counter of its own, the same for all parts of that run that
+it is handed, as long as the run is among the last 256.
 """
 
 import time
@@ -29,35 +29,36 @@ from playhead.api.ports import Recorder
 from playhead.api.run import ActiveRun
 from playhead.model import names
 
-# Runs of other processes that this one has a part of. One that was forgotten begins a new count under a new id.
+# Runs of other processes that this one has a part of. A forgotten run gets a new process id and a new counter.
 _MAX_PARTS = 256
-# As many as OpenTelemetry's SDK keeps of a span's links.
+# OpenTelemetry's SDK keeps the same number of links per span.
 _MAX_LINKS = 128
 
 
 class _Parts:
-    """This process's parts of other processes' runs, those that were used last."""
+    """This process's parts of other processes' runs, the most recently used ones."""
 
     mutex = fork_safe_lock()
     runs: ClassVar[OrderedDict[tuple[str, int], ActiveRun]] = OrderedDict()
 
 
 def forget_parts() -> None:
-    """Forgets this process's parts of runs, when recording starts anew: what it is handed then is counted anew."""
+    """Forgets this process's parts of other runs. Called when recording starts anew: later parts get new counters."""
     with _Parts.mutex:
         _Parts.runs.clear()
 
 
 def joined_run(context: SpanContext) -> str | None:
-    """The id of the run that calls in this context join; None if they join none."""
+    """Returns the id of the run that calls in this context join; None if they join none."""
     call = handed_call(context)
     return call.run_id if call is not None and _is_joined(call) else None
 
 
 def joined_call(context: SpanContext, recorder: Recorder) -> ObservedSpan | None:
-    """The call that calls in this context are inside of, of the run that they join; None if they join none.
+    """Returns the call of the joined run that encloses calls in this context; None if they join no run.
 
-    A call of another process is a span with that one's ids, which is never written: the other process does that.
+    For a call of another process, this is a span with the ids of that call. It is never written: the other process
+    writes it.
     """
     call = handed_call(context)
     if call is None or not _is_joined(call):
@@ -77,9 +78,10 @@ def joined_call(context: SpanContext, recorder: Recorder) -> ObservedSpan | None
 
 
 def linked_runs(around: Any, context: SpanContext, run_id: str | None = None) -> list[str]:
-    """Ids of the runs that `around`, a span of any make with this context, names and that calls in it do not join.
+    """Returns the ids of the runs that the context or a link of the span `around` (of any library) names, without
+    `run_id`, the run of the calls themselves. At most 128.
 
-    A consumer of several messages links to where each came from. `run_id`: the run that the calls belong to.
+    Links matter for a consumer of several messages, whose span links to the sender of each.
     """
     if runtime.current.incoming_runs == "ignore":
         return []
@@ -105,7 +107,7 @@ def _is_joined(call: HandedCall) -> bool:
 
 
 def _part_of(call: HandedCall) -> ActiveRun:
-    """This process's part of another process's run. It is recorded: no such entry is sent for a run that is not."""
+    """Returns this process's part of another process's run. It is recorded: a process hands on only recorded runs."""
     key = call.run_id, call.attempt
     with _Parts.mutex:
         run = _Parts.runs.get(key)

@@ -1,5 +1,7 @@
-"""The life of an observed call after `begin`: enter, then exactly one of finish, fail and abort.  None ever raises, but
-for `enter` in a run that goes on from its record."""
+"""Enters and ends an observed call after `begin`: `enter`, then exactly one of `finish`, `fail` and `abort`.
+
+None of them raises, except `enter`: in a resumed or forked run, and in one that another process has taken over.
+"""
 
 import sys
 import time
@@ -51,14 +53,16 @@ def current_span() -> ObservedSpan | None:
 def enter(span: ObservedSpan) -> None:
     """Makes the span current, and journals its start if a crash must leave it visible.
 
-    In a run that goes on from its record, raises RunStopped before a function that was answered there and would be
-    executed now. Raises RunTakenOver before a step, or a call that a record may answer, of a run that another process
-    has taken over. The span is not current then, and what it stands for must not be executed.
+    In a resumed or forked run, raises RunStopped before a function that the record has as another kind of call (with a
+    recorded answer) and that would be executed now. If another process has taken the run over, raises RunTakenOver for
+    steps and for calls that a record may answer. After either error the span is not current, and the caller must not
+    execute the function.
     """
     _enter(span)
     owner = span.run.owner
     if owner is not None:
-        # A tool after it was announced: who takes the run over at this moment finds the announcement, or is found here.
+        # For a tool, exactly and after its announcement: a process that takes the run over at this moment either finds
+        # the announcement, or is noticed here.
         lost = owner.loss(exact=span.kind == "tool" or names.REPLAYABLE in span.attributes)
         if lost is not None and (span.can_be_answered or span.kind == "step"):
             detach(span)
@@ -68,7 +72,8 @@ def enter(span: ObservedSpan) -> None:
 def _enter(span: ObservedSpan) -> None:
     try:
         if not span.run.recorded:
-            # Other instrumentation sees the span that the program's own sampler has dropped, and drops its own, too.
+            # Make the mirror span that the program's sampler dropped current, so that other instrumentations drop
+            # their spans, too.
             where = trace.set_span_in_context(span.mirror) if span.mirror is not None else None
             span.outer = CONTEXTS.get_current()
             span.token = otel.attach(otel.set_value(CURRENT, UNRECORDED, where))
@@ -91,7 +96,7 @@ def is_announced(span: ObservedSpan) -> bool:
 
 
 def gives_announcement(attributes: Mapping[str, Any]) -> bool:
-    """As `is_announced`, by the attributes of a span."""
+    """The same as `is_announced`, for a span of which only the attributes are known."""
     return attributes.get(names.KIND) in _ANNOUNCED or _begins_something(attributes)
 
 
@@ -100,7 +105,7 @@ def _begins_something(attributes: Mapping[str, Any]) -> bool:
 
 
 def _announce_if_new(span: ObservedSpan) -> None:
-    """In a resumed run: announces a call that is executed, unless the record has it."""
+    """In a resumed or forked run, announces an executed call if the record does not have it."""
     replay = span.run.replay
     if replay is not None and not span.can_be_answered:
         replay.enter_enclosing(span)
@@ -110,7 +115,7 @@ def _announce_if_new(span: ObservedSpan) -> None:
 
 
 def announce_enclosing(span: ObservedSpan) -> None:
-    """Announces the calls around this one that the record does not have, or has without their current attributes."""
+    """Announces the enclosing calls that are still silent, and takes over the ids of the nearest one."""
     above = span.enclosing
     if above is not None:
         announce_replayed(above)
@@ -118,7 +123,7 @@ def announce_enclosing(span: ObservedSpan) -> None:
 
 
 def announce_replayed(span: ObservedSpan) -> None:
-    """Announces a call that the record has, because something new happens inside it."""
+    """Announces a call that was silent because the record has it: something new happens inside it, or it ends anew."""
     if span.silent and span.end_ns is None:
         announce_enclosing(span)
         span.silent = False
@@ -168,8 +173,8 @@ def detach(span: ObservedSpan) -> None:
     token: Token[Context] | None = span.token
     if token is not None:
         try:  # noqa: SIM105 - `suppress` is three calls, in each call of a model
-            CONTEXTS.detach(token)  # `otel.detach` logs an error instead of telling
-        except (ValueError, RuntimeError):  # of another context; used already
+            CONTEXTS.detach(token)  # `otel.detach` logs an error instead of raising it
+        except (ValueError, RuntimeError):  # the token is of another context, or was used already
             pass
     elif span.outer is not None and CONTEXTS.get_current().get(CURRENT) is (span if span.run.recorded else UNRECORDED):
         CONTEXTS.attach(span.outer)
@@ -178,7 +183,7 @@ def detach(span: ObservedSpan) -> None:
 
 @contextmanager
 def inside(span: ObservedSpan) -> Generator[None]:
-    """Makes a started span current for a block; unlike `attach`, in several tasks at a time."""
+    """Makes a started span current for a block. Unlike `attach`, it may be used in several tasks at a time."""
     token = CONTEXTS.attach(Context({**CONTEXTS.get_current(), CURRENT_SPAN: span, CURRENT: span}))
     try:
         yield
@@ -227,9 +232,9 @@ def fail(span: ObservedSpan, raised: BaseException, not_restorable: str | None =
         abort(span)
         return
     if is_run_stopped(raised) and (span.run.replay is not None or span.run.is_taken_over()):
-        detach(span)  # not an end: it stays as open as the crash has left it, for the next attempt
+        detach(span)  # the call does not end: it stays open, as after a crash, for the next attempt
         return
-    if span.end_ns is not None:  # what a signal's handler has raised after it
+    if span.end_ns is not None:  # a signal's handler raised after the call had ended
         detach(span)
         return
     if span.run.replay is not None and not _may_end(span, span.run.replay):
@@ -239,7 +244,7 @@ def fail(span: ObservedSpan, raised: BaseException, not_restorable: str | None =
             _describe_error(span, raised)
             if (note := waiting_note(raised)) is not None:
                 _wait(span, raised, note)
-            # A time limit's TimeoutError is an answer, which programs handle; what ends the program is none.
+            # A TimeoutError is an outcome that programs handle; an exception that ends the program is not.
             if not isinstance(raised, Exception) and is_from_outside(raised):
                 span.attributes.setdefault(names.OUTCOME, names.INTERRUPTED)
             if not_restorable is not None and span.can_be_answered:
@@ -252,7 +257,7 @@ def fail(span: ObservedSpan, raised: BaseException, not_restorable: str | None =
 
 
 def fail_and_detach(span: ObservedSpan, raised: BaseException) -> None:
-    """As `fail`.  The span is not current afterwards even if a signal's handler raises meanwhile."""
+    """Calls `fail`, and makes the span not current even if a signal's handler raises meanwhile."""
     try:
         fail(span, raised)
     finally:
@@ -277,8 +282,8 @@ def abort(
     items: list[Any] | None = None,
     not_restorable: str | None = None,
 ) -> None:
-    """Ends a generator or stream that was closed before its end: not an error; what it yielded until then is its
-    output.  In a run that was stopped it stays open: its reader did not choose to leave it, and reads on in the next
+    """Ends a generator or stream that was closed before its end. This is not an error: its output is what it yielded.
+    In a run that was stopped the call stays open: its consumer did not choose to leave, and reads on in the next
     attempt."""
     if span.run.replay is not None and span.run.replay.is_stopped:
         detach(span)
@@ -288,8 +293,8 @@ def abort(
 
 
 def _may_end(span: ObservedSpan, replay: Replay[ObservedSpan]) -> bool:
-    """Prepares the end of a call of a resumed run. False in a run that was stopped, for a call around others: it stays
-    open, also where the program took what stopped the run for an error of a tool."""
+    """Prepares the end of a call of a resumed or forked run. Returns False for an enclosing call of a stopped run: it
+    stays open, even if the program handled the RunStopped as an error of a tool."""
     try:
         if replay.is_stopped and not span.can_be_answered:
             detach(span)
@@ -309,7 +314,7 @@ def _keep_faithful(span: ObservedSpan, output: Any, output_name: str | None, ite
         span.attributes[names.UNRESTORABLE] = "its result is not recorded"
         return
     cut = span.attributes.get(names.OUTPUT_CUT)
-    if cut == "room":  # which says enough: the journal has warned, and spans have to be short then
+    if cut == "room":  # OUTPUT_CUT is reason enough: the journal has warned, and spans must be short when it is full
         return
     if cut == "size":
         _unrestorable(span, CUT_SENTENCES[cut])
@@ -327,7 +332,7 @@ def _keep_faithful(span: ObservedSpan, output: Any, output_name: str | None, ite
         span.attributes[names.RESTORE_REF] = ref
     elif why is not None:
         _unrestorable(span, why)
-    elif cut is not None:  # nothing is kept beside it that is whole
+    elif cut is not None:  # the content is cut, and nothing whole is kept beside it
         _unrestorable(span, CUT_SENTENCES[cut])
 
 
@@ -337,7 +342,7 @@ def _unrestorable(span: ObservedSpan, why: str) -> None:
 
 
 def _wait(span: ObservedSpan, raised: BaseException, note: NoteWait) -> None:
-    """Makes of an error that was described the end of a call that waits: on resume, the same is raised again."""
+    """Turns a described error into the outcome `waiting`: a resume raises the same exception again."""
     span.attributes[names.OUTCOME] = names.WAITING
     span.attributes.pop(names.ERROR_TYPE, None)
     span.status, span.status_message = _UNSET, ""
@@ -346,10 +351,10 @@ def _wait(span: ObservedSpan, raised: BaseException, note: NoteWait) -> None:
 
 @reading()
 def _is_tripped(output: Any) -> bool:
-    """Whether a guardrail's result says that it stops what it checked: `tripwire_triggered`, as in OpenAI Agents, or
-    `tripped`, as an attribute or a key."""
+    """Whether a guardrail's result has `tripwire_triggered` (as in OpenAI Agents) or `tripped` set to True, as an
+    attribute or a key."""
     kind = class_of(output)
-    if plan_of(kind).reading == "type only":  # a lazy object, or one of the machinery
+    if plan_of(kind).reading == "type only":  # a lazy or infrastructure object, whose attributes must not be read
         return False
     if issubclass(kind, dict):
         fields = cast("dict[str, Any]", output)
@@ -358,8 +363,8 @@ def _is_tripped(output: Any) -> bool:
 
 
 def set_payload(span: ObservedSpan, name: str, value: Any, *, unbounded: bool = False) -> None:
-    """Records a payload of the call, and sets the attribute to its ref.  Of a large value, a part is left out, which
-    another attribute says; `unbounded`: never."""
+    """Records a payload of the call, and sets the attribute `name` to its ref. A large value is cut, and another
+    attribute says so; with `unbounded` it is recorded whole."""
     ref = span.recorder.payload(value, span.frames, span.redact, unbounded=unbounded)
     if ref is not None:
         span.attributes[name] = ref
@@ -368,7 +373,7 @@ def set_payload(span: ObservedSpan, name: str, value: Any, *, unbounded: bool = 
 
 
 def _note_cut(span: ObservedSpan, name: str, cut: Cut) -> None:
-    if name == names.INPUT_CUT and cut == "room":  # they are compared by it; and spans have to be short then
+    if name == names.INPUT_CUT and cut == "room":  # resume compares inputs by the digest; spans must be short now
         span.attributes[names.INPUT_DIGEST] = span.frames.dropped.hex()
     else:
         span.attributes[name] = cut
@@ -384,7 +389,7 @@ def _end(span: ObservedSpan) -> None:
             span.end_ns = span.start_ns
         elif attributes.get(names.PROCESS_ID) != run.process:
             span.end_ns = span.start_ns
-            return  # a forked child comes out of a call that its parent began, and that its parent ends
+            return  # in a forked child: the parent began this call, and ends it
         else:
             if names.CALL_ORDER in attributes:
                 attributes[names.CALL_ENDED_AFTER] = run.last
@@ -403,9 +408,9 @@ def _end(span: ObservedSpan) -> None:
 @reading()
 def _describe_error(span: ObservedSpan, raised: BaseException) -> None:
     span.attributes[names.ERROR_TYPE] = error_type = name_of(raised)
-    span.status = _ERROR  # first: near the recursion limit all that follows may fail
+    span.status = _ERROR  # first, since near the recursion limit everything below may fail
     described = _description(span, raised, error_type)
-    if is_cancellation(raised):  # whoever asked went away: OpenTelemetry does not call that an error either
+    if is_cancellation(raised):  # the caller went away: OpenTelemetry does not call that an error either
         span.attributes[names.OUTCOME] = "cancelled"
         span.status = _UNSET
     else:
@@ -415,7 +420,8 @@ def _describe_error(span: ObservedSpan, raised: BaseException) -> None:
 
 
 def _description(span: ObservedSpan, raised: BaseException, error_type: str) -> DescribedError:
-    """What is recorded of the exception: as the call inside recorded it that the exception came out of, if any."""
+    """Returns the description to record for the exception: the one of the inner call that it came out of if that
+    still serves, else a new one."""
     known, above = span.error_inside, span.enclosing
     if known is None or not known.serves(raised, span.redact, needs_restoring=span.can_be_answered):
         message = error_text(raised, if_broken="")

@@ -1,9 +1,9 @@
 """Mirror spans: if the program has a tracer provider of its own, each observed call also gets a span there.
 
-The mirror has the same ids and attributes. The provider's sampler decides, and its exporters get the spans that they
-expect. The provider is never replaced and never created. Spans that other instrumentations start inside a run get
-the run's id, so that a collector that receives them knows their run, and counts a model call once that two
-instrumentations record.
+The mirror has the same ids and attributes. The provider's sampler decides whether a run is recorded, and its exporters
+get the spans that they expect. The provider is never replaced and never created. Spans that other instrumentations
+start inside a run get the run's id: a collector then knows their run, and counts a model call once even if two
+instrumentations record it.
 """
 
 from typing import Any, cast
@@ -28,7 +28,7 @@ _KINDS = {"llm": SpanKind.CLIENT}
 
 def program_provider() -> TracerProvider | None:
     """Returns the program's own tracer provider, or None."""
-    # The public way reads the environment each time while there is none, which costs more than the rest of a span.
+    # Without a provider, the public function reads the environment each time: more work than the rest of a span.
     found: Any = trace._TRACER_PROVIDER  # pyright: ignore[reportPrivateUsage]
     return found if found is not None and isinstance(found, TracerProvider) else None
 
@@ -62,13 +62,13 @@ def set_run_id(span: Span, parent_context: Context | None) -> None:
             run = cast("dict[str, str]", cast(Any, above).attributes or {}).get(names.RUN_ID)
         if run is not None:
             span.set_attribute(names.RUN_ID, run)
-    except AttributeError:  # a span of another make
+    except AttributeError:  # a span of another library
         return
 
 
 def record_outermost(span: ReadableSpan) -> bool:
-    """Journals a span if it is the outermost one around calls without an agent: it names their run, and says when and
-    how that ended. Once, however many processors call this. Returns whether it is such a span."""
+    """Journals a span that is the outermost one around calls without an agent: the run gets its name, end and status
+    from it. Journals it once, however many processors call this. Returns whether it is such a span."""
     context, parent, to = span.context, span.parent, runtime.current.recorder
     if context is None or to is None or not (parent is None or parent.is_remote):
         return False
@@ -95,7 +95,8 @@ _mutex = fork_safe_lock()
 
 
 def add_run_id_processor() -> None:
-    """Has the spans that the program's own provider makes from now on say which run they belong to."""
+    """Makes the program's own provider set the run's id on the spans that it starts from now on. Does nothing without
+    a provider, or the second time."""
     provider = program_provider()
     if provider is not None and provider not in _prepared_providers:
         _add_run_id_processor(provider)
@@ -114,20 +115,20 @@ def _add_run_id_processor(of: TracerProvider) -> None:
 
 
 def start_mirror(of: TracerProvider, span: ObservedSpan, where: Context) -> None:
-    """Starts a mirror span and takes over its ids. A run is recorded if the mirror span of its root is sampled, or
-    always."""
+    """Starts a mirror span and takes over its ids. A new run is recorded if the mirror span of its first call is
+    sampled; a resumed or forked run, and every run with `PLAYHEAD_RECORD=always`, is recorded in any case."""
     if of not in _prepared_providers:
         _add_run_id_processor(of)
     kind = _KINDS.get(span.kind, SpanKind.INTERNAL)
     around = trace.get_current_span(where)
     if isinstance(around, ObservedSpan) and around.mirror is not None:
-        where = trace.set_span_in_context(around.mirror, where)  # the same ids, without making an entry for each child
+        where = trace.set_span_in_context(around.mirror, where)  # the same ids, without a trace state entry per child
     tracer = of.get_tracer(names.SCOPE)
     mirror = tracer.start_span(span.name, where, kind, span.attributes, start_time=span.start_ns)
     context = mirror.get_span_context()
     if not span.run.is_decided and not span.recorder.always and span.run.replay is None:
         span.run.recorded = mirror.is_recording()
-    # A provider that is switched off answers with the span above.
+    # A provider that is switched off returns a span with the parent's context.
     if context.is_valid and context.span_id != span.parent_id:
         span.mirror, span.trace_id, span.span_id = mirror, context.trace_id, context.span_id
 

@@ -1,4 +1,4 @@
-"""The recorded answer to a call of a replayed run, after waiting for parallel branches where that is needed."""
+"""Finds the recorded answer to a call of a resumed or forked run, after waiting for parallel branches where needed."""
 
 import threading
 import time
@@ -14,15 +14,16 @@ from playhead.api.run import NextRun
 if TYPE_CHECKING:
     import asyncio
 
-# Other tasks run in between; few are so far away that it matters, and a run that has diverged can wait.
+# Other tasks run between two polls. Few calls have to wait, and a run that has diverged may take this long.
 _POLL_SECONDS = 0.002
 _CHECK_SECONDS = 0.02
-# A program that has changed may wait here for a call that it makes after this one; others wait for a match meanwhile.
+# Share of the branch wait that one turn may take. A changed program may make the awaited call only after this one, and
+# other branches are waiting for a match meanwhile.
 _SHARE_FOR_A_TURN = 0.25
 
 
 async def recorded_answer_async(span: ObservedSpan) -> ReplayAnswer | None:
-    """As `recorded_answer`, in a task: other branches go on meanwhile."""
+    """The same as `recorded_answer`, for a task: waits without blocking other tasks."""
     replay = span.run.replay
     if replay is None or not span.can_be_answered:
         return None if span.run.earlier is None else _earlier_answer(span, span.run.earlier)
@@ -33,7 +34,8 @@ async def recorded_answer_async(span: ObservedSpan) -> ReplayAnswer | None:
 
 
 async def wait_for_turn(span: ObservedSpan, answer: ReplayAnswer) -> None:
-    """Waits until the answer may be given back: other tasks come first.  For any call that is awaited."""
+    """Waits until the answer may be given back, i.e. until the answers of parallel calls that ended earlier in the
+    record were. For any call that is awaited."""
     turn, replay = answer.turn, span.run.replay
     if turn is None or turn.is_due() or replay is None or not has_event_loop():
         return
@@ -52,7 +54,7 @@ async def wait_for_turn(span: ObservedSpan, answer: ReplayAnswer) -> None:
 
 
 def _tell(loop: "asyncio.AbstractEventLoop", due: "asyncio.Event") -> None:
-    with suppress(RuntimeError):  # the loop was closed: nobody waits there
+    with suppress(RuntimeError):  # the loop was closed, so no task waits there
         loop.call_soon_threadsafe(due.set)
 
 
@@ -67,7 +69,7 @@ async def _wait_for_branches(replay: Replay[ObservedSpan], span: ObservedSpan) -
     branch_wait = BranchWait(replay.branch_wait_seconds, progress)
     while not is_only_task() and branch_wait.goes_on(replay.progress):
         await asyncio.sleep(_POLL_SECONDS)
-        if replay.progress != progress:  # else the verdict is the same, and many that wait must not keep the loop busy
+        if replay.progress != progress:  # else nothing has changed; asking again would keep the loop busy
             progress = replay.progress
             if not replay.is_undecided(span):
                 break
@@ -75,8 +77,8 @@ async def _wait_for_branches(replay: Replay[ObservedSpan], span: ObservedSpan) -
 
 
 def recorded_answer(span: ObservedSpan, restore: ResponseRestorer | None = None) -> ReplayAnswer | None:
-    """The recorded answer to a call that can have one, when calls of other threads that come first have theirs.
-    Raises RunStopped."""
+    """Returns the recorded answer to a call. None: the call has to be executed. Without an event loop, first waits
+    until parallel calls that ended earlier in the record have had their answers. Raises RunStopped."""
     replay = span.run.replay
     if replay is None or not span.can_be_answered:
         return None if span.run.earlier is None else _earlier_answer(span, span.run.earlier)
@@ -87,8 +89,8 @@ def recorded_answer(span: ObservedSpan, restore: ResponseRestorer | None = None)
 
 
 def _wait_in_thread(replay: Replay[ObservedSpan], turn: AnswerTurn) -> None:
-    """Waits until the answer may be given back.  What it waits for may be queued behind this thread, where a pool has
-    fewer workers than it had: then nothing happens, and no answer of the run waits any more."""
+    """Blocks until the answer may be given back. If a pool has fewer workers than in the recording, the awaited call
+    may be queued behind this thread: then nothing makes progress, and the run stops waiting for turns altogether."""
     if not turn.is_due():
         due = threading.Event()
         turn.when_due(due.set)
@@ -101,7 +103,8 @@ def _wait_in_thread(replay: Replay[ObservedSpan], turn: AnswerTurn) -> None:
 
 
 def _earlier_answer(span: ObservedSpan, earlier: NextRun) -> ReplayAnswer | None:
-    """Of a run that began where another one was to go on: what that one's record has of this call."""
+    """Returns the answer that the record of the run to be resumed has for a call of a later run, which began in the
+    same block or process; None: execute the call."""
     if earlier.run.replay is None or not span.run.recorded:
         return None
     return earlier.run.replay.answer_in_later_run(span)

@@ -1,7 +1,7 @@
 """Matches tool spans to the model's tool call requests, by name and arguments; the oldest open request first.
 
-Frameworks fill in defaults and make numbers, dates and objects of what the model wrote.  So where no request is equal,
-one agrees that says nothing else: everything that the model gave is among the arguments, with the same value.
+Frameworks fill in defaults, and convert what the model wrote to numbers, dates and objects. So if no request is equal,
+one matches whose arguments are all among the call's, with the same values.
 """
 
 from collections.abc import Mapping
@@ -32,7 +32,7 @@ def take_requested_call(run: ActiveRun, name: str, arguments: Mapping[str, Any])
     if not waiting:
         return None
     given, cut = bounded_json(arguments, None, ValueLimits())
-    if cut == "size":  # no model has written so much
+    if cut == "size":  # no model writes arguments of this size
         return None
     asked = list(waiting)
     found = next((one for one in asked if one[0] == given), None)
@@ -43,7 +43,7 @@ def take_requested_call(run: ActiveRun, name: str, arguments: Mapping[str, Any])
 
 
 def drop_requested_call(run: ActiveRun, name: str, call_id: str) -> None:
-    """Removes the open request with this call id, when the tool's framework says which request it answers."""
+    """Removes the open request with this call id. For frameworks that say which request a tool call answers."""
     waiting = run.requested.get(name, [])
     for one in list(waiting):
         if one[1] == call_id:
@@ -53,13 +53,13 @@ def drop_requested_call(run: ActiveRun, name: str, call_id: str) -> None:
 def _removed(waiting: list[tuple[bytes, str]], one: tuple[bytes, str]) -> bool:
     try:
         waiting.remove(one)
-    except ValueError:  # another thread was quicker
+    except ValueError:  # another thread has removed it
         return False
     return True
 
 
 def is_contained_in(asked: Any, given: Any) -> bool:
-    """Whether everything that the model requested is among the arguments with the same value."""
+    """Whether everything in `asked`, the model's request, is in `given`, the arguments, with the same value."""
     if isinstance(asked, dict) and isinstance(given, dict):
         values = cast("dict[str, Any]", given)
         return all(

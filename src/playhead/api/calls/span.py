@@ -22,7 +22,7 @@ from playhead.api.run import ActiveRun
 from playhead.model import names
 from playhead.model.objects.interrupts import let_through
 
-# As OpenTelemetry's SDK has it: what a program adds in a loop must not grow without end.
+# The limits of OpenTelemetry's SDK: a program may add events and attributes in an endless loop.
 _MAX_EVENTS = 128
 _MAX_ATTRIBUTES = 128
 _SAMPLED = TraceFlags(TraceFlags.SAMPLED)
@@ -45,9 +45,9 @@ def _never_raises(method: Callable[P, None]) -> Callable[P, None]:
 
 
 class ObservedSpan(trace.Span):
-    """A call being observed.  Methods of OpenTelemetry's `Span` do what they say there; none raises.
+    """A call being observed. The methods of OpenTelemetry's `Span` behave as documented there, and never raise.
 
-    Ids are integers here and hex in `fields`.  `frames` holds what the call has for the journal until it is written.
+    Ids are integers here and hex in `fields`. `frames` holds the call's journal frames until they are written.
     """
 
     __slots__ = (
@@ -85,8 +85,8 @@ class ObservedSpan(trace.Span):
     )
 
     sent_body: Callable[[], Mapping[str, Any] | None] | None
-    """Of a model call that an instrumentation records, and of no other: gives the body that its library sent last,
-    where that is made out of other arguments.  None: it is not known."""
+    """For a model call recorded by an instrumentation: returns the request body that the library sent last, if the
+    library builds it from other arguments. None: not known, or another kind of call."""
 
     def __init__(
         self,
@@ -123,29 +123,30 @@ class ObservedSpan(trace.Span):
         self.outer: Any = None
         """The OpenTelemetry context that was current before this span was."""
         self.enclosing: ObservedSpan | None = None
-        # Of a run that goes on from a record: whether the record has this call already, and its announcement; and
-        # whether the record no longer speaks for what happens inside.
+        # In a resumed or forked run. `silent`: the call is not journaled, since the record has it already (or until
+        # something new happens). `announced`: the record has its announcement, whose ids it took over. `live`: the
+        # calls inside have diverged from the record and run live.
         self.silent = False
         self.announced = False
         self.live = False
         self.recorded: Any = None
-        """The record's call that this one is, as far as the record has an end of it."""
+        """The recorded call that this one was matched to, if that has ended in the record; else None."""
         self.flow: ExecutionFlow | None = None
         self.error_inside: DescribedError | None = None
-        """What was recorded of the exception that left a call inside this one last."""
+        """The description of the last exception that left a call inside this one."""
         self.inner_model_calls: int | None = None
-        """Of a model call that an instrumentation records: how many calls of clients inside it were taken as part of
-        it.  None: it is no such call."""
+        """For a model call recorded by an instrumentation: number of client calls inside that count as part of it.
+        None: another kind of call."""
 
     @property
     def can_be_answered(self) -> bool:
-        """Whether a record may answer this call instead of its function."""
+        """Whether a resume or fork may answer this call from the record instead of executing its function."""
         return self.kind in names.REPLAYED_KINDS or names.REPLAYABLE in self.attributes
 
     def fields(self) -> list[Any]:
         """Returns the span's fields in the order that the journal stores them."""
         ids = self.ids
-        if ids is None or ids[0] != self.span_id:  # a twin, or a record, may give it others
+        if ids is None or ids[0] != self.span_id:  # a mirror span or a matched recorded call may change the ids
             self.ids = ids = self._written_ids()
         return [
             *ids[1:],
@@ -170,8 +171,8 @@ class ObservedSpan(trace.Span):
     # --- OpenTelemetry's Span -------------------------------------------------------------------------------------
 
     def get_span_context(self) -> SpanContext:
-        """The span's context, for other instrumentations whose spans become children of this one, and for other
-        processes: it names the run and this call."""
+        """Returns the span's context. Its trace state names the run and this call, for other instrumentations, whose
+        spans become children of this one, and for other processes."""
         if self.mirror is not None:
             context = self.mirror.get_span_context()
         else:
@@ -190,7 +191,7 @@ class ObservedSpan(trace.Span):
 
     @_never_raises
     def set_attributes(self, attributes: Mapping[str, AttributeValue]) -> None:
-        """Sets each as `set_attribute` does."""
+        """Sets each attribute with `set_attribute`."""
         for key, value in attributes.items():
             self.set_attribute(key, value)
 

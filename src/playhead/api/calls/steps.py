@@ -1,7 +1,7 @@
-"""Work in steps that either a thread or a task runs: a generator, for callers with and without asyncio.
+"""Work as a generator of steps, so that the same code serves callers with and without asyncio.
 
-A step is a function, which is called (in a thread, with asyncio), or a number: a pause in seconds.  The generator is
-sent what the function returned, or has raised in it what the function raised.
+A step is a function to call (with asyncio, in a thread), or a pause in seconds. The generator is sent the function's
+result; an exception of the function is thrown into it.
 """
 
 import time
@@ -14,7 +14,7 @@ Waiting = Generator[Step, Any, T]
 
 
 def drive(steps: Waiting[T]) -> T:
-    """Runs the steps in this thread."""
+    """Runs the steps in this thread, and returns the generator's result."""
     try:
         step = next(steps)
         while True:
@@ -29,7 +29,7 @@ def drive(steps: Waiting[T]) -> T:
 
 
 async def drive_async(steps: Waiting[T]) -> T:
-    """Runs the steps in a task: other tasks go on meanwhile."""
+    """Runs the steps in a task without blocking other tasks, and returns the generator's result."""
     import asyncio  # noqa: PLC0415 - see `asyncio_here`
 
     try:

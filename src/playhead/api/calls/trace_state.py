@@ -1,9 +1,8 @@
-"""W3C `tracestate`: tells the process that does a call's work which run and which call it works for.
+"""Writes and reads our entry in W3C `tracestate`, which tells another process for which run and call it works.
 
 `traceparent` names a trace and the nearest span of any instrumentation. Our entry names the run and our own call, so
-that what the other process records belongs to the same run, inside the call, whoever else has spans in between: these
-pass the entry on. With its key, the entry is at most 107 characters long: entries of more than 128 are the first that
-are dropped where a header grows too long.
+the other process can record into the same run, inside that call. Instrumentations with spans in between pass the entry
+on. With its key it has at most 107 characters: when a header grows too long, entries above 128 are dropped first.
 """
 
 import re
@@ -21,8 +20,8 @@ _ENTRY = re.compile(r"([0-9a-f]{32})-(\d{1,9})-([0-9a-f]{16})-([0-9a-f]{16})?-(\
 class HandedCall:
     """A call whose work is handed on to another process.
 
-    `process` and `number`: what the process that handed it on had counted last; an empty `process` is the run's own.
-    `time_s`: when, in seconds since 1970.
+    `process` and `number`: the last number that the sending process had counted; an empty `process` is the one that
+    began the run. `time_s`: when the call was handed on, in seconds since 1970.
     """
 
     run_id: str
@@ -34,8 +33,7 @@ class HandedCall:
 
 
 def with_call(context: SpanContext, call: HandedCall, others: TraceState | None = None) -> SpanContext:
-    """The span context with our entry before those of `others` in its trace state. Of 32 of these, the last is left
-    out."""
+    """Returns the span context with a trace state of our entry, then the entries of `others`, at most 32 in all."""
     entry = f"{call.run_id}-{call.attempt}-{call.span_id:016x}-{call.process}-{call.number}-{call.time_s}"
     kept = [] if others is None else [(key, value) for key, value in others.items() if key != KEY]
     state = TraceState([(KEY, entry), *kept[: _MAX_MEMBERS - 1]])
@@ -43,7 +41,7 @@ def with_call(context: SpanContext, call: HandedCall, others: TraceState | None 
 
 
 def handed_call(context: SpanContext) -> HandedCall | None:
-    """The call that a span context names; None when it names none, or the entry is malformed."""
+    """Returns the call that a span context names; None if it has no entry of ours, or a malformed one."""
     state = context.trace_state
     entry = state.get(KEY) if state else None
     return None if entry is None else _read(entry)

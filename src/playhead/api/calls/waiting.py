@@ -1,6 +1,6 @@
-"""Exceptions by which a framework leaves a call that waits for a person, and makes again when there is an answer.
+"""Exceptions by which a framework leaves a call that waits for a person; it repeats the call when there is an answer.
 
-They are no errors, and no results.  The instrumentation of the framework declares them.
+They are neither errors nor results. The framework's instrumentation declares them.
 """
 
 from collections.abc import Callable
@@ -9,16 +9,17 @@ from typing import Any
 from playhead.api.calls.span import ObservedSpan
 
 NoteWait = Callable[[ObservedSpan, Any], object]
-"""Records in the call that has raised this exception what it waits for.  Never raises."""
+"""Records on the span of the call that raised this exception what the call waits for. Never raises."""
 
 _kinds: dict[type[BaseException], NoteWait] = {}
 
 
 def declare_waiting(kind: type[BaseException], note: NoteWait) -> None:
-    """Calls that exceptions of this class leave are waiting from now on."""
+    """Declares that a call which raises an exception of this class is waiting. `note` records what it waits for."""
     _kinds[kind] = note
 
 
 def waiting_note(raised: BaseException) -> NoteWait | None:
-    """What records for whom a call waits that this exception leaves; None: it does not wait."""
+    """Returns the declared function that records what a call waits for when it raises this exception; None: the call
+    does not wait."""
     return next((note for kind, note in _kinds.items() if isinstance(raised, kind)), None)
