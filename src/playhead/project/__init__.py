@@ -1,11 +1,11 @@
-"""Spans and log events of a run → its events, its summary, and states to start folds from.  Pure.
+"""Turns the spans and log events of a run into its events, its row in lists, and snapshots of its state.  Pure.
 
 Shared by the collector and the SDK.  Imports `playhead.model` only: no I/O, no clock, no framework.
 
-    projector     the whole way, for one run            span_tree     which span encloses which
+    projector     projects one run                      span_tree     parents and children of spans
     order         the order of calls                    call_events   the events of one call
-    log_events    the events of log records             context       what each model call added, and what left
-    forking       what a fork shares with its parent    summary       a run's row in lists
-    sealing       seqs that never change again          progress      projects a growing run from where it was
-    search_rows   what is searched for across runs
+    logs          the events of log records             context       messages that each model call added or lost
+    forking       history that a fork and its parent share    summary    a run's row in lists
+    sealing       seqs that never change again          progress      projects only the new data of a growing run
+    search_rows   rows for searching across runs
 """

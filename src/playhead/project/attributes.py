@@ -47,7 +47,8 @@ def ref(attributes: Mapping[str, Any], name: str) -> ContentRef | None:
 
 
 def process_of(attributes: Mapping[str, Any]) -> str:
-    """The process that recorded it; empty for the run's own, which began it or goes on with it, or if none is named."""
+    """The id of the process that recorded the call or log event. Empty if none is named: then it is the run's own
+    process, which started or resumed the run."""
     return text(attributes, names.PROCESS_ID) or ""
 
 
@@ -57,8 +58,8 @@ def number_of(attributes: Mapping[str, Any]) -> int | None:
 
 
 def order_of(attributes: Mapping[str, Any]) -> int | None:
-    """The number that the run's own process gave the call or log event, from 1; None without one, and for what another
-    process has counted."""
+    """The number that the run's own process gave the call or log event, from 1; None without one, and for calls and log
+    events of other processes."""
     return None if process_of(attributes) else number_of(attributes)
 
 
@@ -68,14 +69,15 @@ def attempt_of(attributes: Mapping[str, Any]) -> int:
 
 
 def replaced_by(resumed: LogEvent) -> list[tuple[int, int]]:
-    """Ranges (first, last) of call numbers that were not in the record and that a resumed attempt made again."""
+    """Ranges (first, last) of call numbers that were missing in the record; the resumed attempt made these calls
+    again."""
     said = resumed.attributes.get(names.RESUMED_WITHOUT)
     numbers = [item for item in cast(list[Any], said) if type(item) is int] if isinstance(said, list | tuple) else []
     return list(zip(numbers[::2], numbers[1::2], strict=False))
 
 
 def kind_of(span: Span) -> str | None:
-    """The kind of call (llm, tool, step, ...); None for a span that is neither ours nor of GenAI."""
+    """The kind of call (llm, tool, step, ...); None for a span without our attributes and GenAI attributes."""
     kind = text(span.attributes, names.KIND)
     if kind is not None:
         return kind
@@ -99,7 +101,8 @@ def model_of(attributes: Attributes) -> str | None:
 
 
 def answer_tokens(attributes: Attributes) -> int | None:
-    """Tokens of a call's answer if that is one message, without reasoning tokens, which do not stay in the context."""
+    """Output tokens of a call without reasoning tokens, which do not stay in the context: the size of an answer of one
+    message. None when they were not reported."""
     output = whole(attributes, names.OUTPUT_TOKENS)
     return None if output is None else max(0, output - (usage_of(attributes).reasoning_tokens or 0))
 
@@ -134,7 +137,7 @@ def failure_of(span: Span) -> tuple[str, str]:
 
 
 def sent_fields(attributes: Attributes) -> dict[str, Any]:
-    """Fields of the end of a model call: the body that was sent."""
+    """The fields of a model call's end event that refer to the request body that was sent."""
     return {"sent": ref(attributes, names.SENT_REF), "sent_thread": ref(attributes, names.SENT_MESSAGES_REF)}
 
 

@@ -6,10 +6,10 @@
 | llm | context_compressed, message_added, llm_called | llm_completed or llm_failed, message_added |
 | tool | tool_called | tool_completed or tool_failed |
 | every other kind | step_started | step_completed |
-| a step or tool that hands the run over | as above | as above, then agent_handoff |
+| a step or tool that hands the run over | as a step or tool | as a step or tool, then agent_handoff |
 
-A root that is an llm or tool call gives both; any other root gives the run's events only.  A later attempt without a
-log event for its beginning (see `log_events`) begins with its root.
+A root that is an llm or tool call gives the events of the run and of the call; any other root gives the run's events
+only.  A resumed attempt begins with its log event (see `log_events`); without one, with its root span.
 """
 
 from collections import Counter
@@ -55,7 +55,7 @@ from playhead.project.step_usage import StepUsage, answering_model, asked_model
 
 @dataclass(frozen=True, slots=True)
 class Begun:
-    """The events of a call's start, and the messages that its input added."""
+    """The events of an open call's start, and the messages that its input added."""
 
     events: list[ev.RunEvent]
     entered: InputDelta
@@ -88,9 +88,9 @@ class EventWriter:
         # Agents whose last answer was a compaction, and calls that came after one.
         self._compacted: set[str | None] = set()
         self._after_compaction: set[str] = set()
-        # Number of log records of a span with the same name and time.
+        # Counts log records by span id and event id, so that records with the same number or time get different ids.
         self._alike: Counter[tuple[str | None, str]] = Counter()
-        # Output threads of calls inside a model call (two instrumentations of one call), by the outer call's span.
+        # Output messages of model calls inside a model call (two instrumentations of one call), by the outer span's id.
         self._inner_outputs: dict[str, Counter[ContentRef]] = {}
         self._step_usage = StepUsage()
         restore_conversations(self.conversations, self._shared.events)
@@ -99,7 +99,7 @@ class EventWriter:
                 self._threads[event.actor] = event.thread
 
     def write(self, moment: Moment) -> None:
-        """Adds the events of this moment. Raises Unread, and then nothing has changed."""
+        """Adds the events of this moment. Raises Unread if a message has to be read first; then nothing was changed."""
         span_node = moment.node
         if moment.log is not None:
             self._write_log_event(moment.log, span_node)
@@ -116,8 +116,8 @@ class EventWriter:
         return taken
 
     def again(self, span_node: SpanNode) -> list[tuple[ev.RunEvent, ev.RunEvent]]:
-        """Writes the start's events of a call again, from the span that has ended since. Returns those that changed, as
-        pairs (before, now)."""
+        """Writes the start events of a call again, from its span, which has ended since. Returns the events that
+        changed, as pairs (before, now)."""
         begun = self.begun[span_node.span.span_id]
         kept, after = self.events, self._next
         self.events, self._next = [], begun.events[0].seq if begun.events else after
@@ -193,7 +193,8 @@ class EventWriter:
         return min([span_node.attempt, *(attempt - 1 for attempt in later)])
 
     def _resume(self, head: dict[str, Any], attempt: int) -> None:
-        """Begins a resumed attempt. Calls answered from the record give no second events: all that follow are live."""
+        """Begins a resumed attempt. All events after this are of calls that were executed: calls answered from the
+        record give no second events."""
         self.conversations.process_died()
         self.events.append(ev.RunResumed(**head, attempt=attempt, from_seq=head["seq"] - 1))
 
@@ -303,7 +304,7 @@ class EventWriter:
         return span_node.span.span_id in self._after_compaction
 
     def _add_output(self, span_node: SpanNode, thread: ContentRef | None) -> None:
-        """Adds the output messages, also the partial one of a call that failed or was closed early."""
+        """Adds the output messages, including the partial message of a call that failed or was closed early."""
         inner = self._inner_outputs.pop(span_node.span.span_id, None)
         added = list(self.conversations.call_ended(span_node.span.span_id, thread))
         tokens = answer_tokens(span_node.span.attributes) if len(added) == 1 else None
@@ -362,7 +363,7 @@ class EventWriter:
     # --- log records -----------------------------------------------------------------------------------------------
 
     def _write_log_event(self, log: LogEvent, span_node: SpanNode | None) -> None:
-        """Writes a log record's event. Its id is made of the record's number, or else of its time."""
+        """Writes a log record's event. The event's id contains the record's number, or its time if it has none."""
         kind, ordinal = log_kind(log), str(number_of(log.attributes) or log.time_ns)
         if process := process_of(log.attributes):
             ordinal = f"{process}.{ordinal}"
@@ -392,7 +393,8 @@ class EventWriter:
         )
 
     def _head(self, kind: str, time_ns: int, span: str | None, actor: str | None, ordinal: object) -> dict[str, Any]:
-        """The fields of all events. The id is made of the event's origin, so it is the same in every projection."""
+        """The fields of all events. The id is built from span (or run), kind and ordinal, so it is the same in every
+        projection."""
         event_id = f"{span or self._run}.{kind}.{ordinal}"
         seq = self._next_seq()
         return {"id": event_id, "run": self._run, "seq": seq, "time_ns": time_ns, "span": span, "actor": actor}

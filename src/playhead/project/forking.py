@@ -1,7 +1,7 @@
-"""store → [project]: the history that a fork shares with its parent, so that it stores only its own events.  Pure.
+"""store → [project]: the history that a fork shares with its parent; a fork stores only its own events.  Pure.
 
 A fork's history is the parent's events before the call at which it was forked, then its own; seqs continue.  Calls of
-the shared part have no second events, so the ends of calls that were open at that point are taken from the parent.
+the shared part get no second events, so the ends of calls that were open at that point are copied from the parent.
 """
 
 import re
@@ -24,7 +24,9 @@ _ENDS = (ev.LlmCompleted, ev.LlmFailed, ev.ToolCompleted, ev.ToolFailed, ev.Step
 
 @dataclass(frozen=True, slots=True)
 class SharedHistory:
-    """`upto`: the seq of the last shared event; `events`: the shared events that are stored; `ends`: the ends of calls
+    """The part of a parent's history that a fork shares.
+
+    `upto`: the seq of the last shared event; `events`: the shared events that are stored; `ends`: the ends of calls
     that were open at that point, in order."""
 
     upto: int
@@ -38,13 +40,13 @@ def fork_root(spans: Iterable[Span]) -> Span | None:
 
 
 def named_parent(spans: Iterable[Span]) -> str | None:
-    """The id of the run that a run says to be a fork of; None if it names none."""
+    """The run id in the fork attribute of these spans; None if there is none, or it is not a run id."""
     named = next((span.attributes[names.FORK_OF] for span in spans if names.FORK_OF in span.attributes), None)
     return named if isinstance(named, str) and _RUN_ID.fullmatch(named) else None
 
 
 def threads_in(history: Iterable[ev.RunEvent]) -> Iterator[ContentRef]:
-    """Threads from which the conversations at the time of the fork can be restored."""
+    """The threads that `restore_conversations` needs: those that these events name."""
     for event in history:
         match event:
             case ev.LlmCalled(thread=thread) | ev.LlmCompleted(thread=thread) | ev.LlmFailed(thread=thread):
@@ -68,7 +70,8 @@ def first_order(spans: Iterable[Span]) -> int:
 
 
 def shared_with(work: RunInput, tree: SpanTree) -> SharedHistory | None:
-    """What the run shares with its parent; None when it is no fork, or when the fork's position is not known (yet)."""
+    """The history that the run shares with its parent; None when it is not a fork, or when the fork's position is not
+    known (yet)."""
     parent = work.parent
     if parent is None:
         # When the parent was deleted, the fork's own events keep their seqs.
@@ -85,7 +88,7 @@ def shared_with(work: RunInput, tree: SpanTree) -> SharedHistory | None:
 
 
 def restore_conversations(conversations: Conversations, events: Iterable[ev.RunEvent]) -> None:
-    """Replays the shared events, so that the conversations are as the parent's were."""
+    """Replays the shared events into `conversations`, which then equal the parent's at the fork."""
     events = list(events)
     tokens = {event.span: event.usage.input_tokens for event in events if isinstance(event, ev.LlmCompleted)}
     for event in events:
@@ -103,7 +106,7 @@ def restore_conversations(conversations: Conversations, events: Iterable[ev.RunE
 
 
 def _cut(parent: Parent, order: int) -> Span | None:
-    """The parent's call at which it was forked: its own, or one that it shares with its own parent."""
+    """The call at which the parent was forked, in the parent's spans or its ancestors'; None when it is not stored."""
     for spans in parent.spans:
         found = next((span for span in spans if order_of(span.attributes) == order), None)
         if found is not None or order >= first_order(spans):
@@ -114,8 +117,9 @@ def _cut(parent: Parent, order: int) -> Span | None:
 def _ends(
     parent: Parent, shared: Sequence[ev.RunEvent], later: Sequence[ev.RunEvent], cut: Span | None, tree: SpanTree
 ) -> list[ev.RunEvent]:
-    """Ends of calls that the fork had answered from the record. Calls around the cut were made again and give their
-    own ends; cancelled calls were not answered."""
+    """The parent's end events of calls that were open at the fork and that the fork answered from the record.
+
+    Left out: calls around the cut, which the fork made again, and cancelled calls, which were not answered."""
     spans = {span.span_id: span for level in reversed(parent.spans) for span in level}
     again = {key for node in tree.nodes if (key := text(node.span.attributes, names.CALL_KEY)) is not None}
     around = set(_above(cut, spans))

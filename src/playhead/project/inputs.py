@@ -15,13 +15,13 @@ from playhead.project.run_row import RunRow
 
 @dataclass(slots=True)
 class Projection:
-    """The result of projecting a run: all its events in seq order, its summary, and states to start folds from.
+    """The result of projecting a run: its events in seq order, its row, and snapshots of its state.
 
     `unread`: messages whose text may change the result: read them and project again.  `settled`: the run has ended,
     and projecting it again changes nothing until new data arrives.
 
-    `appended`: the events and snapshots follow the stored ones, of which only those in `altered` have changed.
-    `progress`: the state to continue from, a `Progress`; the caller may keep or discard it.
+    `appended`: `events` and `snapshots` are to be added to the stored ones; of the stored events, only those in
+    `altered` have changed.  `progress`: a `Progress` to continue from; the caller may keep or discard it.
     """
 
     events: Sequence[RunEvent]
@@ -38,7 +38,7 @@ class Projection:
 class Parent:
     """The run that a fork was made from, with its projected events.
 
-    `events` is its whole history; `spans` are its own ones, then those of the run that it was itself forked from, ...
+    `events` is its whole history; `spans` are its own spans, then those of its parent, and so on for each ancestor.
     """
 
     run: str
@@ -73,9 +73,10 @@ class RunInput:
 
 @dataclass(frozen=True, slots=True)
 class ProjectSettings:
-    """How long a run has to be quiet before it is sealed, and how many events apart snapshots are.
+    """When runs are sealed, and how far apart snapshots are.
 
-    `lost_after_ns`: of a process that has an open call, how long it has to be quiet to be taken for lost.
+    `seal_after_ns`: a run that has ended is sealed after this time without new data.  `lost_after_ns`: a process with
+    an open call is taken for lost after this time without new data.
     """
 
     seal_after_ns: int = 30_000_000_000
@@ -86,6 +87,6 @@ class ProjectSettings:
     keep: bool = False
 
     def quiet_after_ns(self, *, is_under_way: bool) -> int:
-        """How long a run that has ended has to be quiet before it is sealed. `is_under_way`: another process that was
-        handed a part of it has not ended."""
+        """Time without new data after which a run that has ended is sealed. `is_under_way`: another process that was
+        handed a part of the run has not ended."""
         return max(self.seal_after_ns, self.lost_after_ns) if is_under_way else self.seal_after_ns

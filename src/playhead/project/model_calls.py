@@ -5,14 +5,14 @@
 | a model call without content and model, with others inside (`@observe(kind="llm")` around a client) | a step |
 | a model call with the same content as those inside it (a framework's span around the client's) | a step |
 | one request recorded by several instrumentations of clients | one of them is the call, the others give no events |
-| the same beside them (a framework's span that is not current while its client is called) | it gives no events |
-| the same inside, without the messages that the outer span has (a client's own telemetry) | it gives no events |
+| a sibling with the same content (a framework's span that is not current during its client's call) | gives no events |
+| an inner one with the same content, but without the outer span's messages (a client's telemetry) | gives no events |
 
 Of several instrumentations, ours takes precedence, then the one that the program prefers, then the order of
-`model.instrumentations.FAMILIES`.  A function of kind llm counts as a model call until one begins inside it; its event
-as a step then has the same seq.  Two spans have the same content if they have equal input or output messages, the same
-response id, or tokens equal to those of the inner call or the sum of several; for two instrumentations of clients, one
-model and fitting times are enough.  Pure.
+`model.instrumentations.FAMILIES`.  A function of kind llm counts as a model call until a model call begins inside it;
+then it becomes a step, and its event keeps its seq.  Two spans have the same content if their input messages, output
+messages or response ids are equal, or if the tokens of the outer call equal those of the inner call or the sum of
+several; for two instrumentations of clients, the same model and fitting times are enough.  Pure.
 """
 
 from bisect import bisect_left
@@ -29,12 +29,14 @@ _CONTENT_NAMES = (
     names.OUTPUT_TOKENS,
 )  # fmt: skip
 
-# Two spans of one call begin at nearly the same time: only calls that run in parallel can begin between them.
+# How many calls are compared with each call, by start time. Two spans of one call begin at nearly the same time: only
+# calls that run in parallel can begin between them.
 _AT_A_TIME = 100
 
 
 class _Requests:
-    """Groups of spans that describe one request, at most one per instrumentation. The best of a group is the call."""
+    """Groups of spans that describe one request, at most one per instrumentation. The span of a group with the best
+    `_rank` is the call."""
 
     def __init__(self, calls: Iterable[SpanNode]) -> None:
         self._alike = {node.span.span_id: [node] for node in calls}
@@ -53,7 +55,8 @@ class _Requests:
 
 
 def merge_duplicate_calls(nodes: Sequence[SpanNode]) -> None:
-    """Changes the kind of nodes whose call another node describes. `nodes`: parents before their children."""
+    """Sets `kind` to "step" or None on nodes whose model call another node describes. `nodes`: parents before their
+    children."""
     calls = [node for node in nodes if node.kind == "llm"]
     requests = _Requests(calls)
     _merge_nested(calls, requests)
@@ -67,7 +70,8 @@ def merge_duplicate_calls(nodes: Sequence[SpanNode]) -> None:
 
 
 def _merge_nested(calls: Sequence[SpanNode], requests: _Requests) -> None:
-    """Innermost calls first: when a call becomes a step, the calls inside it count as inside the next outer one."""
+    """Merges calls with the calls inside them, innermost first: when a call becomes a step, the calls inside it count
+    as inside the next outer one."""
     within: dict[str, list[SpanNode]] = {}
     for node in reversed(calls):
         inner = within.pop(node.span.span_id, [])
@@ -84,7 +88,7 @@ def _merge(outer: SpanNode, inner: Sequence[SpanNode], requests: _Requests) -> N
         outer.kind = "step"
         return
     # Our own spans never describe one call twice, and events of a call that is still open must not change.
-    # A client's span that stayed current after its end is the parent of later calls, which are not the same call.
+    # A client's span may stay current after its end; then later calls have it as parent, and are not the same call.
     others = [
         node
         for node in inner
@@ -107,7 +111,8 @@ def _are_one_request(calls: Sequence[SpanNode]) -> bool:
 
 
 def _merge_beside(calls: Sequence[SpanNode], requests: _Requests) -> None:
-    """Joins duplicates that are siblings: spans of streams, and of instrumentations that do not make theirs current."""
+    """Joins duplicates that are siblings: spans of streams, and of instrumentations that do not make their span
+    current."""
     by_id: dict[str, list[SpanNode]] = {}
     by_parent: dict[str | None, list[SpanNode]] = {}
     for node in calls:
@@ -124,7 +129,7 @@ def _merge_beside(calls: Sequence[SpanNode], requests: _Requests) -> None:
 
 
 def _merge_frameworks(calls: Sequence[SpanNode]) -> None:
-    """Drops one of two spans of a request, a framework's and a client's, that are not inside each other."""
+    """Sets `kind` to None on one of two spans of a request, a framework's and a client's, that are not nested."""
     clients = sorted((node for node in calls if node.kind == "llm" and (is_ours(node) or _is_client(node))), key=_start)
     for node in calls:
         if node.kind != "llm" or _is_client(node) or is_ours(node):
@@ -142,7 +147,7 @@ def _start(node: SpanNode) -> int:
 
 
 def _pair(alike: Sequence[SpanNode], are_one: Callable[[SpanNode, SpanNode], bool], requests: _Requests) -> None:
-    """Joins calls that are the same request and not inside each other."""
+    """Joins calls that `are_one` request and are not nested."""
     if len({family_of(node.span.scope) for node in alike}) == 1:
         return
     in_time = sorted(alike, key=lambda node: node.span.start_ns)
@@ -175,7 +180,7 @@ def has_content(node: SpanNode) -> bool:
 
 
 def _has_messages(node: SpanNode) -> bool:
-    """Whether the span has messages: a client's own span inside an instrumentation's often has none."""
+    """Whether the span has input messages. A client's own span inside an instrumentation's span often has none."""
     return names.INPUT_MESSAGES_REF in node.span.attributes
 
 
@@ -196,7 +201,7 @@ def _is_same(outer: SpanNode, inner: SpanNode) -> bool:
 
 
 def _is_same_request(one: SpanNode, other: SpanNode) -> bool:
-    """Whether two spans of different client instrumentations name the same model, or one names none."""
+    """Whether both spans are from client instrumentations, from different ones, and do not name different models."""
     if not (_is_client(one) and _is_client(other)) or family_of(one.span.scope) == family_of(other.span.scope):
         return False
     models = [text(node.span.attributes, names.REQUEST_MODEL) for node in (one, other)]
@@ -204,7 +209,7 @@ def _is_same_request(one: SpanNode, other: SpanNode) -> bool:
 
 
 def _is_client(node: SpanNode) -> bool:
-    """Whether the span is a client's request. Our spans of functions of kind llm have no model and are none."""
+    """Whether the span is a client's request. Our spans of functions with `kind="llm"` are not: they have no model."""
     ours = is_ours(node) and names.REQUEST_MODEL in node.span.attributes
     return ours or is_of_client(node.span.scope)
 

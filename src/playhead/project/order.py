@@ -1,8 +1,8 @@
 """store → [project]: the order in which a run's calls began and ended.
 
 Our SDK numbers starts and log events (`playhead.call.order`) and records for each end which start it came after, so
-their order needs no clock.  Each process of a run counts for itself; `process_order` puts them together.  Spans without
-numbers (other instrumentation, older SDKs in other processes) are ordered by time, never before their parent.
+their order needs no clock.  Each process of a run counts for itself; `process_order` merges their orders.  Spans
+without numbers (other instrumentation, older SDKs in other processes) are ordered by time, never before their parent.
 """
 
 from collections.abc import Collection, Iterable, Sequence, Set
@@ -15,7 +15,8 @@ from playhead.project.attributes import attempt_of, number_of, order_of, process
 from playhead.project.process_order import END, LOG, START, Key, Moment, in_order_of_causes
 from playhead.project.span_tree import SpanNode, SpanTree
 
-# At the same time: first ends of calls that began earlier, then starts, then ends of calls that took no time.
+# Order of moments at the same time: ends of calls that began earlier, then starts, then ends of calls that took no
+# time.
 _ENDS, _BEGINS, _ENDS_AT_ONCE = 0, 1, 2
 
 
@@ -23,10 +24,12 @@ _Keyed = list[tuple[Key, Moment]]
 
 
 def moments(tree: SpanTree, logs: Sequence[LogEvent]) -> list[Moment]:
-    """All starts, ends and log events in order. If `logs` come from `logs_once`, their order makes no difference."""
+    """All starts, ends and log events in order. `logs` should come from `logs_once`: then the result does not depend on
+    the order in which they arrived."""
     by_process: dict[str, _Keyed] = {"": []}
     loose: list[Moment] = []
-    # A resumed attempt continues the numbers of the previous one if it says so; otherwise it begins again at 1.
+    # A resumed attempt continues the numbers of the previous one if its `resumed` log event has a number; otherwise it
+    # begins again at 1.
     goes_on = any(log.name == names.RESUMED and order_of(log.attributes) for log in logs)
     for node in tree.nodes:
         process = process_of(node.span.attributes)
@@ -48,8 +51,8 @@ def moments(tree: SpanTree, logs: Sequence[LogEvent]) -> list[Moment]:
 
 
 def logs_once(logs: Iterable[LogEvent]) -> list[LogEvent]:
-    """The log events that become events of the run, each once, in a fixed order: without announcements, and without
-    those in which instrumentations send the content of a model call."""
+    """The log events that become events of the run, each once, in a fixed order. Left out: announcements of spans, and
+    log events in which instrumentations send the content of a model call."""
     kept = (log for log in logs if log.name != names.STARTED and not _is_content(log.name))
     keyed = {(log.time_ns, log.name, log.span_id or "", canonical_json(log.attributes)): log for log in kept}
     return [keyed[key] for key in sorted(keyed)]
@@ -60,8 +63,8 @@ def _is_content(name: str) -> bool:
 
 
 def spans_missing(tree: SpanTree, logs: Iterable[LogEvent], first: int = 1) -> int:
-    """Number of missing call numbers of the run's own process, from `first` on, whether a later attempt continued the
-    numbers or began again. Calls that a crash lost and that a later attempt made again do not count as missing."""
+    """Number of missing call numbers of the run's own process, from `first` on. Works also if a later attempt began
+    again at 1. Calls that a crash lost and that a later attempt made again do not count as missing."""
     logs = list(logs)
     counted = {node.order for node in tree.nodes}
     counted.update(order_of(log.attributes) for log in logs)
@@ -81,13 +84,14 @@ def holes(counted: Set[int], replaced: Collection[tuple[int, int]], first: int =
 
 
 def log_moment(log: LogEvent, node: SpanNode | None, attempt: int, n: int) -> tuple[Key, Moment]:
-    """A log event that has a number, with its sort key; `n`: its index among log events with the same number."""
+    """The sort key and the moment of a log event that has a number; `n`: its index, which orders log events that are
+    equal in all else."""
     key = (attempt, number_of(log.attributes) or 0, 0, 0, log.time_ns, log.span_id or "", n)
     return key, Moment(LOG, log.time_ns, node, log)
 
 
 def counted_moments(node: SpanNode, attempt: int) -> _Keyed:
-    """Start and end of a call that has numbers, with their sort keys."""
+    """The start and the end (if it has ended) of a call that has numbers, with their sort keys."""
     counted: _Keyed = []
     _count(node, attempt, counted, [])
     return counted
@@ -124,7 +128,8 @@ def _count(node: SpanNode, attempt: int, counted: _Keyed, loose: list[Moment]) -
 
 
 def _by_time(tree: SpanTree, counted: _Keyed, loose: list[Moment]) -> _Keyed:
-    """Moments without numbers, sorted by time. A child whose clock is behind begins when its parent did."""
+    """The moments without numbers (`loose`) with their time as sort key, sorted. Also changes the keys of `counted` to
+    times. A child that began before its parent by its clock counts as begun at the same time as the parent."""
     now = 0
     for n, (_, moment) in enumerate(counted):
         now = max(now, moment.time_ns)
@@ -151,7 +156,7 @@ def _time_key(moment: Moment, latest: dict[str, int], n: int) -> Key:
         return (node.begun_ns, _BEGINS, node.depth, span_id, -1)
     if moment.kind == LOG:
         return (time_ns, _BEGINS, node.depth + 1, span_id, n)
-    # A call inside which another one begins at its end time ends after that start.
+    # If another call begins inside a call at its end time, the outer one ends after that start.
     at_once = time_ns in (latest[span_id], node.begun_ns)
     return (time_ns, _ENDS_AT_ONCE if at_once else _ENDS, -node.depth, span_id, -1)
 
@@ -163,7 +168,7 @@ def _merge(counted: _Keyed, loose: _Keyed) -> list[Moment]:
 
     def take(moment: Moment) -> None:
         if moment.kind == START and moment.node is not None:
-            # A call without numbers whose clock is ahead of its child's is moved before that child.
+            # Parents without numbers that began after this child by their clocks are moved before it.
             above: list[Moment] = []
             here: SpanNode | None = moment.node.parent
             while here is not None and here.span.span_id in waiting:

@@ -1,8 +1,8 @@
-"""store → [project]: puts together what several processes of a run have counted, each for itself.
+"""store → [project]: merges the moments of several processes of a run, each of which numbers its own, into one order.
 
-The order of a process is its own count.  Between processes, what one was handed comes after the event that handed it on
-(`playhead.process.after`), and inside a call of another process after that call's start; else time decides.  Clocks of
-machines may differ: they never move an event before its cause, or within its process.
+Within a process, its numbers decide.  Between processes: work that was handed over comes after the event that handed it
+over (`playhead.process.after`), and work inside a call of another process comes after that call's start; in all other
+cases time decides.  Clocks of machines may differ, but never move an event before its cause or within its process.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -29,20 +29,20 @@ class Moment:
 
 
 Key = tuple[Any, ...]
-"""Begins with the attempt and the number, in the order of its process."""
+"""Sort key within a process; begins with attempt and number."""
 
 
 @dataclass(slots=True)
 class _Process:
-    """The moments of a process in its own order, and how many of them were taken."""
+    """The moments of a process in its own order. `taken`: how many of them are in the merged order already."""
 
     name: str
     moments: Sequence[tuple[Key, Moment]]
     taken: int = 0
     latest_ns: int = 0
     waiting: list[tuple[int, int, str, int]] = field(default_factory=list[tuple[int, int, str, int]])
-    """A heap of what waits for a moment of this process: attempt and number of that, and who waits with which of its
-    own moments."""
+    """Heap of (attempt, number, name, index): process `name` waits, with its moment at `index`, for the moment of this
+    process that has this attempt and number."""
 
     @property
     def next(self) -> tuple[Key, Moment]:
@@ -61,14 +61,14 @@ class _Process:
 
 
 class _Merge:
-    """Takes the moments of all processes one by one, each when everything that it comes after was taken."""
+    """Takes the moments of all processes one by one, each after its causes."""
 
     def __init__(self, processes: Mapping[str, _Process], *, by_attempt: bool) -> None:
         self._processes = processes
         self._by_attempt = by_attempt
         self._has_causes = True
         self._ready: list[tuple[int, str]] = []
-        """A heap of the processes whose next moment may be taken: when it was, and which."""
+        """Heap of (time in ns, name) of the processes whose next moment may be taken."""
 
     def all(self) -> Iterator[tuple[Key, Moment]]:
         for process in self._processes.values():
@@ -83,7 +83,7 @@ class _Merge:
             self._wake(process)
 
     def _offer(self, process: _Process) -> None:
-        """Lets the next moment of the process be taken, or has it wait for what it comes after."""
+        """Makes the next moment of the process ready, or lets it wait for its causes."""
         if process.is_over:
             return
         moment = process.next[1]
@@ -103,7 +103,8 @@ class _Merge:
                 self._offer(self._processes[name])
 
     def _leave_circle(self) -> None:
-        """Each process waits for another, which no record of ours says: from here on, time alone decides."""
+        """Handles a deadlock: each process waits for another. Our SDK never records that; from here on, time alone
+        decides."""
         self._has_causes = False
         for process in self._processes.values():
             process.waiting.clear()
@@ -113,16 +114,16 @@ class _Merge:
 def in_order_of_causes(
     by_process: Mapping[str, Sequence[tuple[Key, Moment]]], *, by_attempt: bool
 ) -> list[tuple[Key, Moment]]:
-    """All moments in one order. Those of each process are given in its own order.
+    """Merges the moments of all processes into one order. `by_process`: by process id, each list already in order.
 
-    `by_attempt`: the run's own process (the empty name) has counted anew in each attempt.
+    `by_attempt`: the run's own process (the empty id) began again at 1 in each attempt.
     """
     processes = {name: _Process(name, found) for name, found in sorted(by_process.items()) if found}
     return list(_Merge(processes, by_attempt=by_attempt).all())
 
 
 def _causes(process: str, moment: Moment, *, by_attempt: bool) -> Iterator[tuple[str, int, int]]:
-    """What a moment comes after in other processes: process, attempt and number."""
+    """Yields the causes of a moment in other processes, as (process, attempt, number). Ends have none."""
     if moment.kind == END:
         return
     span = moment.node.span if moment.node is not None else None

@@ -1,5 +1,5 @@
-"""store → [project]: the processes that recorded parts of a run beside its own: what is missing of each, and whether it
-has ended.
+"""store → [project]: the other processes that recorded parts of a run: how many calls are missing of each, and whether
+it has ended.
 """
 
 from collections.abc import Iterable, Sequence
@@ -12,7 +12,7 @@ from playhead.project.span_tree import SpanNode
 
 # A row of a list stays small.
 _MAX_SHOWN = 100
-# Ours have 16 characters; a stranger's may have any number.
+# Our SDK's process ids have 16 characters; those of other senders may be longer.
 _MAX_NAME = 64
 
 
@@ -35,7 +35,7 @@ class _Found:
 
 
 def processes_in(nodes: Iterable[SpanNode], logs: Iterable[LogEvent]) -> list[HandedProcess]:
-    """The processes beside the run's own, in the order in which they began by their clocks."""
+    """The processes other than the run's own, sorted by their start times (of their own clocks)."""
     found: dict[str, _Found] = {}
     for node in nodes:
         if name := process_of(node.span.attributes):
@@ -53,6 +53,6 @@ def processes_in(nodes: Iterable[SpanNode], logs: Iterable[LogEvent]) -> list[Ha
 
 
 def shown_processes(processes: Sequence[HandedProcess]) -> tuple[HandedProcess, ...]:
-    """As many as a row keeps: before others those that have gaps, and those with open calls."""
+    """The first 100 for the run's row: processes with missing calls first, then those with open calls."""
     first = sorted(processes, key=lambda one: (not one.spans_missing, one.ended_ns is not None))
     return tuple(first[:_MAX_SHOWN])

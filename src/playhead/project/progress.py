@@ -1,10 +1,10 @@
-"""[project]: the state of a run's projection, kept so that a growing run is not projected from its beginning.
+"""[project]: the state of a run's projection, kept so that of a growing run only the new data is projected.
 
 New data that sorts after all events so far becomes the next events; otherwise `go_on` returns None and the run is
-projected from nothing.  Both ways give the same events.  The state is kept for runs that number their calls and log
-events, as our SDK's do.  Projected from nothing each time: runs with spans or log records of other senders, runs that
-several processes record, forks, and runs that have ended.  Of calls that have ended, only the fields that later events
-need are kept.
+projected from all its data again.  Both ways give the same events.  The state is kept for runs whose calls and log
+events all have numbers, as our SDK's do.  Projected from all data each time: runs with spans or log records of other
+senders, runs recorded by several processes, forks, and runs that have ended.  Of calls that have ended, only the fields
+that later events need are kept.
 """
 
 from collections import deque
@@ -29,9 +29,9 @@ from playhead.project.relations import Relations
 from playhead.project.span_tree import SpanNode, SpanTree
 from playhead.project.summary import Tally, row_of, states
 
-# Approximate memory of a call, a thread node and a message in this state, in bytes, measured with tracemalloc.
+# Approximate memory in this state of a call, and of a thread node with its message, in bytes (by tracemalloc).
 _PER_CALL, _PER_NODE = 1_200, 1_100
-# A run that waits for more contents than this is projected from nothing each time.
+# A run with more missing contents than this is projected from all its data each time.
 _MOST_MISSING = 10_000
 
 
@@ -41,7 +41,7 @@ class _StartOver(Exception):
 
 @dataclass(frozen=True, slots=True)
 class ProjectedRun:
-    """The result of a projection from nothing, which `Progress` continues."""
+    """The result of a projection from all data, which `Progress` continues."""
 
     tree: SpanTree
     logs: Sequence[LogEvent]
@@ -52,7 +52,7 @@ class ProjectedRun:
 
 
 def keep(run: str, projected: ProjectedRun) -> "Progress | None":
-    """The state to continue from; None for a run that has to be projected from nothing each time."""
+    """The state to continue from; None for a run that has to be projected from all its data each time."""
     ours = all(is_ours(node) for node in projected.tree.nodes if node.own == "llm")
     counted = projected.tree.is_counted and all(_is_counted(node.span) for node in projected.tree.nodes)
     known = all(order_of(log.attributes) is not None for log in projected.logs)
@@ -60,7 +60,7 @@ def keep(run: str, projected: ProjectedRun) -> "Progress | None":
 
 
 class Progress:
-    """The state of a run's projection.  It may be discarded at any time, and must be after an error."""
+    """The state of a run's projection.  It may be discarded at any time, and must be discarded after an error."""
 
     def __init__(self, run: str, projected: ProjectedRun) -> None:
         self._run = run
@@ -81,7 +81,7 @@ class Progress:
         self._last_order = max(self._orders, default=0)
         self._earliest_ns = min((node.span.start_ns for node in projected.tree.nodes), default=None)
         self._relations = Relations(run, (node.span for node in projected.tree.nodes))
-        # Ids of spans that others name and that have not arrived.
+        # Ids of spans that have not arrived and that other spans or log events refer to.
         self._absent = {node.span.parent_id for node in projected.tree.nodes if node.parent is None}
         self._absent |= {log.span_id for log in projected.logs if projected.tree.get(log.span_id) is None}
         self._waiting: deque[Moment] = deque()
@@ -100,9 +100,9 @@ class Progress:
         return self._known.missing
 
     def go_on(self, work: RunInput, every: int) -> Projection | None:
-        """Projects the new data in `work`. None: discard this state and project the run from nothing.
+        """Projects the new data in `work`. None: discard this state and project the run from all its data.
 
-        When the result has `unread` messages, it is not final: read these and call this again with the same `work`.
+        When the result has `unread` messages, it is not final: read them and call this again with the same `work`.
         """
         try:
             if not self._waiting:
@@ -237,7 +237,8 @@ class Progress:
         return Projection(events, self._row(), snapshots, appended=True, altered=altered, progress=self._kept())
 
     def _again(self, node: SpanNode) -> list[ev.RunEvent]:
-        """Events of a call's start that changed at its end. Raises _StartOver if other events depend on the change."""
+        """Returns the events of a call's start that its ended span changes. Raises _StartOver if other events depend on
+        the change."""
         altered = self._writer.again(node)
         if any(_bare(old) != _bare(new) for old, new in altered):
             raise _StartOver
@@ -265,7 +266,7 @@ class Progress:
     # --- threads ----------------------------------------------------------------------------------------------------
 
     def _keep_threads(self, projected: ProjectedRun) -> None:
-        """Makes the threads and roles that the writer looks up a part of this state, which grows with the run."""
+        """Copies the threads and roles that the writer looks up into this state, where new ones are added."""
         self._nodes = projected.writer.conversations.keep_nodes()
         roles = projected.known.roles
         self._roles = {node.message: roles[node.message] for node in self._nodes.values() if node.message in roles}
@@ -286,7 +287,7 @@ def _is_counted(span: Span) -> bool:
 
 
 def _is_the_same(node: SpanNode, span: Span) -> bool:
-    """Whether the ended span equals the announced one in every field that the events of the start depend on."""
+    """Whether the ended span equals the announced one in the fields on which the tree and the order depend."""
     begun = node.span
     return (
         (span.trace_id, span.parent_id, span.name, span.start_ns, span.kind, span.scope)

@@ -1,7 +1,7 @@
 """store → [project] → read.  Makes a run's events, its row in lists and its snapshots out of its spans and log events.
 
-Pure and deterministic: the same spans and log events give the same events with the same ids and seqs, in whatever order
-they arrived and however often.
+Pure and deterministic: the same spans and log events give the same events with the same ids and seqs, independent of
+their order of arrival and of repetitions.
 """
 
 from collections.abc import Sequence
@@ -22,7 +22,7 @@ from playhead.project.summary import row_of, states, tallied
 
 
 def project(work: RunInput, now_ns: int, settings: ProjectSettings) -> Projection:
-    """Projects a run from nothing: from all its spans and log events."""
+    """Projects a run from all its spans and log events."""
     counted = counted_run(work.run, work.spans, work.logs)
     tree, logs = counted.tree, logs_once(counted.logs)
     known, shared = KnownMessages(work.roles, work.messages), shared_with(work, tree)
@@ -39,7 +39,7 @@ def project(work: RunInput, now_ns: int, settings: ProjectSettings) -> Projectio
     is_under_way = any(process.ended_ns is None for process in processes)
     quiet = now_ns - work.last_arrival_ns > settings.quiet_after_ns(is_under_way=is_under_way)
     fork = fork_root(work.spans) is not None
-    # A fork's seqs follow those of its parent, so they are final only when these are.
+    # A fork's seqs follow its parent's, so they are final only when the parent's are.
     settled = not fork or (work.parent is not None and work.parent.sealed and shared is not None)
     sealed = sealed or (quiet and settled and state.status != RUNNING)
     row = row_of(

@@ -1,4 +1,4 @@
-"""store → [project]: what relates a run to others: the traces of its spans, and the runs that these name."""
+"""store → [project]: relations of a run to other runs: the trace ids of its spans, and the run ids that they link."""
 
 import re
 from collections.abc import Iterable
@@ -13,7 +13,8 @@ _RUN_ID = re.compile("[0-9a-f]{32}")
 
 
 class Relations:
-    """Grows with the spans of a run. Of more than 100 ids it keeps the smallest, in whatever order they come."""
+    """Collects trace ids and linked run ids from the spans of a run. Keeps the 100 smallest of each, so the result does
+    not depend on the order of the spans."""
 
     def __init__(self, run: str, spans: Iterable[Span] = ()) -> None:
         self._run = run
@@ -23,7 +24,7 @@ class Relations:
             self.add(span)
 
     def add(self, span: Span) -> None:
-        """One more span, or another version of one."""
+        """Adds a span, or another version of a span."""
         _keep(self._traces, span.trace_id)
         for run in texts(span.attributes, names.LINKED_RUNS):
             if run != self._run and _RUN_ID.fullmatch(run):
@@ -31,12 +32,12 @@ class Relations:
 
     @property
     def traces(self) -> tuple[str, ...]:
-        """Their ids, sorted."""
+        """The trace ids of the spans, sorted."""
         return tuple(sorted(self._traces))
 
     @property
     def linked(self) -> tuple[str, ...]:
-        """Ids of runs that are no part of this one, sorted."""
+        """Ids of other runs that the spans link, sorted."""
         return tuple(sorted(self._linked))
 
 

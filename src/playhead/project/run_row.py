@@ -1,4 +1,4 @@
-"""[project]: a run as a row of a list, which the projector writes and lists show."""
+"""[project]: the row of a run in lists of runs."""
 
 from dataclasses import dataclass
 
@@ -9,7 +9,7 @@ from playhead.model.usage import ModelUsage
 class HandedProcess:
     """A process that was handed a part of a run. Times are ns since 1970, by its own clock.
 
-    `spans_missing`: gaps in its count. `ended_ns`: when the last of its calls ended; None while one is open.
+    `spans_missing`: missing numbers in its count. `ended_ns`: when its last call ended; None while a call is open.
     """
 
     process: str
@@ -21,9 +21,10 @@ class HandedProcess:
 
 @dataclass(frozen=True, slots=True)
 class RunRow:
-    """A run as lists show it.  Times are ns since 1970; counts and sums are those of its state.
+    """The row of a run in lists.  Times are ns since 1970; counts and sums are copied from its state.
 
-    `content_pending` is the store's: refs that its spans name and that were not stored when it was last projected.
+    `content_pending` is set by the store: the number of refs in its spans whose content was not stored at the last
+    projection.
     Values that Postgres cannot store are replaced: NUL and lone surrogates in texts, numbers out of a column's range.
     """
 
@@ -53,25 +54,25 @@ class RunRow:
     fork_of: str | None = None
     fork_at: int | None = None
     shared: int | None = None
-    """For a fork: the number of the parent's events before its own; None while that is not known."""
+    """For a fork: the number of the parent's events that it shares; None while that is not known."""
     usage: tuple[ModelUsage, ...] | None = None
     """Token usage by model, of calls that reported it; None in a run that an older version projected."""
     continued_by: tuple[str, ...] | None = None
-    """Runs that begin from this one's last checkpoint, oldest first, the latest 100 of them; None in a run that an
-    older version projected."""
+    """Ids of the latest 100 runs that start from this run's last checkpoint, oldest first; None in a run that an older
+    version projected."""
     traces: tuple[str, ...] = ()
-    """The traces that its spans are of, sorted, at most 100."""
+    """Trace ids of its spans, sorted, at most 100."""
     linked: tuple[str, ...] = ()
-    """Runs that its spans name and that are no part of it, sorted, at most 100."""
+    """Ids of other runs that its spans link, sorted, at most 100."""
     processes: tuple[HandedProcess, ...] = ()
-    """Processes beside its own, at most 100: before others those that have gaps, and those with open calls."""
+    """Processes other than its own, at most 100: those with missing calls first, then those with open calls."""
     process_count: int = 0
-    """The number of processes beside its own."""
+    """The number of processes other than its own."""
     processes_open: int = 0
-    """How many of them have open calls."""
+    """The number of processes other than its own that have open calls."""
     parent_missing: bool = False
-    """Set by the store: whether a part of its events belongs to a parent that is not stored."""
+    """Set by the store: whether it shares events with a parent that is not stored."""
     forks: int = 0
     """Set by the store: the number of runs that were forked from this one."""
     lost_ns: int | None = None
-    """Set by the store for a run that is lost: when its last record was recorded or, in a collector, arrived."""
+    """Set by the store for a lost run: when its last record was recorded or, in a collector, arrived."""

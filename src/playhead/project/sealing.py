@@ -1,6 +1,6 @@
-"""store → [project]: sealed runs, whose seqs never change again.
+"""store → [project]: sealed runs.
 
-A run that has ended and received nothing for a while is sealed: the seqs of its events never change again.  Events
+A run that has ended and received no data for a while is sealed: the seqs of its events never change again.  Events
 of data that arrives later are appended and marked `late`.
 """
 
@@ -16,7 +16,8 @@ def keep_sealed_order(sealed: Sequence[RunEvent], events: Sequence[RunEvent]) ->
     now = {event.id: event for event in events}
     kept = [_renumbered(now.get(old.id, old), old.seq, old.late) for old in sealed]
     known = {old.id for old in sealed}
-    # A late call may have added a message that was attributed to a later call. That message has its seq already.
+    # A message that a late call added may have been attributed to a later call when the run was sealed. It is in the
+    # sealed events already, under another id.
     told = Counter(old.message for old in sealed if isinstance(old, MessageAdded) and old.id not in now)
     for event in events:
         if event.id in known:
@@ -29,7 +30,8 @@ def keep_sealed_order(sealed: Sequence[RunEvent], events: Sequence[RunEvent]) ->
 
 
 def is_resumed(sealed: Sequence[RunEvent], events: Sequence[RunEvent]) -> bool:
-    """Whether a sealed run was resumed: a later attempt follows the sealed events, none of which moves or was late."""
+    """Whether a sealed run was resumed: a later attempt follows the sealed events, all of which keep their position and
+    are not `late`."""
     count = len(sealed)
     following = events[count] if len(events) > count else None
     return (

@@ -1,7 +1,7 @@
-"""[project]: tool calls, decisions and errors as rows that are searched across runs.  Pure.
+"""[project]: rows for searching tool calls, decisions and errors across runs.  Pure.
 
 A row refers to its event by run and seq; it holds numbers only.  Rows are computed from the events alone, so a growing
-run gets the same rows as one that is projected from nothing.  The end of a call whose start was in earlier events is
+run gets the same rows as one that is projected from all its data.  If a call's start is in earlier events, its end is
 in `ended`, by the call's span.
 """
 
@@ -18,8 +18,8 @@ from playhead.model.state import CANCELLED
 class ToolOutcome(IntEnum):
     """How a tool call ended. The numbers are stored in rows: never change them.
 
-    Events tell the first four; `RETURNED_ERROR` is a call that completed with a result that reports an error, which
-    whoever reads results knows.
+    The first four follow from events. `RETURNED_ERROR`: the call completed, but its result reports an error; set by
+    code that reads results.
     """
 
     OPEN, COMPLETED, FAILED, CANCELLED, RETURNED_ERROR = range(5)
@@ -34,10 +34,10 @@ DECISIONS: dict[type[ev.Event], int] = {
     ev.ApprovalGranted: 6,
     ev.ApprovalDenied: 6,
 }
-"""Kinds of events that are decisions, with their numbers in rows. Add to these, never change them."""
+"""Kinds of events that are decisions, with their numbers in rows. Add numbers, never change one."""
 
 ERRORS: dict[type[ev.Event], int] = {ev.RunFailed: 1, ev.LlmFailed: 2, ev.ToolFailed: 3, ev.StepCompleted: 4}
-"""Kinds of events that report a failure, with their numbers in rows. Add to these, never change them."""
+"""Kinds of events that report a failure, with their numbers in rows. Add numbers, never change one."""
 
 APPROVED, REFUSED = 1, 2
 
@@ -77,7 +77,7 @@ class ErrorRow(NamedTuple):
 
 @dataclass(slots=True)
 class SearchRows:
-    """Rows of some events of a run; `ended`: how calls ended whose start is not among these events, by span."""
+    """Rows of some events of a run; `ended`: outcomes of calls whose start is not among these events, by span."""
 
     tool_calls: list[ToolCallRow] = field(default_factory=list[ToolCallRow])
     decisions: list[DecisionRow] = field(default_factory=list[DecisionRow])
@@ -86,7 +86,7 @@ class SearchRows:
 
 
 def number_of(name: str | None) -> int | None:
-    """The number that stands for a name in rows: the first four bytes of its SHA-256, as a signed integer."""
+    """The number of a name in rows: the first four bytes of its SHA-256, as a signed integer. None for None."""
     if name is None:
         return None
     return int.from_bytes(sha256(name.encode("utf-8", "surrogatepass")).digest()[:4], signed=True)

@@ -1,4 +1,4 @@
-"""store → [project]: the call tree of a run: which span encloses which, which agent acts, and which span is the root.
+"""store → [project]: the call tree of a run: the parent and the acting agent of each span, and the root.
 
 Spans come from many senders: parents may be lost, may arrive later, or may form a cycle.  All of that is accepted.
 """
@@ -15,18 +15,18 @@ from playhead.project.attributes import agent_name, attempt_of, kind_of, order_o
 # OTLP's span kinds: 1 internal, 2 server, 5 consumer; 0 is unset.
 _INTERNAL, _ENTRY = (0, 1), (2, 5)
 _VISITING = -1
-_MOST_AGENTS = 100  # that are looked at for the target of a handoff
+_MOST_AGENTS = 100  # agents that are checked for the target of a handoff
 
 
 @dataclass(slots=True)
 class SpanNode:
-    """A span with its position in the tree and what follows from it.
+    """A span with its position in the tree and values derived from it.
 
-    `root`: the run (or an attempt at it) begins with this span; `ends_run`: it ends with this one, having begun at
-    `run_began_ns` (None: with this one, too).  `kind` is None when the span gives no events of its own; `own` is the
-    kind that it has by itself.  `around`: there are model calls inside.  `enclosing_model_call` is the nearest model
-    call around it. `begun_ns` is when it began by its own clock, but not before its parent; `order.py` sets it when
-    clocks are what it has to go by.
+    `root`: the run (or an attempt at it) begins with this span.  `ends_run`: the run ends with this span;
+    `run_began_ns`: when it began, None: with this span.  `kind`: None when the span gives no events of its own;
+    `own`: the kind from the span's own attributes.  `around`: there are model calls inside.  `enclosing_model_call`:
+    the nearest model call around it.  `begun_ns`: when it began, but not before its parent; `order.py` sets it in runs
+    that it orders by time.
     """
 
     span: Span
@@ -47,7 +47,7 @@ class SpanNode:
 
     @property
     def parent_call(self) -> str | None:
-        """The span of the nearest call around it that has events; None when no such call is known."""
+        """The span id of the nearest enclosing call that has events; None when there is none."""
         above = self.parent
         while above is not None and above.kind is None and not above.root:
             above = above.parent
@@ -55,7 +55,7 @@ class SpanNode:
 
     @property
     def step_name(self) -> str:
-        """The name as a step; for an agent, the agent's name."""
+        """The name for step events: the span's name; for an agent, the agent's name."""
         return (agent_name(self.span, self.kind) or self.span.name) if self.kind == "agent" else self.span.name
 
 
@@ -65,9 +65,9 @@ class SpanTree:
     def __init__(self, spans: Iterable[Span]) -> None:
         self._all = {span.span_id: _node_of(span) for span in _each_once(spans)}
         self.nodes: list[SpanNode] = []
-        self._agents: list[SpanNode] | None = None  # by their start, once somebody asks
+        self._agents: list[SpanNode] | None = None  # sorted by start; filled at the first use
         self.roots = self._find_roots()
-        # Where the chain of parents is broken, the run's own agent acts: its span encloses everything.
+        # Where the chain of parents is broken, the root's agent is the actor: its span encloses everything.
         self._agent = agent_name(self.roots[0].span, self.roots[0].kind) if self.roots else None
         for node in self._all.values():
             if node.depth == _VISITING:
@@ -76,8 +76,8 @@ class SpanTree:
 
     @property
     def is_counted(self) -> bool:
-        """Whether this is a run of our SDK in which all calls have numbers and give events. Then later data only adds
-        events after the existing ones."""
+        """Whether this is a run of our SDK in which all calls have numbers and a kind. Then later data only adds events
+        after the existing ones."""
         return all(
             node.order is not None and node.own is not None and names.RUN_ID in node.span.attributes
             for node in self.nodes
@@ -95,7 +95,7 @@ class SpanTree:
                 self._climb(node)
 
     def get(self, span_id: str | None) -> SpanNode | None:
-        """The node of a span; None when there is no such span."""
+        """The node of the span with this id; None when there is none."""
         return None if span_id is None else self._all.get(span_id)
 
     @property
@@ -104,7 +104,8 @@ class SpanTree:
         return self._agent
 
     def next_agent(self, node: SpanNode) -> str | None:
-        """The name of the next agent that begins after this call, other than the call's own; None without one."""
+        """The name of the first agent that begins after this call's start and is not the call's own; None without one
+        among the next 100."""
         if self._agents is None:
             self._agents = sorted((each for each in self.nodes if each.kind == "agent"), key=_started)
         first = bisect_left(self._agents, node.span.start_ns, key=_started)
@@ -114,8 +115,8 @@ class SpanTree:
         return None
 
     def earliest_value(self, name: str) -> str | None:
-        """The attribute `name` of the earliest span that has it, in a trace of other instrumentations: they set session
-        and user on their own first span, which is not always the root."""
+        """The attribute `name` of the earliest span that has it; None in a run of our SDK. Other instrumentations set
+        session and user on their own first span, which is not always the root."""
         if any(names.RUN_ID in node.span.attributes for node in self.roots):
             return None
         return next(
@@ -123,9 +124,9 @@ class SpanTree:
         )
 
     def _find_roots(self) -> list[SpanNode]:
-        """One root per attempt for our own runs; for other traces the one span that encloses the rest, if it is clear.
+        """The roots: for runs of our SDK one per attempt; for other traces the one span that encloses the others.
 
-        A run of ours whose root has not arrived has none: taking another span for it would end the run too early.
+        A run of our SDK whose root has not arrived has none: another span in its place would end the run too early.
         """
         everyone = self._all.values()
         is_ours = any(names.RUN_ID in node.span.attributes for node in everyone)
@@ -146,12 +147,13 @@ class SpanTree:
         return [begins[attempt][0] for attempt in sorted(begins)]
 
     def _is_trace(self) -> bool:
-        """Whether the run is only a trace: calls without agent and numbers, inside another program's span."""
+        """Whether the run is only a trace: our spans have no numbers and the trace's id as run id, as calls without an
+        agent inside another program's span do."""
         ours = [node for node in self._all.values() if names.RUN_ID in node.span.attributes]
         return all(node.order is None and node.span.attributes[names.RUN_ID] == node.span.trace_id for node in ours)
 
     def _outermost(self, *, sure: bool) -> SpanNode | None:
-        """The span that encloses a trace. `sure`: only if no span that arrives later can be the one."""
+        """The span that encloses a trace. `sure`: returns None while a span that arrives later may enclose it."""
         everyone = self._all.values()
         parentless = [node for node in everyone if node.span.parent_id is None]
         orphans = [node for node in everyone if node.span.parent_id not in self._all]
@@ -170,7 +172,7 @@ class SpanTree:
         return span.parent_id is None or span.parent_id in self._all or span.kind in _ENTRY
 
     def _climb(self, node: SpanNode) -> None:
-        """Settles a node after the nodes above it, topmost first."""
+        """Settles the ancestors of a node, topmost first, and then the node."""
         path: list[SpanNode] = []
         here: SpanNode | None = node
         seen: set[str] = set()
@@ -199,10 +201,10 @@ class SpanTree:
         self.nodes.append(node)
 
     def _name_steps(self) -> None:
-        """Makes steps of spans of unknown kind that have GenAI calls inside: they show how the run is structured.
+        """Sets kind `step` on spans without a kind that have GenAI calls inside: they show the structure of the run.
 
-        All others (database drivers, HTTP clients) and spans that only carry requests between processes stay in the
-        tree and give no events.
+        Other spans without a kind (database drivers, HTTP clients), and spans that only carry requests between
+        processes, stay in the tree and give no events.
         """
         for node in self.nodes:
             above = node.parent if node.kind is not None else None
@@ -215,7 +217,7 @@ class SpanTree:
 
 
 def _is_seen_further_out(span: Span, parent: SpanNode) -> bool:
-    """Whether an MCP library's own span describes the same tool call as our span around it."""
+    """Whether this span of an MCP library describes the same tool call as the tool span around it."""
     if names.MCP_METHOD not in span.attributes or names.KIND in span.attributes:
         return False
     above: SpanNode | None = parent
@@ -225,7 +227,7 @@ def _is_seen_further_out(span: Span, parent: SpanNode) -> bool:
 
 
 def _last_ended(calls: Sequence[SpanNode]) -> SpanNode | None:
-    """The call that ended last, of calls without an agent; None while one of them is open."""
+    """The call that ended last; None while one of them is open."""
     if any(node.span.end_ns is None for node in calls):
         return None
 
@@ -243,8 +245,8 @@ def _node_of(span: Span) -> SpanNode:
 
 
 def _each_once(spans: Iterable[Span]) -> list[Span]:
-    """One span per id, independent of the order of arrival. Of several versions, it takes an ended one, then the latest
-    attempt's, then the one with the most attributes."""
+    """One span per id, independent of the order of arrival. Of several versions it prefers ended ones, then the latest
+    attempt, then the latest end, then the most attributes."""
     kept: dict[str, Span] = {}
     for span in spans:
         other = kept.setdefault(span.span_id, span)
@@ -259,11 +261,12 @@ def _version_rank(span: Span) -> tuple[bool, int, int, int, str]:
 
 
 def _cut_cycle(path: list[SpanNode], again: SpanNode) -> list[SpanNode]:
-    """The path with the cycle's earliest span on top, so that the result does not depend on where the walk began."""
+    """The path, reordered so that the cycle's earliest span is its top: the result does not depend on where the walk
+    began."""
     start = path.index(again)
     below, cycle = path[:start], path[start:]
     top = cycle.index(min(cycle, key=_earliest))
-    # In a path, parents follow their children: the part of the cycle above its top goes below its other end.
+    # In a path, parents follow their children: the part of the cycle that was above the top moves below its other end.
     return below + cycle[top + 1 :] + cycle[: top + 1]
 
 

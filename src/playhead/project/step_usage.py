@@ -1,4 +1,4 @@
-"""store → [project]: tokens of embeddings and rerankers, each request's once."""
+"""store → [project]: counts the tokens of embeddings and rerankers, once for each request."""
 
 from dataclasses import replace
 
@@ -7,30 +7,30 @@ from playhead.model.event import TokenUsage
 from playhead.project.attributes import model_of, text, usage_of
 from playhead.project.span_tree import SpanNode
 
-# Providers report tokens for these, though they have no conversation.
+# Kinds of calls for which providers report tokens although they have no conversation.
 _WITH_USAGE = frozenset({"embedding", "retriever"})
 
 
 def asked_model(node: SpanNode) -> str | None:
-    """The model that an embedding or a reranker asked for; None for other calls."""
+    """The requested model of an embedding or a reranker; None for other calls."""
     return model_of(node.span.attributes) if node.kind in _WITH_USAGE else None
 
 
 def answering_model(node: SpanNode) -> str | None:
-    """The model that answered an embedding or a reranker, else the one that it asked for; None for other calls."""
+    """The model that answered an embedding or a reranker, or if unknown the requested one; None for other calls."""
     return (text(node.span.attributes, names.RESPONSE_MODEL) if node.kind in _WITH_USAGE else None) or asked_model(node)
 
 
 class StepUsage:
-    """Of such calls inside each other (a framework's span around the client's), the innermost that reported tokens has
-    them.  Calls end after those inside them."""
+    """Counts tokens once where such calls are nested (a framework's span around the client's): for the innermost that
+    reported them.  Call `ended` for inner calls before outer ones."""
 
     def __init__(self) -> None:
         # Open calls inside which another one has reported its tokens.
         self._reported_inside: set[str] = set()
 
     def ended(self, node: SpanNode) -> TokenUsage | None:
-        """The tokens that count for a step which ends now; None without any."""
+        """The tokens to count for a step that ends now; None if it reported none or an inner call has counted them."""
         if node.kind not in _WITH_USAGE:
             return None
         usage = usage_of(node.span.attributes)

@@ -1,4 +1,4 @@
-"""store → [project]: computes a run's row in lists, and states to start folds from, in one fold of its events."""
+"""store → [project]: computes a run's row in lists and snapshots of its state in one fold of its events."""
 
 from collections.abc import Iterable, Sequence
 
@@ -10,7 +10,7 @@ from playhead.project.processes import shown_processes
 from playhead.project.relations import Relations
 from playhead.project.run_row import HandedProcess, RunRow
 
-# Of the runs that continue one, so many are named: a row of a list stays small.
+# How many of the runs that continue a run its row names: a row of a list stays small.
 _MAX_CONTINUED_BY = 100
 
 
@@ -26,7 +26,7 @@ def states(events: Sequence[ev.RunEvent], every: int, start: RunState | None = N
 
 
 class Tally:
-    """Counts and sums of a run's events that are not in its state."""
+    """Values of a run's row that its state does not have, computed from its events."""
 
     def __init__(self) -> None:
         self.begin: ev.RunStarted | None = None
@@ -44,7 +44,7 @@ class Tally:
         self._continued_by: dict[str, None] = {}
 
     def add(self, events: Iterable[ev.RunEvent], *, own: bool = True) -> None:
-        """Adds the next events. `own` is False for those that a fork shares with its parent."""
+        """Adds the next events. `own` is False for events that a fork shares with its parent."""
         for event in events:
             self._agents[event.actor] = None
             match event:
@@ -92,7 +92,7 @@ class Tally:
 
     @property
     def continued_by(self) -> tuple[str, ...]:
-        """The latest runs that begin from this one's last checkpoint, in the order in which they began."""
+        """Ids of the latest 100 runs that start from this run's last checkpoint, oldest first."""
         return tuple(self._continued_by)[-_MAX_CONTINUED_BY:]
 
     @property
@@ -102,7 +102,7 @@ class Tally:
 
     @property
     def models(self) -> tuple[str, ...]:
-        """Names of the requested models; if no call has one, of those that answered."""
+        """Names of the requested models; if no call names one, of the models that answered."""
         return _names(self._asked) or _names(self._answered)
 
     @property
@@ -112,7 +112,7 @@ class Tally:
 
 
 def tallied(events: Iterable[ev.RunEvent], shared: SharedHistory | None) -> Tally:
-    """The tally of the events that a run shares with its parent, and of its own."""
+    """The tally of a run's events, including those that it shares with its parent."""
     tally = Tally()
     tally.add(shared.events if shared else (), own=False)
     tally.add(events)
@@ -131,9 +131,9 @@ def row_of(
     shared: SharedHistory | None = None,
     processes: Sequence[HandedProcess] = (),
 ) -> RunRow:
-    """The run's row. Times are its own; token usage includes the events that it shares with its parent.
+    """The run's row. Times are from its own events; token usage includes the events that it shares with its parent.
 
-    `earliest_ns`: when its first span began. `processes`: those beside its own."""
+    `earliest_ns`: when its first span began. `processes`: processes other than its own."""
     begin, fork = tally.begin, tally.fork
     return RunRow(
         run=run,

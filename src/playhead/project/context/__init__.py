@@ -1,1 +1,1 @@
-"""[project]: contexts of model calls: what was added, what left, and whether that is a compression."""
+"""[project]: contexts of model calls: added and removed messages, and whether a removal is a compression."""

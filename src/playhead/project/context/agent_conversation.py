@@ -11,9 +11,9 @@ from playhead.project.context.message_diff import MessageListDiff, diff_messages
 @dataclass(slots=True, eq=False)
 class AgentConversation:
     """One agent's conversation. `path`: the last call's input and, once it has ended, its output; `input_length`: how
-    many of these were its input.
+    many of these messages were its input.
 
-    `answers_before`: how many answers all calls had given when it began; `call`: that call's span.
+    `answers_before`: number of answers in the whole run when the last call began; `call`: the last call's span id.
     """
 
     actor: str | None
@@ -45,7 +45,7 @@ class ConversationMatch:
         return max(0, self.conversation.input_length - self.shared_depth)
 
     def may_continue(self, messages: Container[ContentRef]) -> bool:
-        """A quick check: whether the last answer may be among `messages`, all those after the shared prefix."""
+        """A quick check: whether the last answer may be among `messages`, the new input after the shared prefix."""
         path, asked = self.conversation.path, self.conversation.input_length
         if asked == len(path) or any(node.message in messages for node in path[asked:]):
             return True

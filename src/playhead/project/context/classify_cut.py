@@ -2,11 +2,11 @@
 
 | difference | result |
 |---|---|
-| the last answer is not in the new input, and neither is a replacement | another conversation: none |
+| the new input has neither the last answer nor a replacement of it | none: another conversation |
 | only system messages changed, or the message that every call ends with | none |
-| a new message before those that were kept replaces several; or its text says that it is a summary | summary |
+| a new message before kept ones replaces several; or its text says that it is a summary | summary |
 | tool messages were replaced by shorter ones that answer the same calls | tool_result_masking |
-| both | hybrid |
+| summary and tool_result_masking | hybrid |
 | messages were replaced one for one in any other way | edit |
 | only tool results, or these and their calls, were removed, not in one range | dropped_tool_results |
 | one range of messages was removed | sliding_window |
@@ -32,7 +32,7 @@ _TALK = (
     r"(?:conversation|discussion|dialog(?:ue)?|session|history|context|messages|chat|transcript|so far|above|earlier)"
 )
 _SUMMED = r"(?:summary|summari[sz]ed|recap|condensed|compacted|compressed)"
-# How summaries begin; and how requests for a summary begin, which are not summaries.
+# Beginnings of summaries, and of requests for a summary, which are not summaries.
 _IS_SUMMARY = re.compile(
     rf"\b{_SUMMED}\b.{{0,80}}?\b{_TALK}\b|\b{_TALK}\b.{{0,80}}?\b{_SUMMED}\b|<(?:\w+_)?summary>|<state_snapshot>",
     re.IGNORECASE | re.DOTALL,
@@ -43,9 +43,9 @@ _WANTS_SUMMARY = re.compile(
     re.IGNORECASE | re.DOTALL,
 )
 _BEGINNING = 400
-# Shorter answers (`ok`) occur by chance in many other messages.
+# Minimum characters of a quoted answer: shorter ones (`ok`) occur by chance in many other messages.
 _TELLING = 40
-# A shorter conversation is not worth a summary, so the messages after it are not searched for one.
+# Minimum messages of a conversation that is summarised: after a shorter one, no summary is looked for.
 _WORTH = 4
 
 
@@ -82,9 +82,10 @@ def may_be_summarised(before: int, after: int) -> bool:
 def classify_cut(
     diff: MessageListDiff, input_length: int, earlier_answers: Sequence[ContentRef], known: KnownMessages, *, same: bool
 ) -> CompressionVerdict | None:
-    """Classifies the cut; None when it is no compression.
+    """Classifies the cut; None when it is not a compression.
 
-    `earlier_answers`: answers of other calls in the meantime; `same`: whether the conversation continues.
+    `earlier_answers`: answers of other calls since this conversation's last call began; `same`: whether the new input
+    continues the conversation.
     """
     if not same:
         summary = _begins_with_summary(diff, input_length, known)
@@ -138,7 +139,8 @@ def _summary(
 def _best(
     diff: MessageListDiff, positions: Iterable[int], earlier_answers: Sequence[ContentRef], known: KnownMessages
 ) -> int | None:
-    """The position of the new message whose text says that it is a summary, or is an answer of another call."""
+    """The position of the new message whose text says that it is a summary, or quotes an answer of another call; None
+    without one."""
     for position in positions:
         ref = diff.after[position]
         if known.role(ref) in ("tool", "assistant"):
@@ -164,7 +166,7 @@ def _answer_that_sums_up(diff: MessageListDiff, input_length: int, known: KnownM
 
 
 def _begins_with_summary(diff: MessageListDiff, input_length: int, known: KnownMessages) -> ContentRef | None:
-    """The new message whose text says that it is a summary, or is the last answer to a request for a summary."""
+    """The new message whose text says that it is a summary, or quotes the last answer, if a summary was requested."""
     lost = [position for position in diff.removed if known.role(diff.before[position]) != "system"]
     came = [position for position in diff.added if known.role(diff.after[position]) not in ("tool", "assistant")]
     if not may_be_summarised(len(lost), len(diff.added)):
@@ -185,7 +187,8 @@ def says_summary(text: str) -> bool:
 
 
 def _quotes(text: str, answer: str) -> bool:
-    """Whether one text is most of the other: a summary may be put into a message, or taken out of an answer."""
+    """Whether one text contains the other, both of at least 40 characters: a summary may be put into a message, or
+    taken out of an answer."""
     if min(len(text), len(answer)) < _TELLING:
         return False
     return answer in text or text in answer
@@ -211,7 +214,8 @@ def _shape(diff: MessageListDiff, gone: Sequence[int], known: KnownMessages) -> 
 
 
 def _altered_answer(diff: MessageListDiff, input_length: int, known: KnownMessages) -> int | None:
-    """The position of the last answer if it was sent back in another form: right after the message that it answers."""
+    """The position in the new input of the last answer, sent back in another form: an assistant message right after the
+    message that it answers. None if there is none."""
     position = diff.kept.get(input_length - 1)
     following = None if position is None else position + 1
     if following is None or following not in diff.added or input_length - 1 < diff.prefix:
@@ -223,15 +227,16 @@ def _altered_answer(diff: MessageListDiff, input_length: int, known: KnownMessag
 def _is_last_input_of_both(
     diff: MessageListDiff, input_length: int, pair: tuple[int, int], known: KnownMessages
 ) -> bool:
-    """Whether the message that a call ended with was replaced by the one that the next call ends with."""
+    """Whether the pair is the last input message of the previous call and the last one of the new call, and not a
+    tool's."""
     return pair == (input_length - 1, len(diff.after) - 1) and known.role(diff.before[pair[0]]) != "tool"
 
 
 def _is_changing_last_message(
     diff: MessageListDiff, input_length: int, gone: Sequence[int], known: KnownMessages
 ) -> bool:
-    """Whether the removed message is the one that every call ends with (such as a view of the current state), and this
-    call ends with a similar one."""
+    """Whether the removed messages were the end of the last input (such as a view of the current state), and the new
+    input ends with as many of the same roles."""
     count = len(gone)
     if list(gone) != list(range(input_length - count, input_length)) or count > len(diff.added):
         return False
@@ -241,7 +246,7 @@ def _is_changing_last_message(
 
 
 def _is_masked(diff: MessageListDiff, pair: tuple[int, int], known: KnownMessages) -> bool:
-    """Whether a tool's message was replaced by a shorter one. True as long as neither was read."""
+    """Whether a tool's message was replaced by a shorter one. True while one of them was not read."""
     old, new = diff.before[pair[0]], diff.after[pair[1]]
     if known.role(old) != "tool" or known.role(new) != "tool":
         return False

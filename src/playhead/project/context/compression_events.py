@@ -22,7 +22,8 @@ def inferred(
     *,
     by_provider: bool = False,
 ) -> ev.RunEvent:
-    """The event of a cut that was found in a call's input. `by_provider`: the previous answer was a compaction."""
+    """The event of a cut that was inferred from a call's input. `by_provider`: the agent's previous answer was a
+    compaction by the provider."""
     return ev.ContextCompressed(
         **head,
         origin=PROVIDER if by_provider else INFERRED,
@@ -39,7 +40,7 @@ def inferred(
 
 
 def edited(head: Mapping[str, Any], attributes: Mapping[str, Any], thread: ContentRef | None) -> ev.RunEvent | None:
-    """The event of a provider that removed a part of a call's input; None when the span does not report it.
+    """The event for a provider's removal of a part of a call's input; None when the span reports none.
 
     Providers report only how many tokens they removed, not which messages.
     """

@@ -1,4 +1,4 @@
-"""[project]: where a run had a content, and which of its model calls were given it. Pure."""
+"""[project]: the events that refer to a content, and the model calls whose input contained it. Pure."""
 
 import dataclasses
 from collections import Counter
@@ -10,30 +10,31 @@ from playhead.model.ref import ContentRef
 from playhead.model.thread import ThreadNode
 
 MESSAGE, THREAD = "message", "thread"
-# Refs of threads: their messages are what a call was given.
+# Fields that hold refs of threads; the content is in their messages.
 _THREADS = frozenset({"thread", "before", "after"})
 _GIVEN = frozenset({"system", "tools", "input"})
 
 
 class PlaceOfUse(NamedTuple):
-    """An event that names a content, and as what: the name of its field, `thread`, or `message` for a message of the
-    thread that a model call was given."""
+    """An event that refers to a content. `use`: the name of the field; `thread` for the input thread of a model call,
+    `message` for a message in it."""
 
     event: RunEvent
     use: str
 
 
 def call_threads(events: Iterable[RunEvent]) -> list[ContentRef]:
-    """The threads that model calls were given, each once."""
+    """The input threads of the model calls, each once."""
     return list(dict.fromkeys(event.thread.plain for event in events if isinstance(event, LlmCalled) and event.thread))
 
 
 def count_uses(events: Sequence[RunEvent], nodes: Mapping[ContentRef, ThreadNode]) -> dict[ContentRef, int]:
-    """For each content that the events name, or that is a message of a call's thread: how many calls were given it."""
+    """The number of model calls whose input contained each content, for all contents that the events refer to and all
+    messages of input threads."""
     uses: Counter[ContentRef] = Counter()
     tips: Counter[ContentRef] = Counter()
     for event in events:
-        # A call that is given one content twice is one call.
+        # A call whose input has one content twice counts once.
         given = {ref.plain for name, ref in _refs_of(event) if name in _GIVEN and isinstance(event, LlmCalled)}
         for _, ref in _refs_of(event):
             uses[ref.plain] += 0
@@ -48,7 +49,7 @@ def count_uses(events: Sequence[RunEvent], nodes: Mapping[ContentRef, ThreadNode
 def places_of(
     events: Sequence[RunEvent], nodes: Mapping[ContentRef, ThreadNode], ref: ContentRef
 ) -> Iterator[PlaceOfUse]:
-    """Where the events had this content, in order."""
+    """Yields the events that refer to this content, in order, once for each field."""
     having = _nodes_with(nodes, ref)
     for event in events:
         for name, each in _refs_of(event):
@@ -62,13 +63,13 @@ def places_of(
 
 
 def count_calls(places: Iterable[PlaceOfUse]) -> int:
-    """How many model calls were given the content, of which these are all places."""
+    """The number of model calls whose input contained a content. `places`: all places of use of the content."""
     given = {MESSAGE, THREAD, *_GIVEN}
     return len({place.event.seq for place in places if isinstance(place.event, LlmCalled) and place.use in given})
 
 
 def _refs_of(event: RunEvent) -> Iterator[tuple[str, ContentRef]]:
-    """The contents that an event names, without threads, by the names of the fields."""
+    """Yields (field name, ref) for the contents that an event refers to, without threads."""
     for field in dataclasses.fields(event):
         ref = getattr(event, field.name) if field.metadata.get("ref") and field.name not in _THREADS else None
         if ref is not None:
@@ -78,8 +79,8 @@ def _refs_of(event: RunEvent) -> Iterator[tuple[str, ContentRef]]:
 def _messages(
     tips: Mapping[ContentRef, int], nodes: Mapping[ContentRef, ThreadNode]
 ) -> Iterator[tuple[ContentRef, int]]:
-    """The messages of the threads with the number of calls that were given them: a node is in the threads of its
-    children. A message that stands in one thread twice counts once."""
+    """Yields each message with the number of calls whose input thread contains it. `tips`: calls by input thread. A
+    node is also in the threads of its children. A message that is in a thread twice counts once."""
     calls = Counter({tip: count for tip, count in tips.items() if tip in nodes})
     by_message: dict[ContentRef, list[ThreadNode]] = {}
     for node in sorted(nodes.values(), key=lambda each: -each.depth):
@@ -94,7 +95,7 @@ def _messages(
 
 
 def _is_below(node: ThreadNode, refs: Collection[ContentRef], nodes: Mapping[ContentRef, ThreadNode]) -> bool:
-    """Whether one of these nodes comes before this one in its thread."""
+    """Whether one of `refs` comes before `node` in its thread."""
     above = node.parent
     while above is not None and above in nodes:
         if above in refs:
@@ -104,7 +105,7 @@ def _is_below(node: ThreadNode, refs: Collection[ContentRef], nodes: Mapping[Con
 
 
 def _nodes_with(nodes: Mapping[ContentRef, ThreadNode], ref: ContentRef) -> set[ContentRef]:
-    """The threads that have the message."""
+    """The threads that contain the message `ref`."""
     found: set[ContentRef] = set()
     for node in sorted(nodes.values(), key=lambda each: each.depth):
         if node.message.plain == ref.plain or node.parent in found:

@@ -23,8 +23,8 @@ from playhead.project.context.fates import DROPPED, KEPT, SUMMARISED, message_fa
 from playhead.project.context.known_messages import KnownMessages
 from playhead.project.context.message_diff import diff_messages
 
-# A cut is looked for in this many conversations of an agent, most recently used first. It is missed only if an agent
-# has more conversations open at a time and cuts one that it has not used for long.
+# How many conversations of an agent are searched for a cut, most recently used first. A cut is missed only if an agent
+# has more conversations at a time and cuts one that it has not used for long.
 _LOOK_BACK = 16
 
 
@@ -32,8 +32,7 @@ _LOOK_BACK = 16
 class Cut:
     """Messages that were in the conversation before a call and are no longer.
 
-    `before` is the previous call's input.  The common prefix of both threads is kept and not listed; `kept` are the
-    other messages that are in both.
+    `before`: the previous call's input thread.  `kept`: the messages in both threads, without their common prefix.
     """
 
     before: ContentRef | None
@@ -52,7 +51,7 @@ class InputDelta:
 
 @dataclass(slots=True)
 class _DeclaredCompression:
-    """A declared compression that no call has shown yet."""
+    """A declared compression that was not found in a call's input yet."""
 
     actor: str | None
     after: ContentRef
@@ -60,7 +59,7 @@ class _DeclaredCompression:
 
 
 def _without_resent_outputs(fresh: list[ThreadNode], unsent: Sequence[ThreadNode]) -> list[ThreadNode]:
-    """The messages without outputs of the previous call that were sent back, in any order."""
+    """The messages of `fresh` without those that are outputs of the previous call, in any order."""
     diff = diff_messages([node.message for node in unsent], [node.message for node in fresh], 0)
     return [fresh[position] for position in diff.added]
 
@@ -73,7 +72,7 @@ class Conversations:
         self._known_messages = known
         self._known: dict[ContentRef, ThreadNode] = {}
         self._messages: set[ContentRef] = set()
-        # The conversation that last added a node. It may have dropped the node since: check with `has`.
+        # The conversation that last used a node. It may have dropped the node since: check with `has`.
         self._holder: dict[ContentRef, AgentConversation] = {}
         self._of_actor: dict[str | None, dict[int, AgentConversation]] = {}
         self._last: dict[str | None, AgentConversation] = {}  # by agent, most recently used last
@@ -86,8 +85,8 @@ class Conversations:
     def call_started(
         self, span_id: str, actor: str | None, thread: ContentRef | None, tokens: int | None
     ) -> InputDelta:
-        """A call starts with this thread as its input. Returns what it added; nothing while the thread is not stored
-        yet."""
+        """Records the start of a call with this input thread. Returns the messages that it added, and a cut if one was
+        found; an empty delta if the thread is not completely stored."""
         walked = self._walk(thread)
         if walked is None:
             return InputDelta()
@@ -100,7 +99,7 @@ class Conversations:
         return replace(entered, new=self._not_handed_over(self._open[span_id], entered.new))
 
     def call_ended(self, span_id: str, output: ContentRef | None) -> list[ThreadNode]:
-        """A call ends. Returns its output messages."""
+        """Records the end of a call. Returns its output messages."""
         nodes = self._whole(output)
         self._answers += [node.message for node in nodes]
         conversation = self._open.pop(span_id, None)
@@ -115,8 +114,8 @@ class Conversations:
     def compression_declared(
         self, actor: str | None, before: ContentRef | None, after: ContentRef | None, summary: ContentRef | None
     ) -> Cut | None:
-        """A program declares that `after` replaced `before`. Returns the cut; None when either thread is not
-        completely stored."""
+        """Records a program's declaration that thread `after` replaced `before`. Returns the cut; None when either
+        thread is not completely stored."""
         olds, news = ([node.message for node in self._whole(thread)] for thread in (before, after))
         if not olds or not news or after is None:
             return None
@@ -133,14 +132,14 @@ class Conversations:
         return None if node is None else node.depth
 
     def process_died(self) -> None:
-        """The process died: open calls will not end, except those that the next attempt continues."""
+        """Records that the process died: open calls will not end, except those that the next attempt continues."""
         self.interrupted |= self._open.keys()
         for conversation in self._open.values():
             conversation.is_open = False
 
     def counted(self, span_id: str, tokens: int | None) -> bool:
-        """Sets the input tokens of a call, which are known at its end. Returns False when they may have been used
-        already: after a crash, other calls continue the conversation of a call that is still open."""
+        """Sets the input tokens of a call, which are known at its end. Returns False when an event may have used the
+        missing value already: after a crash, other calls continue the conversation of a call that is still open."""
         conversation = self._open.get(span_id)
         if conversation is None:
             return True
@@ -148,7 +147,7 @@ class Conversations:
         return conversation.is_open and conversation.call == span_id
 
     def keep_nodes(self) -> dict[ContentRef, ThreadNode]:
-        """The nodes that threads are looked up in, copied so that the dictionary can grow."""
+        """Copies the dictionary in which nodes are looked up, and returns the copy, to which the caller may add."""
         self._nodes = own = dict(self._nodes)
         return own
 
@@ -163,8 +162,8 @@ class Conversations:
         at: ThreadNode,
         tokens: int | None,
     ) -> InputDelta:
-        """The input continues the end of a conversation, somewhere from its last input to its last output."""
-        # Some of several outputs may be left out or rewritten: those that are sent back unchanged are not new.
+        """Handles an input that continues a conversation after its last input, or after a part of its last output."""
+        # Outputs that are sent back unchanged are not new, even if other outputs are left out or rewritten.
         new = fresh if conversation.is_open else _without_resent_outputs(fresh, conversation.path[at.depth :])
         if conversation.is_open or conversation.actor != actor:  # a parallel call, or another agent: a branch
             self._use(span_id, AgentConversation(actor, [*conversation.path[: at.depth], *fresh]), tokens, fresh)
@@ -195,7 +194,7 @@ class Conversations:
         return InputDelta([node for node in new if at is None or node.depth > at.depth], cut)
 
     def _cut(self, match_: ConversationMatch, *, same: bool) -> Cut | None:
-        """The cut that the input shows, unless it was declared."""
+        """The cut that the input shows; None if it shows none or the program declared it."""
         conversation, diff = match_.conversation, match_.diff
         if not diff.removed:
             return None
@@ -208,8 +207,8 @@ class Conversations:
         return Cut(conversation.path[conversation.input_length - 1].ref, match_.kept(), verdict, conversation.tokens)
 
     def _not_handed_over(self, conversation: AgentConversation, new: list[ThreadNode]) -> list[ThreadNode]:
-        """The new messages of an agent that continues another agent's conversation under other instructions: all except
-        that agent's inputs and answers."""
+        """The new messages without those of another agent, if this agent continues that agent's conversation under
+        other instructions (a handoff): their inputs and answers were added before."""
         messages = {node.message for node in new if not self._is_system(node)}
         for other in islice(reversed(self._last.values()), _LOOK_BACK if messages else 0):
             answers = other.path[other.input_length :]
@@ -238,7 +237,7 @@ class Conversations:
     def _possibly_summarised(
         self, actor: str | None, fresh: list[ThreadNode], at: ThreadNode | None
     ) -> ConversationMatch | None:
-        """This agent's last conversation, if the one that begins here may be a summary of it."""
+        """The match with this agent's last conversation, if the new input is short enough to be a summary of it."""
         last = next(reversed(self._of_actor.get(actor, {}).values()), None)
         if last is None or last.is_open or not may_be_summarised(len(last.path), len(fresh)):
             return None
@@ -247,7 +246,8 @@ class Conversations:
         return match_
 
     def _continued(self, actor: str | None, fresh: list[ThreadNode], at: ThreadNode | None) -> ConversationMatch | None:
-        """The conversation of this agent that the input continues: the one that shares most, if that is enough."""
+        """The match with the conversation of this agent that the input continues: the one that shares most messages.
+        None if none shares a message other than system messages, or a parallel call continues it."""
         recent = islice(reversed(self._of_actor.get(actor, {}).values()), _LOOK_BACK)
         matches = [self._match(conversation, fresh, at) for conversation in recent]
         deepest = max((match_.shared_depth for match_ in matches), default=0)
@@ -259,7 +259,7 @@ class Conversations:
             node.message in self._messages and not self._is_system(node) for node in fresh
         )
         if not shares and not seen:
-            return None  # a quick no: most calls that begin something new end here
+            return None  # most calls that begin a new conversation end here, cheaply
         closed = [match_ for match_ in matches if not match_.conversation.is_open]
         messages = {node.message for node in closed[0].after} if closed else set[ContentRef]()
         likely = [match_ for match_ in closed if match_.may_continue(messages)] or closed[:1]
@@ -304,7 +304,8 @@ class Conversations:
     # --- threads ---------------------------------------------------------------------------------------------------
 
     def _walk(self, thread: ContentRef | None) -> tuple[list[ThreadNode], ThreadNode | None] | None:
-        """The nodes that no call had before, and the node they continue. None if a part of the thread is not stored."""
+        """The nodes of the thread that no call had before, and the known node before them (None if all are new). None
+        if the thread is not completely stored."""
         if thread is None:
             return None
         fresh: list[ThreadNode] = []
@@ -353,5 +354,5 @@ class Conversations:
         return any(not self._is_system(node) for node in reversed(match_.conversation.path[: match_.shared_depth]))
 
     def _is_system(self, node: ThreadNode) -> bool:
-        """A first message that is not stored yet counts as a system message, which it mostly is."""
+        """Whether it is a system message. A first message that is not stored yet counts as one: mostly it is."""
         return self._known_messages.role(node.message, "system" if node.depth == 1 else "") == "system"

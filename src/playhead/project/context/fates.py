@@ -1,8 +1,8 @@
 """Decides what happened to each message of a context. Pure.
 
 Each message of the context before is exactly one of kept, summarised and dropped.  A dropped
-message may be replaced by another one (`replacements`).  The projector writes events from this, the audits of
-compressions read events with it (`recorded_fates`), and the difference of two contexts shows it.
+message may be replaced by another one (`replacements`).  Used by the projector for its events, by the audits of
+compressions (`recorded_fates`), and by the difference of two contexts.
 """
 
 from collections import Counter, defaultdict
@@ -19,11 +19,10 @@ KEPT, SUMMARISED, DROPPED = "kept", "summarised", "dropped"
 
 @dataclass(frozen=True, slots=True)
 class MessageFates:
-    """The contexts before and after (`diff`), and what became of each message of the one before, by its position.
+    """The contexts before and after (`diff`), and the fate of each message of the context before, by its position.
 
-    `replacements`: the position before of each dropped message that was replaced, and the position after of its
-    replacement.
-    `input_length`: how many of the messages before were the last call's input; the others are its answer.
+    `replacements`: for each dropped message that was replaced, its position in `before` → the replacement's in `after`.
+    `input_length`: how many messages of `before` were the last call's input; the others are its answer.
     """
 
     diff: MessageListDiff
@@ -40,12 +39,12 @@ class MessageFates:
         return self.by_position.count(fate)
 
     def refs(self, fate: str) -> tuple[ContentRef, ...]:
-        """The messages with this fate, in their order before."""
+        """The messages with this fate, in the order of the context before."""
         return tuple(self.diff.before[position] for position in self.positions(fate))
 
 
 def message_fates(diff: MessageListDiff, summarised: Iterable[int] = ()) -> MessageFates:
-    """The fates of all messages: of the removed ones, those at `summarised` are summarised, all others dropped."""
+    """The fates of all messages. Removed messages at the positions `summarised` are summarised, the others dropped."""
     fates = [DROPPED] * len(diff.before)
     for position in diff.kept:
         fates[position] = KEPT
@@ -55,9 +54,9 @@ def message_fates(diff: MessageListDiff, summarised: Iterable[int] = ()) -> Mess
 
 
 def recorded_fates(event: ContextCompressed, asked: Sequence[ContentRef], after: Sequence[ContentRef]) -> MessageFates:
-    """The fates that an event records; what it does not list is kept.
+    """The fates that an event records; messages that it does not list are kept.
 
-    `asked` is the input of the previous call, whose answer is taken from the event; `after` is the context after.
+    `asked`: the input of the previous call (its answer is taken from the event); `after`: the context after.
     """
     listed = Counter([*event.kept, *event.summarised, *event.dropped])
     diff = diff_messages([*asked, *(listed - Counter(asked)).elements()], after)
@@ -93,8 +92,8 @@ def declared_fates(
 
 
 def retained(fates: MessageFates, event: ContextCompressed) -> list[int]:
-    """Positions in the context after that come from the one before: kept messages, the summary and replacements, but
-    not additions."""
+    """Positions in the context after of kept messages, the summary and replacements, but not of additions. For a
+    declared compression: all positions."""
     diff = fates.diff
     if event.origin == "declared":
         return list(range(len(diff.after)))
@@ -108,7 +107,8 @@ def retained(fates: MessageFates, event: ContextCompressed) -> list[int]:
 
 
 def replaced_messages(diff: MessageListDiff, known: KnownMessages) -> list[tuple[int, int]]:
-    """Replaced messages, as (position before, position after): results of the same call, or one for one by role."""
+    """Replaced messages, as (position before, position after): system and developer messages in order, results of the
+    same tool call, and groups of the same roles."""
     pairs: list[tuple[int, int]] = []
     for gap in diff.hunks:
         went, came = list(gap.removed), list(gap.added)
@@ -147,7 +147,7 @@ def _rest(went: Iterable[int], came: Iterable[int], pairs: Sequence[tuple[int, i
 
 
 def _gone_first(diff: MessageListDiff) -> Mapping[ContentRef, list[int]]:
-    """Positions of each message before; those at which it left the context come first."""
+    """Positions of each message in `before`; positions from which it was removed come first."""
     gone = set(diff.removed)
     positions: defaultdict[ContentRef, list[int]] = defaultdict(list)
     rest = (position for position in range(len(diff.before) - 1, -1, -1) if position not in gone)

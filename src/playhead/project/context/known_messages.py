@@ -1,4 +1,4 @@
-"""Roles and (for a few) texts of messages, for the projector. Pure: it notes which messages have to be read.
+"""Roles and (for a few) texts of messages, for the projector. Pure: it collects the messages that have to be read.
 
 Roles are known for all stored messages.  Texts are read for a few only, after a first projection has found for which
 messages they can change the result.
@@ -30,7 +30,8 @@ class KnownMessages:
     strict: bool = False
 
     def check(self) -> None:
-        """Call this before results that depend on texts change anything. Raises Unread."""
+        """Raises Unread if `strict` and a stored message was not read. Call this before a result that depends on texts
+        changes any state."""
         if self.strict and self.unread - self.missing:
             raise Unread
 
@@ -50,7 +51,7 @@ class KnownMessages:
         return found
 
     def tried(self) -> None:
-        """Call this after the unread messages were looked up: those still absent are not stored."""
+        """Marks unread messages that are still absent as missing. Call this after they were looked up."""
         self.missing |= {ref for ref in self.unread if ref not in self.messages}
         self.unread.clear()
 
@@ -60,13 +61,13 @@ class KnownMessages:
         return "" if message is None else message_text(message).strip()
 
     def calls(self, ref: ContentRef) -> tuple[str, ...]:
-        """Ids of the tool calls that a tool's message answers."""
+        """Ids of the tool calls that a tool's message answers; empty when it was not read yet."""
         message = self.message(ref)
         parts = message["parts"] if message else []
         return tuple(str(part.get("id")) for part in parts if part.get("type") == "tool_call_response")
 
     def size(self, ref: ContentRef) -> int:
-        """The length of a message in characters, including parts that are stored separately."""
+        """The characters of a message's text, plus the bytes of parts that are stored separately."""
         message = self.message(ref)
         apart = sum(int(part.get("bytes") or 0) for part in message["parts"]) if message else 0
         return apart + len(self.text(ref))

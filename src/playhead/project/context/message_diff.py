@@ -16,7 +16,7 @@ from playhead.model.ref import ContentRef
 class DiffHunk:
     """Messages removed and added between two kept messages, as positions in the two lists.
 
-    `last`: no kept message follows, so the new messages may be plain additions.
+    `is_last`: no kept message follows, so the new messages may be plain additions.
     """
 
     removed: tuple[int, ...]
@@ -27,9 +27,9 @@ class DiffHunk:
 class MessageListDiff:
     """Two message lists and their difference.
 
-    `kept` has (position in `before`, position in `after`) of each kept message; `went` and `came` have the positions of
-    the removed and the added ones.  Of equal messages, the first are taken as removed and the last as added, since
-    contexts lose old messages and gain new ones.
+    `kept`: position in `before` → position in `after` of each kept message; `removed` and `added`: positions of the
+    other messages.  Of equal messages, the first are taken as removed and the last as added, since contexts lose old
+    messages and gain new ones.
     """
 
     def __init__(
@@ -49,7 +49,7 @@ class MessageListDiff:
         anchors = sorted((new, old) for old, new in self.kept.items() if old >= self.prefix)
         for new, old in [*anchors, (len(self.after), len(self.before))]:
             if old < low:
-                continue  # it has moved to the front
+                continue  # the message has moved to the front
             low = old
             last_went, last_came = bisect_left(went, old, first_went), bisect_left(came, new, first_came)
             if last_went > first_went or last_came > first_came:

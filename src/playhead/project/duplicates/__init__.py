@@ -1,14 +1,14 @@
-"""store → [project]: which spans describe an agent or a tool call that a span of ours describes, too.
+"""store → [project]: finds spans of frameworks that describe the same agent or tool call as one of our spans.
 
-Frameworks with telemetry of their own make a span for each agent and each tool call, beside ours. Ours are the record;
-theirs stay in the tree and give no events.
+Frameworks with telemetry of their own make a span for each agent and each tool call, in addition to ours. Our spans
+give the events; theirs stay in the tree and give none.
 
 | their span | is the same as ours if |
 |---|---|
-| of a tool call | it has the model's id of the call, or without ids: one span began and ended during the other |
-| of an agent | the agents have one name, and one span began and ended during the other |
+| of a tool call | the tool call ids are equal; if one has no id: one span began and ended during the other |
+| of an agent | the agents have the same name, and one span began and ended during the other |
 
-Each span of ours stands for at most one of each instrumentation, the one that began at the nearest time. Pure.
+Each of our spans replaces at most one span per instrumentation: the one that began at the nearest time. Pure.
 """
 
 from bisect import bisect_left
@@ -20,12 +20,12 @@ from playhead.model import names
 from playhead.project.attributes import text
 from playhead.project.span_tree import SpanNode
 
-_AT_A_TIME = 100  # calls of one name that are looked at on either side of a span, by their start
+_AT_A_TIME = 100  # calls of the same name that are compared with a span, on either side of its start
 _NAMES = {"tool": names.TOOL_NAME, "agent": names.AGENT_NAME}
 
 
 def merge_framework_spans(nodes: Sequence[SpanNode]) -> None:
-    """Takes the kind from nodes whose agent or tool call another node describes."""
+    """Sets `kind` to None on nodes whose agent or tool call one of our spans describes."""
     theirs = [node for node in nodes if node.kind in _NAMES and not _is_ours(node) and not node.root]
     if not theirs:
         return
@@ -49,7 +49,7 @@ def _name_of(node: SpanNode) -> tuple[str, str]:
 
 
 def _by_name(nodes: Iterable[SpanNode]) -> dict[tuple[str, str], list[SpanNode]]:
-    """By kind and name, in order of their start."""
+    """The nodes by kind and name, in order of their start."""
     found: dict[tuple[str, str], list[SpanNode]] = defaultdict(list)
     for node in sorted(nodes, key=_start):
         found[_name_of(node)].append(node)
@@ -57,7 +57,7 @@ def _by_name(nodes: Iterable[SpanNode]) -> dict[tuple[str, str], list[SpanNode]]
 
 
 def _nearest(ours: list[SpanNode], node: SpanNode) -> list[SpanNode]:
-    """Those that began near to the node's beginning, the nearest first."""
+    """The up to 200 spans of `ours` around the node's start, the nearest first."""
     at = bisect_left(ours, _start(node), key=_start)
     near = islice(ours, max(0, at - _AT_A_TIME), at + _AT_A_TIME)
     return sorted(near, key=lambda other: (abs(_start(other) - _start(node)), other.span.span_id))

@@ -1,7 +1,7 @@
-"""store → [project]: which spans of a run count as which calls, when all of them are seen together.
+"""store → [project]: counts each call of a run once, given all its spans and log events.
 
-A call may be described by several spans, by a span and log records, or by log records alone: the tree has one node for
-each span, and the kind of a node says whether its call counts there.  Shared by the projector, and by forwarding to
+A call may be described by several spans, by a span and log records, or by log records alone.  The tree has one node for
+each span; the kind of a node says whether its call counts there.  Used by the projector, and by forwarding to
 destinations that count calls themselves.  Pure.
 """
 
@@ -18,7 +18,7 @@ from playhead.project.span_tree import SpanTree
 
 @dataclass(frozen=True, slots=True)
 class CountedRun:
-    """The spans of a run with all that log records say of them, and the log events that are not a part of a call.
+    """The spans of a run, completed from log records, and the log events that do not describe a call.
 
     `last_records`: see `RecordedCalls`.
     """
@@ -29,12 +29,12 @@ class CountedRun:
 
     @property
     def has_ended(self) -> bool:
-        """Whether a span around the whole run is there, and has ended."""
+        """Whether the span with which the run ends has arrived and has ended."""
         return any(node.ends_run and node.span.end_ns is not None for node in self.tree.roots)
 
 
 def counted_run(run: str, spans: Sequence[Span], logs: Sequence[LogEvent]) -> CountedRun:
-    """Counts the calls of a run, given all spans and log events of it that are stored. `run`: its id."""
+    """Counts the calls of a run, given all its stored spans and log events. `run`: its id."""
     recorded = with_calls_of_records(run, spans, logs)
     tree = SpanTree(with_log_content(recorded.spans, logs))
     merge_duplicate_calls(tree.nodes)

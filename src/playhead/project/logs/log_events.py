@@ -1,6 +1,6 @@
 """store → [project]: the events of log records: state, checkpoints, handoffs, decisions, plans, unknown names.
 
-OpenTelemetry's instrumentations may send content in log records instead of spans: it is added to the spans.
+OpenTelemetry instrumentations may send content in log records instead of spans; that content is added to the spans.
 """
 
 from collections.abc import Iterable, Sequence
@@ -60,14 +60,14 @@ def log_kind(log: LogEvent) -> str:
 
 
 def attempts_in(logs: Iterable[LogEvent]) -> dict[int, int]:
-    """Attempts that have a log event for their beginning, with the call number of that."""
+    """Attempts that begin with a log event → that log event's call number, 0 without one."""
     resumed = (log.attributes for log in logs if log.name == names.RESUMED)
     return {attempt_of(attributes): order_of(attributes) or 0 for attributes in resumed}
 
 
 def log_event(log: LogEvent, head: dict[str, Any], thread: ContentRef | None = None) -> ev.RunEvent:
-    """Makes the event; `scores` makes those of scores. `head`: the fields of all events; `thread`: the last thread that
-    the same agent's model saw."""
+    """Makes the event of a log record, except scores (see `scores`). `head`: the fields of all events; `thread`: the
+    last input thread of the same agent."""
     attributes = log.attributes
     match log.name:
         case names.STATE_CHANGED:
@@ -127,8 +127,8 @@ def _waits(log: LogEvent, head: dict[str, Any]) -> ev.RunEvent:
 
 
 def _own_event(log: LogEvent, head: dict[str, Any]) -> ev.RunEvent:
-    """The event of what a program recorded itself: an event, a metric, a value that it read, a warning
-    about its context."""
+    """The event of a record that a program made through our API: an event, a metric, a value that it read, a
+    continuation, or a warning about its context."""
     attributes = log.attributes
     match log.name:
         case names.CONTINUED:
@@ -153,7 +153,8 @@ def _value(read: Any) -> float | int | str | None:
 
 
 def _logged(log: LogEvent, head: dict[str, Any]) -> ev.RunEvent:
-    """The event of another program's log record. Its value is the body, or else the only content that it names."""
+    """The event of a log record that is not from our SDK. Its value is the body, or if that is not a ref, the only ref
+    in its attributes. A coding agent's prompt becomes `message_added`."""
     if names.LOG_PART in log.attributes:
         return ev.MessageAdded(**head, role="user", message=ref(log.attributes, names.MESSAGE_REF))
     data = {name: value for name, value in log.attributes.items() if name not in _NOT_DATA}
@@ -176,7 +177,7 @@ def _unknown(log: LogEvent, head: dict[str, Any]) -> ev.UnknownEvent:
 
 
 def describes_call(log: LogEvent) -> bool:
-    """Whether a log record is a call of a coding agent, or has content of a span."""
+    """Whether a log record describes a coding agent's call, or has content of a span."""
     if names.LOG_PART in log.attributes:
         return True
     if not log.name.startswith(_OF_SPANS):
@@ -185,13 +186,13 @@ def describes_call(log: LogEvent) -> bool:
 
 
 def with_log_content(spans: Sequence[Span], logs: Iterable[LogEvent]) -> Sequence[Span]:
-    """The spans with the content that log records have for them. A span's own attributes take precedence, then
-    records with a whole conversation, then those that are one message each. The given spans are not changed."""
+    """The spans, completed with content from log records. A span's own attributes take precedence, then records with a
+    whole conversation, then records with one message each. Returns copies; `spans` are not changed."""
     theirs = [log for log in logs if log.span_id is not None and log.name.startswith(_OF_SPANS)]
     made = {span: conversation.attributes() for span, conversation in conversations(theirs).items()}
     by_span: dict[str, dict[str, Any]] = {}
     for log in sorted(theirs, key=lambda log: (log.time_ns, log.name)):
-        # What a record says of a conversation that its batch had only a part of.
+        # Threads made of all messages replace those that a record made of the part in its own batch.
         parts = made.get(log.span_id or "", {}) if is_message_record(log) else {}
         for name in _ABOUT_THE_SPAN:
             if name in log.attributes and name not in parts:

@@ -1,11 +1,11 @@
-"""store → [project]: the conversations of calls whose messages come one by one, each in a log record of its own.
+"""store → [project]: the conversations of calls whose messages arrive one by one, each in its own log record.
 
 OpenTelemetry's older GenAI events (`gen_ai.user.message`, `gen_ai.choice`, ...) of one call may be split over several
-batches, and batches arrive in any order, several times, before or after the span.  So each stored record names its own
-messages only, and the thread is made here, of all records of the span: the result depends on the records alone, not on
-how they were grouped.  Making it when a batch is stored would need a lock for each span, and every earlier batch to be
-read again.  A thread of a single batch is stored with the batch; one of several is stored by whoever projects the run
-(`store.postgres.projecting`), before its events name it.  Pure.
+batches, and batches arrive in any order, several times, before or after the span.  So each stored record refers to its
+own messages only, and the thread is made here from all records of the span: the result does not depend on how they were
+grouped.  Making it when a batch is stored would need a lock for each span, and every earlier batch to be read again.
+A thread of a single batch is stored with the batch; a thread of several batches is stored when the run is projected
+(`store.postgres.projecting`), before events refer to it.  Pure.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -23,14 +23,14 @@ _FINISH_REASON: Final = "finish_reason"
 
 @dataclass(slots=True)
 class RecordedConversation:
-    """What the records of one span say: refs of messages, in order, and why the model stopped."""
+    """The conversation in the records of one span: refs of input and output messages, in order, and finish reasons."""
 
     asked: list[ContentRef] = field(default_factory=list[ContentRef])
     answered: list[ContentRef] = field(default_factory=list[ContentRef])
     finish_reasons: list[str] = field(default_factory=list[str])
 
     def attributes(self) -> Attributes:
-        """What the conversation is on its span: the refs of its threads, and the reasons."""
+        """The conversation as span attributes: refs of the input and output threads, and finish reasons."""
         found: Attributes = {}
         if self.asked:
             found[names.INPUT_MESSAGES_REF] = extend(self.asked)[-1].ref
@@ -42,14 +42,14 @@ class RecordedConversation:
 
 
 def is_message_record(log: LogEvent) -> bool:
-    """Whether a log record names messages of a span's conversation."""
+    """Whether a log record refers to messages of a span's conversation."""
     return log.span_id is not None and any(name in log.attributes for name in _LISTS)
 
 
 def conversations(logs: Iterable[LogEvent]) -> Mapping[str, RecordedConversation]:
-    """The conversations by span id, in the order of the records' times; at one time, in the order of `logs`.
+    """The conversations by span id. Messages are in the order of the records' times; at equal times, of `logs`.
 
-    A record that was sent again, in whatever batch, counts once.
+    A record that was sent again, in the same or another batch, counts once.
     """
     found: dict[str, RecordedConversation] = {}
     known: set[tuple[Any, ...]] = set()
@@ -69,7 +69,7 @@ def conversations(logs: Iterable[LogEvent]) -> Mapping[str, RecordedConversation
 
 
 def recorded_threads(logs: Iterable[LogEvent]) -> Mapping[ContentRef, Sequence[ContentRef]]:
-    """The threads of all conversations in these records: the messages of each, by its ref."""
+    """The threads of all conversations in these records: thread ref → refs of its messages."""
     every = [each for one in conversations(logs).values() for each in (one.asked, one.answered) if each]
     return {extend(messages)[-1].ref: messages for messages in every}
 

@@ -1,8 +1,7 @@
-"""journal → [project]: the events that one record gives by itself, for callbacks in the program that recorded it.
+"""journal → [project]: the events of a single record, for callbacks in the program that recorded it.
 
-A record is a span's announcement, an ended span, or a log event.  What follows only from other records is not among the
-events: messages that entered a context, inferred compressions, the call around a call (`parent`), and the `seq` of
-events, which is 0.
+A record is a span's announcement, an ended span, or a log event.  Values that need other records are left out: messages
+added to a context, inferred compressions, and the enclosing call (`parent`).  `seq` has no meaning here.
 """
 
 from collections.abc import Sequence
@@ -17,8 +16,8 @@ from playhead.project.span_tree import SpanTree
 
 
 def events_of_span(span: Span, *, was_announced: bool = True) -> Sequence[RunEvent]:
-    """The events of a call: of its start while `span` has not ended, else of its end, and of both for a call that
-    `was_announced` is False of."""
+    """The events of a call's start while `span` has not ended, else of its end. With `was_announced=False`, an ended
+    span gives both."""
     tree = SpanTree([span])
     writer = EventWriter(str(span.attributes.get(names.RUN_ID, "")), tree, {}, KnownMessages({}, {}))
     for node in tree.nodes:
@@ -30,7 +29,7 @@ def events_of_span(span: Span, *, was_announced: bool = True) -> Sequence[RunEve
 
 
 def events_of_log(log: LogEvent) -> Sequence[RunEvent]:
-    """The event of a log event; none for the beginning of an attempt, which its root's start gives."""
+    """The event of a log event."""
     writer = EventWriter(str(log.attributes.get(names.RUN_ID, "")), SpanTree([]), {}, KnownMessages({}, {}), [log])
     writer.write(Moment(LOG, log.time_ns, None, log))
     return writer.take()

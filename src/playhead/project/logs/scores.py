@@ -1,7 +1,7 @@
-"""store → [project]: scores, as OpenTelemetry's evaluation events and attributes say them.
+"""store → [project]: reads scores from OpenTelemetry's evaluation events and attributes.
 
-An evaluation may come as a log record (what `playhead.score` writes, too), as an event of a span, or as attributes of
-a span.  One without a name, or with neither a number nor a label, is no score.  Pure.
+An evaluation is a log record (`playhead.score` also writes one), an event of a span, or attributes of a span.  It is
+ignored if it has no name, or neither a number nor a label.  Pure.
 """
 
 import math
@@ -22,7 +22,7 @@ _COMMENT_REF: Final = names.EVALUATION_EXPLANATION + names.REF_SUFFIX
 
 @dataclass(frozen=True, slots=True)
 class Score:
-    """A score as an evaluation says it; the fields are those of `ScoreRecorded`."""
+    """The score of an evaluation; the fields are those of `ScoreRecorded`."""
 
     name: str
     value: float | bool | str
@@ -46,7 +46,7 @@ class Score:
 
 
 def score_of(attributes: Mapping[str, Any]) -> Score | None:
-    """The score that these attributes say; None when they say none."""
+    """The score in these attributes; None when they have none."""
     name, label = text(attributes, names.EVALUATION_NAME), text(attributes, names.EVALUATION_LABEL)
     measured = number(attributes, names.EVALUATION_VALUE)
     if measured is not None and not math.isfinite(measured):
@@ -65,28 +65,28 @@ def score_of(attributes: Mapping[str, Any]) -> Score | None:
 
 
 def score_event(log: LogEvent, head: Mapping[str, Any], *, is_root: bool) -> ScoreRecorded:
-    """The event of a log record that says a score. `is_root`: the record's span is the run's outermost one."""
+    """The event of a log record with a score. `is_root`: the record's span is the run's root, or is unknown."""
     score = score_of(log.attributes)
     assert score is not None  # noqa: S101 - `log_kind` has looked
     return score.event(head, scored_span(log, is_root=is_root), log.scope)
 
 
 def scored_span(log: LogEvent, *, is_root: bool) -> str | None:
-    """The span that an evaluation is about; None: the run."""
-    if names.SCORE_TYPE in log.attributes:  # our own records stand where the program was
+    """The id of the span that was evaluated; None: the run."""
+    if names.SCORE_TYPE in log.attributes:  # the span of our own records is where `score` was called
         return text(log.attributes, names.SCORED_SPAN)
     return None if is_root else log.span_id
 
 
 def scores_on(span: Span) -> Iterator[Score]:
-    """The scores on a span: in its attributes, and in its events."""
+    """Yields the scores in a span's attributes and events."""
     for _, attributes in _said_on(span):
         if (score := score_of(attributes)) is not None:
             yield score
 
 
 def evaluations_on(span: Span) -> Iterator[LogEvent]:
-    """The scores on a span as the log events that could stand in their place; none while it goes on."""
+    """Yields the scores on a span as equivalent log events; none while the span is open."""
     for nth, (time_ns, attributes) in enumerate(_said_on(span)):
         if span.end_ns is None or score_of(attributes) is None:
             continue
@@ -96,7 +96,7 @@ def evaluations_on(span: Span) -> Iterator[LogEvent]:
 
 
 def _said_on(span: Span) -> Iterator[tuple[int, Mapping[str, Any]]]:
-    """When evaluations on a span were made, in ns since 1970, and the attributes that say them."""
+    """Yields the evaluations on a span: time in ns since 1970, and attributes."""
     if names.EVALUATION_NAME in span.attributes:
         yield span.end_ns or span.start_ns, span.attributes
     for event in span.events:

@@ -1,15 +1,15 @@
-"""store → [project]: the calls of coding agents, made of the log records in which they tell their sessions.
+"""store → [project]: makes spans for the calls of coding agents from the log records of their sessions.
 
 | records | result |
 |---|---|
-| `prompt` | message_added of role user, unless the model calls have their contexts; the input of the run |
-| `sent` and `answered` of one request | one model call; several records may tell of its end |
+| `prompt` | message_added of role user, unless the model calls have input messages; the input of the run |
+| `sent` and `answered` of one request | one model call; several records may describe its end |
 | `failed` | a model call that failed |
 | `tool` | a tool call |
 
-A record and a span that tell of one call (an equal span id, response id or tool call id) are one call: the record adds
-what the span does not have.  A request's records are matched by their ids, or else by their order.  In the run of a
-session all calls are below one span of the agent, from the first record to the last.  Pure.
+A record and a span with the same span id, response id or tool call id describe one call: the record adds the attributes
+that the span does not have.  A request's records are matched by their ids, or without ids by their order.  In the run
+of a session all calls are below one span of the agent, from the first record to the last.  Pure.
 """
 
 import hashlib
@@ -23,16 +23,16 @@ from playhead.model.span import STATUS_ERROR, Attributes, LogEvent, Span
 from playhead.project.attributes import number, text
 
 _PROMPT, _SENT, _ANSWERED, _FAILED, _TOOL = "prompt", "sent", "answered", "failed", "tool"
-_BODY: Final = "request_body_id"  # Claude Code's, which tells which request a body is of
+_BODY: Final = "request_body_id"  # Claude Code's id that links a body with its request
 _MILLISECOND: Final = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
 class RecordedCalls:
-    """The spans of a run with the calls that its records describe, and the log events that are left.
+    """The spans of a run with the calls that its records describe, and the remaining log events.
 
-    `last_records`: of each span that is made of records alone and has ended, the last record (of the span around a
-    session: the last record or span), by span id.
+    `last_records`: by span id, the last record of each ended span that is made from records alone; for the span around
+    a session, the last record or span.
     """
 
     spans: Sequence[Span]
@@ -41,7 +41,7 @@ class RecordedCalls:
 
 
 def with_calls_of_records(run: str, spans: Sequence[Span], logs: Sequence[LogEvent]) -> RecordedCalls:
-    """Makes the calls of the records. The given spans and log events stay as they are."""
+    """Makes spans for the calls in the records. `spans` and `logs` are not changed."""
     records = [log for log in logs if names.LOG_PART in log.attributes]
     of_session = any(names.SESSION_RUN in item.attributes for item in (*spans, *records))
     if not records and not of_session:
@@ -63,7 +63,8 @@ def with_calls_of_records(run: str, spans: Sequence[Span], logs: Sequence[LogEve
 
 @dataclass(slots=True)
 class _DescribedCall:
-    """What the records say of one call. `span`: describes it, too.  `last`: the last record after the request."""
+    """One call, collected from its records. `span`: the span that also describes it.  `last`: the last record, other
+    than of the request's beginning."""
 
     kind: str
     key: str
@@ -79,7 +80,7 @@ class _DescribedCall:
 
 
 class _SessionCalls:
-    """Collects the calls that records tell of, in their order."""
+    """Collects the calls that records describe; records are added in order."""
 
     def __init__(self, run: str, spans: Sequence[Span]) -> None:
         self._run, self._spans = run, spans
@@ -87,7 +88,7 @@ class _SessionCalls:
         self._open: dict[int, _DescribedCall] = {}  # requests without an answer, by identity
         self._bodies: dict[str, _DescribedCall] = {}
         self._prompt: Any = None
-        self._tools: dict[str, list[Span]] = {}  # by the tool's name, those that ended first last
+        self._tools: dict[str, list[Span]] = {}  # by the tool's name; the span that ended first is last
         for span in sorted(spans, key=_end, reverse=True):
             if span.attributes.get(names.KIND) == "tool":
                 self._tools.setdefault(text(span.attributes, names.TOOL_NAME) or "", []).append(span)
@@ -100,7 +101,7 @@ class _SessionCalls:
                         self._calls.setdefault((call.kind, key), call)
 
     def add(self, record: LogEvent) -> None:
-        """Adds what a record tells to its call."""
+        """Adds a record to the call that it describes."""
         part = record.attributes[names.LOG_PART]
         if part == _PROMPT:
             self._prompt = record.attributes.get(names.INPUT_REF)
@@ -115,7 +116,7 @@ class _SessionCalls:
             call.failed = call.failed or part == _FAILED
 
     def spans(self) -> list[Span]:
-        """All spans, those that records tell of included."""
+        """All spans, including those made from records."""
         merged: dict[str, Span] = {span.span_id: span for span in self._spans}
         for call in {id(call): call for call in self._calls.values()}.values():
             if call.span is not None:
@@ -127,7 +128,7 @@ class _SessionCalls:
         return [*merged.values()]
 
     def last_records(self) -> dict[str, LogEvent | Span]:
-        """The last record of each call that no span describes and that has ended, by the id of the span made of it."""
+        """The last record of each ended call that no span describes, by the id of the span that is made from it."""
         made = {id(call): call for call in self._calls.values() if call.span is None}
         return {_id(self._run, call.kind, call.key): call.last for call in made.values() if call.last is not None}
 
@@ -185,7 +186,7 @@ class _SessionCalls:
         return call
 
     def _join(self, call: _DescribedCall, begun: _DescribedCall) -> _DescribedCall:
-        """One call of two that records told of before they said that they are the same."""
+        """Merges two calls whose later records show that they are the same call. Returns `call`."""
         call.attributes = {**begun.attributes, **call.attributes}
         call.last = call.last or begun.last
         if begun.start_ns is not None and call.start_ns is None:
@@ -250,7 +251,7 @@ def _is_prompt(log: LogEvent) -> bool:
 
 
 def _order(log: LogEvent) -> tuple[int, int, str, bytes]:
-    """By time; at one time, requests go before answers."""
+    """Sort key: by time; at equal times, requests before answers."""
     late = log.attributes[names.LOG_PART] not in (_PROMPT, _SENT)
     return log.time_ns, late, log.name, canonical_json(log.attributes)
 
