@@ -16,14 +16,14 @@ from playhead_collector.settings import MIB
 from playhead_collector.store.ports import ReadStore
 
 # A batch is held in memory whole, several times over: it is read in portions, and refused when it grows too large. A
-# single content may be as large as contents are.
+# single content is never refused.
 _PORTION, _MAX_BYTES = 10, 16 * MIB
 # Nodes of threads in one pack: each is 64 hex digits of its message.
 _MAX_NODES = 100_000
 
 
 def parse_ref(text: str) -> ContentRef:
-    """The ref that a caller wrote.  Raises Refused."""
+    """Parses a ref of a request.  Raises Refused."""
     try:
         return ContentRef.parse(text)
     except NotARef as error:
@@ -65,7 +65,7 @@ async def read_thread(store: ReadStore, project_id: int, ref: ContentRef) -> Thr
 
 @dataclass(slots=True)
 class PackedRefs:
-    """Stored contents and threads, and how many of the refs that were asked for were looked at."""
+    """Stored contents and threads of requested refs. `looked_at`: how many of the refs were processed."""
 
     looked_at: int = 0
     contents: list[Content] = field(default_factory=list[Content])
@@ -80,7 +80,7 @@ class PackedRefs:
 
     @property
     def pack(self) -> Pack:
-        """All of it."""
+        """The contents and threads as a pack."""
         return Pack(tuple(self.contents), tuple(self.threads))
 
     def fits(self, content: Content) -> bool:
@@ -97,7 +97,7 @@ class PackedRefs:
         return ref in self._nodes
 
     def add_thread(self, tip: ContentRef, nodes: Mapping[ContentRef, ThreadNode]) -> None:
-        """Adds the thread that ends in `tip`, without what the pack has of it already."""
+        """Adds the thread that ends in `tip`, without the nodes that were added before."""
         new: list[ThreadNode] = []
         at: ContentRef | None = tip
         while at is not None and at not in self._nodes:
@@ -109,14 +109,15 @@ class PackedRefs:
 
 
 async def pack_refs(store: ReadStore, project_id: int, refs: Sequence[ContentRef]) -> PackedRefs:
-    """The stored contents and threads of the first of these refs, as many as fit.  Raises ContentCorrupt.
+    """Packs the stored contents and threads of these refs, in order, as many as fit.  Raises ContentCorrupt.
 
-    A thread is added from its beginning. Asked for the last thread of a chat first, its other threads cost nothing."""
+    A thread is added from its beginning. If the last thread of a chat is requested first, its earlier threads cost
+    nothing."""
     packed = PackedRefs()
     while packed.looked_at < len(refs) and not packed.is_full:
         rest = refs[packed.looked_at :]
         threads = await store.threads(project_id, [ref for ref in rest if not packed.has_node(ref)], _MAX_NODES)
-        # One that was not read may be the beginning of one that was: then it has to be read no more.
+        # Stops at the first unread thread: it may be a prefix of one that was read, and needs no reading then.
         end = next((at for at, ref in enumerate(rest) if ref in threads.unread), len(rest))
         if not await _add_portion(store, project_id, rest[:end], threads.nodes, packed):
             break

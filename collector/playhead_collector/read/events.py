@@ -45,7 +45,7 @@ async def list_events(
     """Events after seq `after`. A page may hold fewer than `limit` although more follow; `next_cursor` then names the
     next page.
 
-    `preview`: how many characters of each value that an event names are answered with it; 0: none.
+    `preview`: characters of each value that an event names, to return with it; 0: none.
     """
     found: list[RunEvent] = []
     read_upto = after

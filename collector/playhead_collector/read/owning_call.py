@@ -1,9 +1,9 @@
 """Finds the model call that an event belongs to.
 
 An event of a model call belongs to that call.  One of a tool call belongs to the model call that asked for the tool:
-the one whose output names the call's id, else the only one that asked for this tool with these arguments; where no
-output tells, the last model call below the nearest span around the tool, then the last one of the same agent, then the
-last one.
+the one whose output names the call's id, else the only one that asked for this tool with these arguments; if neither
+exists, the last model call below the nearest span around the tool, then the last one of the same agent, then the last
+one.
 """
 
 from collections.abc import Collection, Iterator
@@ -106,7 +106,7 @@ async def _requesting_call(record: RunRecord, tool: RunEvent) -> LlmCalled | Non
         blocks += 1
         if blocks == _BLOCKS_BACK:
             break
-    # Where several asked for just the same, where the tool ran tells which.
+    # If several calls asked for the same, the spans around the tool decide (`_enclosing_call`).
     only = alike.pop() if len(alike) == 1 else None
     return None if only is None else (await model_call_starts(record, {only}, tool.seq)).get(only)
 
@@ -122,7 +122,7 @@ def _canonical_arguments(value: Any) -> bytes:
 
 
 async def _enclosing_call(record: RunRecord, tool: RunEvent) -> LlmCalled | None:
-    """The last model call before it below the nearest enclosing span that has one; else the last one
+    """The last model call before the tool call, below the nearest enclosing span that has one; else the last one
     of the same agent.
     """
     parents = {span.span_id: span.parent_id for span in await record.store.spans(record.project_id, record.run)}
@@ -146,7 +146,7 @@ async def _enclosing_call(record: RunRecord, tool: RunEvent) -> LlmCalled | None
 
 
 def _chain(parents: dict[str, str | None], span: str | None) -> Iterator[str]:
-    """The span and those around it, from the inside out."""
+    """The span and its ancestors, innermost first."""
     seen: set[str] = set()
     while span is not None and span not in seen:
         seen.add(span)

@@ -1,4 +1,4 @@
-"""Cursors: where the next page of a list begins, as a text that its reader gives back."""
+"""Cursors: texts that a client sends back to get the next page of a list."""
 
 import base64
 import binascii
@@ -38,7 +38,8 @@ def read_row_cursor(cursor: str | None) -> tuple[int, str] | None:
 
 
 def position_cursor(time_ns: int, name: str, seq: int) -> str:
-    """The cursor for what follows event `seq` of a run, or a content: `name` is its id or the digits of its ref."""
+    """The cursor for what follows event `seq` of a run, or a content. `name`: the run's id, or the digits of the
+    ref."""
     return base64.urlsafe_b64encode(f"{time_ns} {name} {seq}".encode()).decode().rstrip("=")
 
 
@@ -55,7 +56,7 @@ def read_position(cursor: str) -> tuple[int, str, int]:
 
 
 def read_seq(cursor: str | None) -> int:
-    """A cursor that is a number; 0 without one.  Raises Refused."""
+    """Parses a cursor that is a seq; 0 without one.  Raises Refused."""
     if not cursor:
         return 0
     if not is_seq(cursor):
@@ -64,7 +65,7 @@ def read_seq(cursor: str | None) -> int:
 
 
 def read_number(cursor: str | None) -> int:
-    """A cursor that is a number of the database; 0 without one.  Raises Refused."""
+    """Parses a cursor that is a number of Postgres (bigint); 0 without one.  Raises Refused."""
     if not cursor:
         return 0
     if not (cursor.isascii() and cursor.isdecimal() and len(cursor) <= len(str(_LARGEST)) and int(cursor) <= _LARGEST):

@@ -11,7 +11,7 @@ from playhead.model.thread import THREAD
 from playhead_collector.read.values import plain_value
 from playhead_collector.store.ports import ReadStore
 
-# Contents may be large: so many are in memory at a time, of which only the previews stay.
+# Contents may be large: only so many are in memory at a time, and only their previews are kept.
 _PORTION = 20
 # What a preview of JSON is cut from: enough for every length that can be asked for, white space included.
 _MAX_READ_BYTES = 64 * 1024
@@ -22,7 +22,7 @@ async def previews_of(
 ) -> Mapping[ContentRef, str]:
     """For each stored content that these events name, a text of at most `most` characters.
 
-    Text as it is, JSON in canonical form, a message as what it says.  Left out: threads (their messages have events of
+    Text as it is, JSON in canonical form, a message as its text.  Left out: threads (their messages have events of
     their own), binary content, and what is not stored.
     """
     named = (event_to_json(event).get("refs", {}).items() for event in events)

@@ -20,7 +20,7 @@ from playhead_collector.errors import BadSetting
 SHIPPED = Path(__file__).with_name("prices.json")
 _MILLION = 1_000_000
 _NUMBERS = ("limit", "input", "output", "cache_read", "cache_write")
-# What providers put around a model's name: who serves it, and which issue of it this is.
+# What providers add to a model's name: a prefix for who serves it, and a suffix for its version.
 _SERVED_BY = re.compile(r"^(?:.{0,200}/|(?:[a-z]{2,6}\.)?(?:anthropic|openai|google|meta|amazon)\.)")
 _ISSUE = re.compile(r"(?:[-@:](?:\d{4}-\d\d-\d\d|\d{8}|\d{3,4}|latest|preview|exp|v\d{1,4}(?::\d{1,4})?)){1,4}$")
 
@@ -36,12 +36,12 @@ class Price:
     cache_read: float | None = None
     cache_write: float | None = None
     source: str | None = None
-    """What the line was checked against; None: what the table says of itself."""
+    """What the line was checked against; None: the source of the table."""
 
     def cost(self, usage: TokenUsage) -> float | None:
-        """What a call cost; None when a number or a price that it takes is not known.
+        """Returns the cost of a call; None if a number of tokens or a price is not known.
 
-        Cached tokens without a price of their own cost what others do.
+        Cached tokens without a price of their own cost the input price.
         """
         if None in (self.input, self.output, usage.input_tokens, usage.output_tokens):
             return None
@@ -73,7 +73,7 @@ class Prices:
         return next((self.models[each] for each in tried if each in self.models), None)
 
     def cost_of(self, usage: Iterable[ModelUsage] | None) -> float | None:
-        """What the calls whose price is known cost; None when there is none, or what was used is not known."""
+        """Returns the cost of the calls whose price is known; None if there are none, or `usage` is None."""
         costs = [self._cost_of_model(used) for used in usage or ()]
         known = [cost for cost in costs if cost is not None]
         return round(sum(known), 10) if known else None
@@ -84,9 +84,9 @@ class Prices:
         return line.limit if line else None
 
     def limit_at(self, models: Iterable[str], tokens: int | None) -> int | None:
-        """The limit of the model whose context had so many tokens, one of `models`; None when it cannot be told.
+        """Returns the limit of the model, one of `models`, whose context had so many tokens; None if that is ambiguous.
 
-        Models with a smaller limit cannot have had them; of the others, all must have the same.
+        Models with a smaller limit are ruled out; the others must all have the same limit.
         """
         if tokens is None:
             return None

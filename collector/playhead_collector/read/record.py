@@ -12,10 +12,10 @@ from playhead_collector.read.run_names import run_named
 from playhead_collector.store.ports import ReadStore
 
 _RUN_ID = re.compile("[0-9a-f]{32}")
-# The store keeps events in rows of so many: whoever needs one of them pays for all, so all are kept for a moment.
+# Events in one row of the store: reading one of them costs as much as all, so all are cached for a moment.
 BLOCK = 256
 _KEPT_BLOCKS = 16
-# Runs above a fork that a question waits for; those further above are projected in the background, as all runs are.
+# Ancestors of a fork that a question waits for; further ones are projected in the background, as all runs are.
 _MAX_ABOVE = 50
 
 
@@ -55,7 +55,7 @@ class RunRecord:
         return await self.store.events(self.project_id, self.run, after=after, upto=upto, limit=limit)
 
     async def event(self, seq: int) -> RunEvent:
-        """The event at seq.  Raises Refused where a fork shares it with a run that is not here."""
+        """The event at seq.  Raises Refused if a fork shares it with a run that is not stored."""
         found = next((event for event in await self._block((seq - 1) // BLOCK) if event.seq == seq), None)
         if found is None:
             raise self.not_here(seq)
@@ -110,7 +110,7 @@ async def open_record(store: ReadStore, runner: RunProjector, project_id: int, r
 
 
 async def stored_record(store: ReadStore, project_id: int, run: str) -> RunRecord:
-    """The run with this id, as it is projected; `open_record` was called for it before.  Raises Refused: 404."""
+    """The run with this id, as last projected; call `open_record` before, to project it.  Raises Refused: 404."""
     return _record(store, project_id, run, await store.run(project_id, run))
 
 
@@ -133,5 +133,5 @@ async def _projected(store: ReadStore, runner: RunProjector, project_id: int, ru
     if len(line) == 1:
         return row
     for below in reversed(line[:-1]):
-        await runner.project_now(project_id, below)  # which does nothing when what it shares is what it was
+        await runner.project_now(project_id, below)  # does nothing when the shared events have not changed
     return await store.run(project_id, run)

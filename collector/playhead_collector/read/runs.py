@@ -32,7 +32,7 @@ _QUESTIONS = (
     "tokens",
     "scores",
 )
-# What a summary names; a list of runs with `fork_of` has them all.
+# Limits of lists in a summary; a list of runs with `fork_of` has all forks.
 _MAX_FORKS = 100
 _MAX_LINKED = 100
 _MAX_SCORES = 100
@@ -142,10 +142,10 @@ async def _metadata(record: RunRecord, started: RunStarted | None) -> Any:
 
 
 async def _continued_by(record: RunRecord) -> list[str]:
-    """Runs that begin from this one's last checkpoint. What a fork shares with its parent is the parent's."""
+    """Runs that begin from this one's last checkpoint. Events that a fork shares with its parent do not count."""
     if record.row.continued_by is not None:
         return list(record.row.continued_by)
-    found: dict[str, None] = {}  # an older version projected this run: its events say it
+    found: dict[str, None] = {}  # projected by an older version: found in its events
     async for block in record.onwards(record.row.shared or 0):
         found |= {event.next_run: None for event in block if isinstance(event, RunContinued) and event.next_run}
     return list(found)

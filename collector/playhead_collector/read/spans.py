@@ -56,7 +56,7 @@ def in_tree_order(spans: Iterable[Span]) -> Sequence[tuple[Span, int]]:
     for span in by_id.values():
         children[span.parent_id if span.parent_id in by_id else None].append(span)
     for siblings in children.values():
-        siblings.sort(key=_sort_key, reverse=True)  # the stack turns them round
+        siblings.sort(key=_sort_key, reverse=True)  # the stack reverses them
     ordered: dict[str, tuple[Span, int]] = {}
     _walk([(root, 0) for root in children[None]], children, ordered)
     for span in sorted(by_id.values(), key=_sort_key):

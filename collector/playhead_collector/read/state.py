@@ -16,7 +16,7 @@ from playhead_collector.read.values import fetch_thread
 _SPAN_ID = 16  # hex digits
 _MOMENTS = "give a seq or an id of its events, turn:N, first-error or last"
 _TURN = re.compile(r"turn:(\d{1,9})", re.ASCII)
-# A part of a run that is read event by event: what snapshots are apart.
+# Events that are read one by one, at most: the distance between snapshots.
 _WALKED = 1_024
 
 
@@ -80,7 +80,7 @@ async def state_at(record: RunRecord, seq: int) -> RunState:
     """The fold of the events up to seq, started at the nearest stored state. Raises Refused when none of the events is
     stored here.
 
-    Of a fork whose parent is gone, it is what its own events say.
+    For a fork whose parent is gone, only its own events are folded.
     """
     start = await record.store.snapshot(record.project_id, record.run, seq) or RunState()
     events = await record.events(start.seq, seq)
@@ -108,7 +108,7 @@ async def answer_state(record: RunRecord, at: str | None, hydrate: bool, prices:
 
 
 def state_answer(run: str, state: RunState, prices: Prices) -> StateAt:
-    """The state as an answer, with what the table of prices says of it."""
+    """The state as an answer, with its cost and the context limit of its model."""
     value: dict[str, Any] = {"run": run, "time": rfc3339(state.time_ns)} | state_to_json(state)
     del value["time_ns"], value["usage"]
     value |= {"context_limit": prices.limit_of(state.model), "cost": prices.cost_of(state.usage)}

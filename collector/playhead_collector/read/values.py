@@ -19,7 +19,7 @@ from playhead.model.ref import ContentRef, is_ref
 from playhead_collector.errors import ContentMissing
 from playhead_collector.store.ports import ReadStore
 
-# Others are answered between two portions.
+# Refs per query; other requests are answered between two queries.
 _AT_ONCE = 1_000
 _MEDIA_MARK = MARK.encode()
 NO_MEDIA: Mapping[str, bytes] = MappingProxyType({})
@@ -27,7 +27,7 @@ _MARK = b'"' + REF_PART.encode() + b'"'
 
 
 class ContentCache:
-    """Contents that were fetched together, and the refs among those asked for that are not stored."""
+    """Contents that were fetched together. Notes the requested refs that are not stored."""
 
     def __init__(self, contents: Mapping[ContentRef, Content], media: Mapping[str, bytes] = NO_MEDIA) -> None:
         """`media`: bytes of uploaded media by Langfuse's ids of them."""
@@ -87,7 +87,7 @@ async def fetch(store: ReadStore, project_id: int, refs: Iterable[ContentRef | N
 
 
 async def _media(store: ReadStore, project_id: int, contents: Iterable[Content]) -> Mapping[str, bytes]:
-    """What Langfuse's SDK uploaded for the references in these messages, by its ids; without what has not arrived."""
+    """The bytes that Langfuse's SDK uploaded for media in these messages, by its ids; without those not yet here."""
     messages = (_read_message(content) for content in contents if _MEDIA_MARK in content.data)
     ids = {number for message in messages if message is not None for number in media_ids(message)}
     if not ids:
@@ -128,7 +128,7 @@ def json_value(content: Content) -> Any:
 
 
 def plain_value(content: Content) -> str | orjson.Fragment | None:
-    """JSON as it stands, text as text; None for anything else."""
+    """Stored JSON unchanged, text as a string; None for anything else."""
     if content.media_type.startswith("text/"):
         return content.data.decode("utf-8", "replace")
     return _fragment(content.data) if is_json_type(content.media_type) else None
@@ -147,7 +147,7 @@ def _fragment(data: bytes) -> orjson.Fragment | None:
 
 
 async def _stored(store: ReadStore, project_id: int, refs: Iterable[ContentRef | None]) -> Mapping[ContentRef, Content]:
-    # Refs of others (`gs://...`) are kept in spans, and are not ours to fetch.
+    # Foreign refs (`gs://...`) are kept in spans, and are not fetched.
     ours = list(dict.fromkeys(ref for ref in refs if is_ref(ref) and ref is not None))
     found: dict[ContentRef, Content] = {}
     for start in range(0, len(ours), _AT_ONCE):
@@ -165,7 +165,7 @@ def _read_message(content: Content) -> Message | None:
         message: Any = read_message(content.data)
     except (ValueError, RecursionError):
         return None
-    # Whoever uploads says what is a message; those that read it may rely on its shape.
+    # Clients may upload anything as a message; callers rely on this shape.
     shaped = isinstance(message.get("role"), str) and all(isinstance(part, dict) for part in message["parts"])
     return cast(Message, message) if shaped else None
 

@@ -1,1 +1,1 @@
-"""[read]: what is stored, seen from the contents: what a content is, and who had it."""
+"""[read]: about what is stored: what a content is and which runs had it, and how much is stored."""

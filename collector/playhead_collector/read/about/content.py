@@ -19,14 +19,14 @@ from playhead_collector.store.ports.uses import ContentUse, UseTotals
 _MOST_PLACES = 20
 _MOST_PLACES_OF_ONE_RUN = 1_000
 _MOST_NODES = 200_000
-# Calls with one thread: trials of one task, that began alike.
+# Calls with one thread: there are several if trials of one task begin alike.
 _MOST_CALLS = 1_000
 
 
 async def read_about(
     store: ReadStore, project_id: int, ref: ContentRef, limit: int, cursor: str | None
 ) -> ContentAbout:
-    """What the content is, who had it, and a page of the runs.  Raises ContentMissing."""
+    """Returns what the content is, and a page of the runs that had it.  Raises ContentMissing."""
     content = await store.get(project_id, ref)
     kind, role = kind_of(content)
     before = read_row_cursor(cursor)
@@ -56,9 +56,9 @@ async def read_about(
 
 
 async def read_about_in_run(store: ReadStore, project_id: int, ref: ContentRef, run: str) -> ContentAbout:
-    """The same of one run alone, also for the events that it shares with the run that it is a fork of.
+    """Returns the same for one run, with the events that a fork shares with its parent.
 
-    Raises ContentMissing, and Refused where there is no such run.
+    Raises ContentMissing, and Refused if there is no such run.
     """
     content = await store.get(project_id, ref)
     row = (await stored_record(store, project_id, run)).row
@@ -86,7 +86,7 @@ async def read_about_in_run(store: ReadStore, project_id: int, ref: ContentRef, 
 def _merged(
     recent: Sequence[ContentUse], rest: Sequence[ContentUse], before: tuple[int, str] | None
 ) -> list[ContentUse]:
-    """Newest first, from behind `before` on, each run once."""
+    """Merges both, newest first, each run once, and only runs after the cursor `before`."""
     known = {each.run for each in recent}
     every = [*recent, *(each for each in rest if each.run not in known)]
     behind = [each for each in every if before is None or (each.started_ns, each.run) < before]
@@ -94,7 +94,7 @@ def _merged(
 
 
 def kind_of(content: Content) -> tuple[str, str | None]:
-    """What it is, and the role of a message.  Pure."""
+    """Returns its kind (thread, message, json, text, bytes), and the role if it is a message.  Pure."""
     if content.media_type == THREAD:
         return "thread", None
     try:
@@ -130,7 +130,7 @@ async def _run(store: ReadStore, project_id: int, ref: ContentRef, use: ContentU
 async def _places(
     store: ReadStore, project_id: int, ref: ContentRef, run: str, *, shared: bool
 ) -> tuple[list[PlaceOfUse], bool]:
-    """Where the run had the content, and whether all its threads were looked into.
+    """Returns the events of the run that had the content, and whether all its threads were searched.
 
     With `shared`, also in the events that a fork shares with its parent.
     """
@@ -142,9 +142,9 @@ async def _places(
 async def _nodes(
     store: ReadStore, project_id: int, threads: Sequence[ContentRef]
 ) -> tuple[Mapping[ContentRef, ThreadNode], bool]:
-    """The nodes of these threads, and whether they are all.
+    """Returns the nodes of these threads, and whether all threads were read.
 
-    The last ones first, twice as many each time: the threads of earlier calls are often beginnings of them.
+    Reads the last threads first, twice as many each time: the threads of earlier calls are often prefixes of them.
     """
     nodes: dict[ContentRef, ThreadNode] = {}
     rest, size = list(reversed(threads)), 1

@@ -1,7 +1,7 @@
-"""[read]: how much is stored, and the inline bytes that it stands for.
+"""[read]: how much is stored, and the size of the same records with their contents inline.
 
 Bytes are those of Postgres' files.  Rows are Postgres' own counters.  Other numbers are counted if there is little, and
-otherwise estimated from a sample of bounded size, with the range in which they are in 95 of 100 cases.
+otherwise estimated from a sample of bounded size, with a 95 % confidence interval.
 """
 
 import math
@@ -26,12 +26,12 @@ _KINDS: Final[Mapping[str, Sequence[str]]] = {
 }
 _KIND_OF: Final = {table: kind for kind, tables in _KINDS.items() for table in tables}
 _OTHER: Final = "other"
-# Standard errors on each side of a mean, between which 95 of 100 are.
+# Half the width of a 95 % confidence interval.
 _STANDARD_ERRORS = 1.96
 
 
 class _Pair(NamedTuple):
-    """One of a sample: how much there is of it, and the number by which it is projected to all."""
+    """An item of a sample: its amount, and its weight in the projection to all items."""
 
     amount: int
     weight: int
@@ -75,7 +75,8 @@ def _kind(tables: Sequence[TableSize], *, is_whole: bool) -> StoredKind:
 
 
 def _total(amounts: Iterable[tuple[int, float | None]], *, is_whole: bool) -> Amount:
-    """The sum of amounts, or of a project's share in them, which is an estimate unless it has all."""
+    """Sums (amount, project's share) pairs: the whole amounts, or the shares of them, which are estimates unless each
+    share is 1."""
     found = [(amount, 1.0 if is_whole else share) for amount, share in amounts if amount]
     if any(share is None for _, share in found):
         return _measured(None, exact=False)
@@ -103,13 +104,16 @@ def _contents(sample: ContentSample, rows: int | None, packs: int | None) -> tup
 
 
 def _inline(sample: InlineSample, runs: int | None, calls: int | None) -> Amount:
-    """By model calls, since a run with more of them is given more; and by runs, since some have none."""
+    """Estimates the inline bytes, weighted by model calls, since runs with more calls have more, and by runs, since
+    some
+    have no calls."""
     pairs = [_Pair(run.inline_bytes, run.calls + 1) for run in sample.runs]
     return _projected(pairs, None if runs is None or calls is None else runs + calls, is_all=sample.is_all)
 
 
 def _projected(sample: Sequence[_Pair], weight: int | None, *, is_all: bool) -> Amount:
-    """The amount of all, of which `weight` is known (the ratio estimator)."""
+    """Estimates the amount of all items from their total `weight` (ratio estimator); value None if that is not
+    known."""
     amount, weighed = sum(each.amount for each in sample), sum(each.weight for each in sample)
     if is_all:
         return _measured(amount, exact=True)

@@ -41,7 +41,7 @@ def block(opened: str, items: Iterable[str], closed: str, indent: int, end: str 
 
 
 def _pieces(text: str, indent: int) -> Iterator[str]:
-    """Literals that stand for the text one after the other."""
+    """Yields string literals whose concatenation is the text."""
     room = max(20, LINE_CHARACTERS - indent - _INDENT - 2)
     for line in text.splitlines(keepends=True):
         for start in range(0, len(line), room):

@@ -8,9 +8,9 @@ from playhead.model.canonical import canonical_json
 from playhead.model.message import Message, Part
 from playhead_collector.read.as_test.literals import LINE_CHARACTERS, call_source
 
-# The beginning of the message that an answer was given to: enough to tell messages apart.
+# How much is kept of the message that the model answered: enough to tell messages apart.
 ASKED_CHARACTERS = 200
-# Parts of the names of exceptions, and what the mock model server raises them with.
+# Parts of the names of exceptions, and the function of `playhead.testing` that provokes them.
 _FAILURES = (
     (("RateLimit", "ResourceExhausted", "Throttling"), "rate_limit"),
     (("BadRequest", "InvalidRequest", "Validation"), "context_too_long"),
@@ -21,7 +21,7 @@ _OWN_FINISH = {"length", "content_filter"}
 
 @dataclass(frozen=True, slots=True)
 class RecordedTurn:
-    """A model call, as far as it can be played again: what it was asked last, and what came of it.
+    """A model call to be replayed: the text of the last message it was sent (`asked`), and its answer or error.
 
     `error`: type and message of the exception, for a call that failed.
     """

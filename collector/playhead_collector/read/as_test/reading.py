@@ -1,4 +1,4 @@
-"""store → [reading] → source.  Reads of a run what its test file is made of."""
+"""store → [reading] → source.  Reads the parts of a run that its test file is made of."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -19,10 +19,10 @@ from playhead_collector.read.record import RunRecord
 from playhead_collector.read.values import ContentCache, fetch, messages_of
 from playhead_collector.store.ports.run_filter import RunFilter
 
-# A file with more is none that anybody reads, and each call's last message is read with its thread.
+# Nobody reads a longer file, and to get a call's last message its whole thread is read.
 MAX_MODEL_CALLS = 500
 _MAX_TOOL_CALLS = 10_000
-# Runs of the session that are looked at for the question with whose answer a run begins.
+# Runs of the session that are searched for the question whose answer a run begins with.
 _MOST_BEFORE = 50
 
 
@@ -65,8 +65,8 @@ class _RunBefore:
 
 
 async def _asked_before(record: RunRecord, waits: set[str]) -> list[_RunBefore]:
-    """The runs of the same session that ended with these questions, and those that ended with the questions that such
-    a run begins with, first to last: the program begins with the first of them."""
+    """Returns the earlier runs of the session that asked these questions, and likewise the runs that asked what those
+    begin with; oldest first. The program begins with the first of them."""
     session, wanted, found = record.row.session, set(waits), list[_RunBefore]()
     if session is None or not wanted:
         return []
@@ -92,7 +92,7 @@ async def _read(
     ends: Sequence[ev.RunEvent],
     runs: Sequence[_RunBefore],
 ) -> str:
-    """`runs`: those that the program makes first, and this one."""
+    """Returns the text of the file. `runs`: those that the program makes first, and this one."""
     played = [(run.record, call) for run in runs for call in run.models]
     threads = [await _last_messages(of, call) for of, call in played]
     begun = next((event for event in ends if isinstance(event, ev.RunStarted)), None)
@@ -170,7 +170,7 @@ def _is_in_order(tools: Sequence[CallEvents[ev.ToolCalled, ToolEnd]]) -> bool:
 
 
 def _of_root(spans: Sequence[Span], attribute: str) -> str | None:
-    """What the outermost call says."""
+    """Returns an attribute of the run's root span; None if it is missing or no string."""
     root = next((span for span in spans if span.attributes.get(names.RUN_ROOT)), None)
     value = root.attributes.get(attribute) if root is not None else None
     return value if isinstance(value, str) else None

@@ -11,7 +11,7 @@ from playhead_collector.read.as_test.model_answers import RecordedTurn, answer_s
 from playhead_collector.read.as_test.waits import GivenAnswer
 
 _WORD = re.compile(r"[^0-9a-zA-Z]+")
-# 32 hex digits, as a UUID has them or without its dashes.
+# A UUID, with or without dashes.
 _RANDOM_ID = re.compile(r"\b[0-9a-f]{8}(-?)[0-9a-f]{4}\1[0-9a-f]{4}\1[0-9a-f]{4}\1[0-9a-f]{12}\b")
 # Keys of LangChain's messages, and of what LangGraph returns when it waits.
 _OF_PROVIDERS = frozenset({"response_metadata", "usage_metadata", "__interrupt__"})
@@ -20,12 +20,12 @@ _IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 @dataclass(frozen=True, slots=True)
 class RunToTest:
-    """What a test asks of a program: the model's answers, the tool calls, how it ends.
+    """The parts of a run for its test: the model's answers to play, the tool calls and the end to assert.
 
     `program`: what the process was started with (a script, or `-m MODULE`); `function`: module and qualified name of
-    the agent's function; `input`: the arguments of the outermost call.  `in_order`: whether no two tools ran at a time.
-    `given`: what people answered; `runs_before`: how many runs the program makes before this one, whose questions it
-    goes on with; `waits`: whether the run ends with a question.
+    the agent's function; `input`: the arguments of the outermost call.  `in_order`: whether no two tools overlapped.
+    `given`: what people answered; `runs_before`: how many runs the program makes before this one, which begins
+    with the answers to their questions; `waits`: whether the run ends with an open question.
     """
 
     run: str
@@ -115,8 +115,8 @@ def _test(run: RunToTest) -> Iterator[str]:
 
 
 def is_repeatable(output: Any) -> bool:
-    """Whether an agent that does the same ends with an equal value: one without random ids, and without what a provider
-    says of its answers, such as the tokens that they took."""
+    """Whether an agent that does the same again ends with an equal value: it holds no random ids, and no metadata of a
+    provider such as token counts."""
     match output:
         case dict():
             named = cast("dict[str, Any]", output)
@@ -130,7 +130,7 @@ def is_repeatable(output: Any) -> bool:
 
 
 def _start(run: RunToTest) -> tuple[list[str], list[str], list[str]]:
-    """The function that starts the agent, what it imports, and what it takes from `playhead.testing`."""
+    """Returns the lines of `start_agent()`, its imports, and the names that it uses from `playhead.testing`."""
     imports = ["import contextlib"] if run.status == "failed" and not run.waits else []
     head = ["def start_agent():"]
     called = _callable_name(run)
@@ -159,7 +159,7 @@ def _callable_name(run: RunToTest) -> str | None:
     if run.function is None or not (run.input is None or isinstance(run.input, dict)):
         return None
     *modules, last = run.function.split(".")
-    # A method's class is what comes before it, and nobody knows how its object was made.
+    # A capitalised name before it is a class: how the method's object was made is not recorded.
     is_method = bool(modules) and modules[-1][:1].isupper()
     is_plain = all(_IDENTIFIER.fullmatch(word) for word in (*modules, last, *_arguments(run)))
     is_agent = is_plain and not is_method and modules != ["__main__"] and not _is_of_python(run.function)
@@ -167,7 +167,7 @@ def _callable_name(run: RunToTest) -> str | None:
 
 
 def _is_of_python(name: str) -> bool:
-    """Whether a name is one of Python's own modules: no agent, but `os.system` in a record that somebody made up."""
+    """Whether a name is in Python's standard library: no agent, but perhaps `os.system` in a forged record."""
     return name.partition(".")[0] in sys.stdlib_module_names
 
 
@@ -179,6 +179,6 @@ def _import_line(used: Sequence[str]) -> str:
 
 
 def _plain(text: str) -> str:
-    """Text that may stand in a docstring's line."""
+    """Returns at most 60 characters that are safe within one line of a docstring."""
     shown = "".join(each if each.isprintable() else " " for each in text)
     return " ".join(shown.split())[:60].replace("\\", "/").replace('"', "'")

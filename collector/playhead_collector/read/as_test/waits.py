@@ -1,4 +1,4 @@
-"""Events of a run, and of those that it goes on from → what people answered, and whether the run waits.  Pure."""
+"""Events of a run, and of the runs that it continues → what people answered, and whether the run waits.  Pure."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -12,14 +12,14 @@ from playhead_collector.read.values import ContentCache
 
 _Asked = ev.ApprovalRequested | ev.InputRequested
 _Answered = ev.ApprovalGranted | ev.ApprovalDenied | ev.InputReceived
-# What `playhead.ask` and `wait_for` ask; a framework's prompt is a value of the program's own.
+# Keys of the prompts of `playhead.ask` and `wait_for`; a framework's prompt is any value of the program.
 _PROMPT = frozenset({"action", "name", "key", "details", "schema"})
 
 
 @dataclass(frozen=True, slots=True)
 class GivenAnswer:
-    """What `playhead_recorder` is told before the program is started. `what`: the question; `details`: which tell it
-    from others that ask the same and were answered otherwise."""
+    """An answer that `playhead_recorder` is given before the program starts. `what`: the question; `details`: tell it
+    from the same question with another answer."""
 
     how: Literal["approve", "deny", "answer", "expire"]
     what: str | None
@@ -30,7 +30,7 @@ class GivenAnswer:
     reason: str | None = None
 
     def source(self, indent: int) -> str:
-        """The call that tells it."""
+        """Source of the call that gives it."""
         given = [self.what, self.value] if self.how == "answer" else [self.what]
         named = {name: getattr(self, name) for name in ("key", "details", "by", "reason")}
         known = {name: value for name, value in named.items() if value is not None}
@@ -61,7 +61,7 @@ class RunWaits:
 
     @property
     def asked_before(self) -> set[str]:
-        """What was answered here and asked in another run, which ended so."""
+        """Waits that were answered in this run and asked in an earlier one, which ended with them."""
         return self.answers.keys() - self.asked.keys()
 
     def is_left(self, wait: str) -> bool:
@@ -70,7 +70,7 @@ class RunWaits:
 
 
 def refs_of(runs: Sequence[RunWaits]) -> Iterator[ContentRef | None]:
-    """The contents that `answers_given` looks at."""
+    """Refs of the contents that `answers_given` reads."""
     for run in runs:
         for asked in run.asked.values():
             yield asked.arguments if isinstance(asked, ev.ApprovalRequested) else asked.prompt
@@ -119,7 +119,7 @@ def _question(asked: _Asked, cache: ContentCache) -> tuple[str | None, str | Non
 
 
 def _distinguished(given: GivenAnswer, others: Sequence[GivenAnswer]) -> GivenAnswer:
-    """With its details only where another answer to the same question differs: they may be others in each run."""
+    """Drops the details unless the same question was also answered otherwise: they may differ in each run."""
     alike = [each for each in others if (each.what, each.key) == (given.what, given.key)]
     differs = any((each.how, each.value, each.reason) != (given.how, given.value, given.reason) for each in alike)
     keeps = differs and given.how != "expire" and len({repr(each.details) for each in alike}) > 1

@@ -19,9 +19,9 @@ _COMPRESSION = 3
 
 
 class Archive:
-    """An export that is being written to `file`.  Blocks; contents are written at once, lines when it is finished.
+    """Writes an export to `file`.  Blocks.  Contents are written at once, the files of lines by `finish`.
 
-    `known` are the digests of what was written, `counts` those of the manifest.
+    `known`: digests of contents and thread nodes that were written; `counts`: those of the manifest.
     """
 
     def __init__(self, file: BinaryIO) -> None:
@@ -38,12 +38,12 @@ class Archive:
         self._tar.close()
 
     def line(self, name: str, line: bytes) -> set[bytes]:
-        """Adds a line to one of the files of lines. Returns the digests of what it names."""
+        """Adds a line to one of the files of lines. Returns the digests of the refs in it."""
         self._lines[name].append(line + b"\n")
         return layout.refs_in(line)
 
     def pack(self, pack: Pack) -> set[bytes]:
-        """Adds contents and threads, each once. Returns the digests of what they name."""
+        """Adds contents and threads, each once. Returns the digests of the refs in them."""
         found: set[bytes] = set()
         for content in pack.contents:
             found |= self._content(content)
@@ -71,7 +71,7 @@ class Archive:
         return {message.digest for message in messages}
 
     def finish(self) -> None:
-        """Writes the files of lines and the manifest: the export is whole."""
+        """Writes the files of lines and the manifest, which completes the export."""
         files: dict[str, layout.LineFile] = {}
         for name in layout.LINE_FILES:
             data = b"".join(self._lines[name])

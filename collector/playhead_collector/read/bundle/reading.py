@@ -19,7 +19,7 @@ from playhead_collector.read.scores.answers import score_answer
 from playhead_collector.store.ports.scores import POSTED, ScoreFilter
 
 MAX_CONTENT_BYTES = 1024 * 1024 * 1024
-"""Of a run with more, the command line writes an export to where there is room."""
+"""Limit of all contents of a bundle together; runs with more are exported with the command line."""
 
 _ITEMS_A_LINE = 256
 _REFS_AT_ONCE = 500
@@ -46,7 +46,7 @@ async def write_bundle(record: RunRecord, to: BinaryIO, most: int = MAX_CONTENT_
 
 
 async def _records(record: RunRecord, archive: Archive) -> set[bytes]:
-    """Writes the records of the run and of those above it. Returns the digests of what they name."""
+    """Writes the records of the run and of the runs it was forked from. Returns the digests of the refs in them."""
     found: set[bytes] = set()
     known: set[str] = set()
     row: RunRow | None = record.row

@@ -57,5 +57,5 @@ def context_answer(
 
 def _as_openai(cache: ContentCache, ref: ContentRef) -> Any:
     message = cache.parsed_message(ref)
-    # What was stored as a message and is none is shown as it is: better than nothing, and better than no answer.
+    # A content that is no valid message is shown unchanged: better than nothing, and better than an error.
     return cache.message(ref) if message is None else orjson.Fragment(canonical_json(openai.from_message(message)))

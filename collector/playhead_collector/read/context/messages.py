@@ -27,7 +27,7 @@ class _NearbyEvents:
     made: dict[str, ToolEnd] = field(default_factory=dict[str, ToolEnd])
 
     def take(self, event: ev.RunEvent) -> None:
-        """One more event."""
+        """Takes one more event."""
         if isinstance(event, ev.LlmCalled):
             self.begins[event.span] = event
         elif isinstance(event, LLM_END):
@@ -43,7 +43,7 @@ class _NearbyEvents:
             self.outputs[event.span] = self.outputs.get(event.span, 0) + 1
 
     def tool_of(self, message: Message | None) -> ToolEnd | None:
-        """The tool call whose result a message is, when its id says so."""
+        """The end of the tool call whose result the message holds, found by the call's id; else None."""
         parts = message["parts"] if message else []
         ids = [part.get("id") for part in parts if part.get("type") == "tool_call_response"]
         return next((self.made[each] for each in ids if isinstance(each, str) and each in self.made), None)
@@ -57,7 +57,7 @@ async def list_history(
     added, around = await _read(record, limit, after, upto)
     shown = added[:limit]
     held = await context_membership_at(record, upto, shown)
-    # Their values tell how long they are, and which tool made them, also when nobody wants to see them.
+    # Needed also without `hydrate`: for the lengths of the messages, and the tools that made them.
     cache = await fetch(record.store, record.project_id, (event.message for event in shown))
     models = (around.begins[event.span].model for event in shown if event.span in around.begins)
     scales = await read_scales(record, models)
@@ -72,7 +72,7 @@ async def list_history(
 async def _read(record: RunRecord, limit: int, after: int, upto: int) -> tuple[list[ev.MessageAdded], _NearbyEvents]:
     added: list[ev.MessageAdded] = []
     around = _NearbyEvents()
-    read_from = max(0, after - limit)  # the tools that made the first messages of a page stand before it
+    read_from = max(0, after - limit)  # the tools that made the first messages of a page were called before it
     async for block in record.onwards(read_from):
         for event in block:
             around.take(event)
@@ -80,7 +80,7 @@ async def _read(record: RunRecord, limit: int, after: int, upto: int) -> tuple[l
                 added.append(event)
         if len(added) > limit or block[-1].seq >= upto:
             break
-    # What is not among the events that were read anyway is near an end of the page.
+    # A call that is not among the events read so far is near the message that names it.
     for event in added[:limit]:
         if event.span is not None and event.span not in around.begins:
             around.begins |= await model_call_starts(record, {event.span}, event.seq)

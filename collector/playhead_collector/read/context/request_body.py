@@ -1,17 +1,17 @@
-"""[read]: a model call's request body as it went over the wire, from its canonical messages and what they leave out.
+"""[read]: restores a model call's request body as it was sent, from canonical messages and recorded differences.
 
 The SDK records how a request differs from what its canonical messages restore (attribute `playhead.exact_ref`):
 
     {"parent": ref | null, "place": n, "patch": [...]}     message n as a JSON Patch (RFC 6902) of its restored form,
                                                            and a link to the patches of messages before it; with
                                                            `above` to several of these, to be read at once
-    {"dialect", "input", "before", "messages": ref | null} for an API other than Chat Completions: where the messages
-                                                           stand, how many of the first are not in the request, and
+    {"dialect", "input", "before", "messages": ref | null} for an API other than Chat Completions: the key of the
+                                                           messages, how many of the first are not in the request, and
                                                            the patches.  Anthropic's and Bedrock's are cut, the
                                                            system prompt among them: see `playhead.dialect.anthropic`
     {"dialect": "google_genai", "messages", ...}           and a `dialect.google_genai.TurnShape`
 
-Of a library that makes the body out of other arguments, the body itself is recorded when it has been sent.
+If a library builds the body from other arguments, the body itself is recorded after it was sent.
 """
 
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
@@ -28,7 +28,7 @@ from playhead_collector.read.calls import CallEvents, LlmEnd
 from playhead_collector.read.record import RunRecord
 from playhead_collector.read.values import ContentCache, fetch, fetch_thread
 
-_BEDROCK_TEXT = "bedrock_text"  # a model on Bedrock that is asked one text
+_BEDROCK_TEXT = "bedrock_text"  # a model on Bedrock whose input is a single text
 _DIALECTS = {
     openai.NAME: openai.from_message,
     openai_responses.NAME: openai_responses.from_message,
@@ -86,7 +86,7 @@ def _body(
 async def _sent_body(
     record: RunRecord, begin: LlmCalled, sent: ContentRef, thread: ContentRef | None
 ) -> dict[str, Any]:
-    """The body that a library made out of what it was called with: see `playhead.capture.sent_request`."""
+    """The body that a library built from its arguments: see `playhead.capture.sent_request`."""
     refs, cache = await fetch_thread(record.store, record.project_id, thread)
     shape, patches = await _read(record, begin, sent, len(refs))
     at = ContentRef(str(shape.get("body")))
@@ -103,7 +103,7 @@ async def _sent_body(
 
 @contextmanager
 def _readable(begin: LlmCalled) -> Generator[None]:
-    """Whoever records says what a request, a message and a patch are: they may be anything."""
+    """Raises Refused for requests, messages and patches that cannot be read: recorders may send anything."""
     try:
         yield
     except (ValueError, TypeError, LookupError, AttributeError, RecursionError) as error:
@@ -141,7 +141,8 @@ def _messages_in(shape: Mapping[str, Any], messages: list[Any]) -> dict[str, Any
 async def _read(
     record: RunRecord, begin: LlmCalled, at: ContentRef | None, messages: int
 ) -> tuple[Mapping[str, Any], Mapping[int, Any]]:
-    """Reads the shape of a request of so many messages, and the patches by message position, from the content `at`."""
+    """Reads the shape of a request, and the patches by message position, from content `at`. `messages`: their
+    number."""
     nodes = await _nodes(record, begin, at, messages)
     shape = _CHAT
     patches: dict[int, Any] = {}
@@ -161,7 +162,7 @@ async def _read(
 async def _nodes(
     record: RunRecord, begin: LlmCalled, first: ContentRef | None, messages: int
 ) -> Mapping[ContentRef, Mapping[str, Any]]:
-    """The linked list that begins with this content: what a step reads names what the next one reads together."""
+    """Reads the linked list that begins with content `first`. Each step reads all nodes that the last one named."""
     nodes: dict[ContentRef, Mapping[str, Any]] = {}
     named = [] if first is None else [first]
     while named:

@@ -37,11 +37,11 @@ class Scale:
 
     @property
     def basis(self) -> str:
-        """What a number of tokens that was scaled by this rests on."""
+        """The basis of scaled numbers: `calibrated`, or `estimated` without samples."""
         return CALIBRATED if self.calls else ESTIMATED
 
     def tokens(self, estimate: float) -> int:
-        """The number of tokens."""
+        """Scales a plain estimate to a number of tokens."""
         return round(self.factor * estimate)
 
 

@@ -18,14 +18,14 @@ from playhead_collector.read.values import fetch_thread
 from playhead_collector.store.ports import RunFilter
 
 TokenCount = tuple[int | None, str | None]
-"""A number of tokens, and what it rests on."""
+"""A number of tokens and its basis (`reported`, `calibrated`, `estimated`); None if unknown."""
 # The latest runs tell how a model counts today; one call of each is enough, since tokens and bytes are proportional.
 _OTHER_RUNS = 8
 _MOST_READ = 2_000
 
 
 async def read_scales(record: RunRecord, models: Iterable[str | None]) -> dict[str | None, Scale]:
-    """How estimates are scaled for these models: by the run's last call of each, else by those of other runs."""
+    """Returns a scale for each model: from the run's last call of it, else from the last calls of other runs."""
     wanted = dict.fromkeys(models)
     own = await _last_reported(record, set(wanted))
     scales: dict[str | None, Scale] = {}

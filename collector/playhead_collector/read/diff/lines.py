@@ -9,7 +9,7 @@ from playhead.model.message import Message, message_lines
 from playhead.model.ref import ContentRef
 from playhead_collector.read.values import ContentCache
 
-# What a person reads; and what difflib, whose time grows with the square of it, is given.
+# Lines and characters that are shown; and lines given to difflib, whose time grows with their square.
 _MAX_SHOWN, _WIDEST = 40, 300
 _MAX_COMPARED = 1_000
 

@@ -25,7 +25,7 @@ from playhead_collector.read.record import RunRecord
 from playhead_collector.read.state import seq_at, state_answer, state_at
 from playhead_collector.read.values import ContentCache, fetch, messages_of
 
-# What the API calls it, and what the event does.
+# Names in the API, and in the event.
 _SETTINGS = (("system", "system"), ("tools", "tools"), ("settings", "request"))
 
 
@@ -71,7 +71,7 @@ async def _messages(record: RunRecord, thread: ContentRef | None) -> tuple[Seque
 
 
 async def _call_before(record: RunRecord, seq: int) -> LlmCalled | None:
-    """The last model call that had begun."""
+    """The last model call that began at or before seq; None if there is none."""
     async for block in record.backwards(seq):
         for event in reversed(block):
             if isinstance(event, LlmCalled):

@@ -1,4 +1,4 @@
-"""[read]: the difference of two states, and of two contexts; and how to apply one.  Pure.
+"""[read]: computes and applies differences of two states, and of two contexts.  Pure.
 
 `apply_state(a, diff_states(a, b)) == b`, and `apply_context(a, diff_contexts(a, b)) == b`, in either direction.
 """
@@ -17,12 +17,12 @@ from playhead.wire.answers.diff import ContextEntry, KeyedChange, ListChange, Mo
 KEYED = ("user_state", "open_calls")
 LISTS = ("history", "pending_approvals", "compressions", "tripped", "errors")
 ADDED, REPLACED = "added", "replaced"
-# Where it is, is not what it is; and what refs name is not a part of it.
+# Not compared: the position of the state, and the values of its refs.
 _NOT_STATE = ("run", "seq", "time", "values", "missing")
 
 
 def comparable(state: StateAt) -> dict[str, Any]:
-    """The state as it is answered, open calls by their span."""
+    """Returns an answered state without its position and values, with open calls keyed by span."""
     value: dict[str, Any] = {name: item for name, item in state.items() if name not in _NOT_STATE}
     value["open_calls"] = {call["span"]: call for call in state["open_calls"]}
     for name in LISTS:
@@ -31,7 +31,7 @@ def comparable(state: StateAt) -> dict[str, Any]:
 
 
 def diff_states(before: Mapping[str, Any], after: Mapping[str, Any]) -> StateDiff:
-    """What is different in the second, both made by `comparable`."""
+    """Returns the difference between two states, both made by `comparable`."""
     plain = [name for name in after if name not in KEYED and name not in LISTS]
     return {
         "changed": {name: _moved(before[name], after[name]) for name in plain if before[name] != after[name]},

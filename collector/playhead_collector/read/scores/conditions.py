@@ -7,14 +7,14 @@ from playhead_collector.errors import Refused
 from playhead_collector.store.ports.scores import Comparison, ScoreCondition
 
 _COMPARISON: Final = re.compile(r"[<>]=?|=")
-# What other languages write, with what is meant here.
+# Comparisons of other languages, and their form here.
 _NO_COMPARISON: Final = re.compile(r"=>|=<|==|<>|!=|><|<<|>>")
 _MEANT: Final = {"=>": ">=", "=<": "<=", "==": "="}
 _TRUTH: Final = {"true": 1.0, "false": 0.0}
 
 
 def read_condition(text: str | None) -> ScoreCondition | None:
-    """The condition that a text says: `resolved`, `resolved=true`, `quality>=0.5`, `verdict=refund`.  Raises
+    """Parses a condition: `resolved`, `resolved=true`, `quality>=0.5`, `verdict=refund`.  Raises
     Refused."""
     if text is None:
         return None
