@@ -1,4 +1,4 @@
-"""Refs for `playhead.compressed()`: the thread before, the thread after, and the summary message."""
+"""Makes the refs for `playhead.compressed()`: the thread before, the thread after, and the summary message."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, cast
@@ -14,10 +14,10 @@ from playhead.model.ref import ContentRef
 def compression_refs(
     to: Recorder, frames: Frames, span: ObservedSpan, before: Iterable[Any], after: Iterable[Any], summary: Any
 ) -> dict[str, ContentRef | None]:
-    """The refs for the log event `playhead.compressed`.
+    """Returns the refs for the log event `playhead.compressed`.
 
-    The threads are extended from the run's known ones: what its model calls had is not hashed again, and the next
-    call's messages are known.
+    Both threads extend the run's known threads: messages of earlier model calls are not hashed again, and neither are
+    these in the next call.
     """
     known, redact = span.run.threads, span.redact
     left = list(after)
@@ -30,7 +30,7 @@ def compression_refs(
 
 
 def _summary_message(summary: Any, left: Sequence[Any]) -> Any:
-    """Returns the summary as a message; for a text, the remaining message that contains it, if there is one."""
+    """Returns the summary as a message; for a text, the first message in `left` that contains it, else a new one."""
     if not isinstance(summary, str):
         return summary
     having = (message for message in left if summary and summary in _text(message))

@@ -1,14 +1,14 @@
 """Locks and imports that survive `os.fork`, and the end of the interpreter, in a program with threads.
 
-Locks of ours that another thread held are new in the child.  A module that another thread was importing can never be
-imported there, so forks wait for our imports.  So does the program's end: Python stops daemon threads then, with the
-locks of imports that they hold, and what is deleted after that may import something.
+In a forked child, our locks that another thread held are replaced. A module that another thread was importing could
+never be imported in the child, so forks wait for our imports. So does the end of the program: Python stops daemon
+threads there while they hold import locks, and finalizers that run later may import something.
 """
 
 import atexit
 
 # Imported here, not by the first thread that needs it: it registers a lock to be taken before forks and released after.
-# A fork that has waited for this very import would release what it never took ("release unlocked lock").
+# A fork that waited for this very import would release a lock that it never took ("release unlocked lock").
 import concurrent.futures.thread  # noqa: F401 # pyright: ignore[reportUnusedImport]
 import os
 import threading
@@ -17,7 +17,7 @@ from contextlib import contextmanager
 from typing import Any
 from weakref import WeakSet
 
-# A fork that waits longer than an import takes is waiting for something that waits for the thread that forks.
+# A fork that waits longer than an import takes is in a deadlock: the importing thread waits for the forking one.
 _MAX_SECONDS = 5.0
 
 
@@ -49,14 +49,14 @@ def delay_forks() -> Generator[None]:
 
 
 def end_imports() -> None:
-    """Waits for an import of another thread, a few seconds at most, and prevents further ones there. For the program's
-    end."""
+    """Waits until other threads have finished our imports, a few seconds at most, and prevents new ones. For the end of
+    the program."""
     _Imports.lock.acquire(timeout=_MAX_SECONDS)
 
 
 def at_exit(call: Callable[[], object]) -> None:
-    """Calls it when the program ends, after what the program registered with `atexit` since Playhead was imported,
-    however late the caller was imported: calls that the program makes there are still recorded and delivered."""
+    """Registers a function for the end of the program. It runs after all that the program has registered with `atexit`
+    since Playhead was imported, so that calls made there are still recorded and delivered."""
     _last_calls.append(call)
 
 

@@ -34,9 +34,9 @@ if hasattr(os, "register_at_fork"):
 def swallowed(doing: str, error: BaseException) -> None:
     """Logs an internal error, once per source line and error type. Call it from an `except`; never raises."""
     try:
-        if sys.is_finalizing():  # modules are gone, ours too: no failure that anybody could mend
+        if sys.is_finalizing():  # modules are gone, ours too: such an error cannot be fixed
             return
-        if isinstance(error, RecursionError):  # at any line, and with as many frames as the stack has
+        if isinstance(error, RecursionError):  # may occur at any line, with a traceback as long as the stack
             warn_once(_STACK, "calls near the end of Python's stack are not recorded, or not whole (RecursionError)")
             return
         trace = error.__traceback__
@@ -63,7 +63,7 @@ def warn_once(cause: str, message: str) -> None:
                 return
             _logged_causes.add((cause, "", 0))
         log.warning("%s", message)
-    except RecursionError:  # the stack is too short for a log record, too: said at the next cause
+    except RecursionError:  # too little stack left to log: warn the next time
         _logged_causes.discard((cause, "", 0))
     except BaseException as raised:  # noqa: BLE001 - the user's log handler, for example
         let_through(raised)

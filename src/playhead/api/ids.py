@@ -18,28 +18,28 @@ if hasattr(os, "register_at_fork"):
 
 
 def new_trace_id() -> int:
-    """128 random bits, never 0."""
+    """Returns 128 random bits, never 0."""
     return _random.getrandbits(128) or 1
 
 
 def new_span_id() -> int:
-    """64 random bits, never 0."""
+    """Returns 64 random bits, never 0."""
     return _random.getrandbits(64) or 1
 
 
 def new_process_id() -> str:
-    """64 random bits as 16 hex digits: names a process's part in a run.  No process id of the system is used: these are
-    given again, and say something about the machine."""
+    """Returns 64 random bits as 16 hex digits: the id of a process's part in a run. The system's process ids are not
+    used, since they are reused and reveal something about the machine."""
     return f"{_random.getrandbits(64):016x}"
 
 
 def new_run_id() -> str:
-    """A UUIDv7 (RFC 9562) as 32 hex digits: sorts by the millisecond at which the run began."""
+    """Returns a UUIDv7 (RFC 9562) as 32 hex digits: ids sort by the millisecond at which the run began."""
     ms = time.time_ns() // 1_000_000
     low = _random.getrandbits(74)
     return f"{ms << 80 | 7 << 76 | (low >> 62) << 64 | 2 << 62 | low & (1 << 62) - 1:032x}"
 
 
 def process_name() -> str:
-    """This process, for people who look for it."""
+    """Returns a name of this process for people: `process PID on HOST`."""
     return f"process {os.getpid()} on {socket.gethostname()}"

@@ -73,15 +73,15 @@ def observe(
     class it observes the public methods that its body defines, with the same options, as `Class.method`.
 
     `kind` is one of agent, llm, tool, retriever, embedding, guardrail, step (default; for a run's outermost call,
-    agent).  When a run goes on from a record, calls of kind llm, tool, retriever and embedding are answered from it,
-    and so is any call with `replay=True`; a tool with `idempotent=True` may be executed twice.  `redact` is called with
-    the arguments and with the result, and returns what may be recorded.  `session`, `user`, `tags` and `metadata`
-    describe the run, if one begins here, `record` ("clock,random,uuid") names what it records besides calls, and
-    `retention` says how long the journal keeps its session (see `playhead.run`).
-    Nothing that goes wrong in here is raised into the program; an unknown kind is a step, with one warning.
+    agent). When a run is resumed or forked, calls of kind llm, tool, retriever and embedding are answered from the
+    record, and so is any call with `replay=True`; a tool with `idempotent=True` may be executed twice. `redact` is
+    called with the arguments and with the result, and returns what may be recorded. `session`, `user`, `tags` and
+    `metadata` describe the run, if one begins here; `record` ("clock,random,uuid") names what it records besides calls;
+    `retention` is how long the journal keeps its session (see `playhead.run`).
+    Errors of the recording are never raised into the program; an unknown kind counts as step, with one warning.
 
-    `approval`, for a tool: "always", or a function of its name and arguments that says whether a person has to approve
-    before it runs ("none": never, whatever `configure(approval=...)` says).  A call that is refused raises Denied.
+    `approval`, for a tool: "always", or a function of its name and arguments that returns whether a person has to
+    approve before it runs ("none": never, whatever `configure(approval=...)` says). A refused call raises Denied.
     """
     label = target if isinstance(target, str) else name
     if kind is not None and kind not in names.KINDS:
@@ -128,7 +128,7 @@ class Observation:
         try:
             given: Any = function
             with delay_forks():
-                # These import wrapt, which imports asyncio, ssl and more: only what is decorated needs them.
+                # These import wrapt, which imports asyncio, ssl and more: only decorators need them.
                 from playhead.api.functions import methods, proxy  # noqa: PLC0415 - see above
             if isinstance(given, type):
                 methods.observe_methods(cast("type[Any]", given), self)
@@ -145,16 +145,16 @@ class Observation:
         return self
 
     def __exit__(self, kind: Any, raised: BaseException | None, trace: Any) -> None:
-        """Ends the block. An exception that left it is recorded and goes on."""
+        """Ends the block. Records an exception that left it, and lets it propagate."""
         self._leave(sys._getframe(1), raised)  # pyright: ignore[reportPrivateUsage]
 
     async def __aenter__(self) -> Self:
-        """As `__enter__`."""
+        """The same as `__enter__`."""
         self._enter(sys._getframe(1))  # pyright: ignore[reportPrivateUsage]
         return self
 
     async def __aexit__(self, kind: Any, raised: BaseException | None, trace: Any) -> None:
-        """As `__exit__`."""
+        """The same as `__exit__`."""
         self._leave(sys._getframe(1), raised)  # pyright: ignore[reportPrivateUsage]
 
     def _enter(self, frame: FrameType) -> None:
@@ -170,7 +170,7 @@ class Observation:
             set_payload(span, self.output_name(span.kind), value)
 
     def begin(self, name: str, arguments: dict[str, Any] | None, attributes: dict[str, Any]) -> ObservedSpan | None:
-        """A span for one call."""
+        """Creates the span of one call; None: the call is not recorded."""
         if self.attributes:
             attributes = {**attributes, **self.attributes}
         span = begin(self.kind, name, attributes=attributes, redact=self.redact, root=self.root)
@@ -195,13 +195,14 @@ class Observation:
                 set_payload(span, names.TOOL_ARGUMENTS_REF if tool else names.INPUT_REF, arguments)
 
     def approve(self, name: str, arguments: Callable[[], dict[str, Any]]) -> Waiting[None] | None:
-        """The steps until a person has approved of this call; None: no tool here needs that."""
+        """Returns the steps that wait until a person approves this call, if a rule asks for that. None: this is not a
+        tool, or there is no rule."""
         if self.kind != "tool" or not needs_rule(self.approval):
             return None
         return approved_first(self.approval, name, arguments(), idempotent=names.IDEMPOTENT in self.attributes)
 
     def output_name(self, kind: str) -> str:
-        """Name of the attribute for the result of a call of this kind."""
+        """Returns the name of the attribute for the result of a call of this kind."""
         return names.TOOL_RESULT_REF if kind == "tool" else names.OUTPUT_REF
 
 

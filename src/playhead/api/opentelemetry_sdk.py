@@ -1,4 +1,5 @@
-"""OpenTelemetry's SDK, for all of ours that observes calls; also where its import refuses what a variable says."""
+"""Imports the names of OpenTelemetry's SDK for our modules, even if an invalid environment variable makes its import
+fail."""
 
 import os
 from collections.abc import Generator
@@ -6,13 +7,13 @@ from contextlib import contextmanager
 
 from playhead.api.guard import warn_once
 
-# The one variable that the SDK reads when it is imported: it raises then, into the program's import of Playhead.
+# The SDK reads this variable when it is imported. An invalid value raises, which must not break `import playhead`.
 _READ_AT_IMPORT = "OTEL_SPAN_ATTRIBUTE_COUNT_LIMIT"
 
 
 @contextmanager
 def _without_limit(error: ValueError) -> Generator[None]:
-    """Unsets the variable for a block.  Raises `error` where there is none, so that another is the cause."""
+    """Unsets the variable for a block. Raises `error` if the variable is not set: the cause is then another one."""
     value = os.environ.pop(_READ_AT_IMPORT, None)
     if value is None:
         raise error

@@ -14,9 +14,9 @@ Redact = Callable[[Any], Any]
 class Frames(list[bytes]):
     """Journal frames that a call has collected. Opaque here; made and consumed by the recorder.
 
-    `new` are the refs of the contents and threads in it, by digest; who makes one gives it an empty one.  `cut` says
-    why something of the payload that was recorded last is left out; None: nothing is.  `dropped` is the digest of a
-    content for which there was no room.
+    `new`: refs of the contents and threads in these frames, by digest; the creator must set it to an empty dictionary.
+    `cut`: why the last recorded payload was cut; None: it was not. `dropped`: digest of a content for which the journal
+    had no room.
     """
 
     __slots__ = ("cut", "dropped", "new")
@@ -26,7 +26,7 @@ class Frames(list[bytes]):
 
 
 class RunThreads:
-    """Threads of one run that the recorder knows already, so that common prefixes are hashed once. Freed with the
+    """Threads of one run that are already recorded, so that common prefixes are hashed only once. Freed with the
     run."""
 
     __slots__ = ("threads",)
@@ -39,10 +39,10 @@ class RunOwner(Protocol):
     """Whether this process still owns a run that it has begun or resumed. Safe for threads."""
 
     def loss(self, *, exact: bool) -> str | None:
-        """Who has taken the run over, as a sentence; None while this process has it. Never raises.
+        """Returns a sentence that says who has taken the run over; None while this process owns it. Never raises.
 
-        `exact`: as it is now, for what is about to take effect; else as it was a moment ago, which costs next to
-        nothing.
+        `exact`: the state of this moment, to be asked before a call with effects. Otherwise the state of a moment ago,
+        which costs next to nothing.
         """
         ...
 
@@ -54,35 +54,34 @@ class Recorder(Protocol):
     """
 
     frames: type[Frames]
-    """What to make for a call, and for this recorder to fill."""
+    """The class of the frames that a call creates for this recorder to fill."""
     content: bool
     """Whether payloads are recorded at all."""
     reasoning: bool
-    """Whether what models think aloud is recorded."""
+    """Whether the models' reasoning is recorded."""
     always: bool
-    """Whether runs are recorded that the sampler drops."""
+    """Whether runs that the sampler drops are recorded, too."""
 
     redacts: bool
-    """Whether there is a hook for all payloads, so that the record may not hold what the program saw."""
+    """Whether a redaction hook for all payloads is set: recorded contents may then differ from the program's values."""
     provider: TracerProvider
-    """Sampler, resource and limits as OpenTelemetry's environment variables say, for programs without a provider."""
+    """Sampler, resource and limits from OpenTelemetry's environment variables, for programs without a provider."""
 
     def payload(
         self, value: Any, frames: Frames, redact: Redact | None = None, *, unbounded: bool = False
     ) -> ContentRef | None:
-        """The ref of a value; None: not recorded. A content that is not in the journal yet joins `frames`.
+        """Records a value, and returns its ref; None: not recorded. Adds content that the journal lacks to `frames`.
 
-        Of a large value, a part is left out, which `frames.cut` says. `unbounded`: never."""
+        A large value is cut, and `frames.cut` is set. With `unbounded` it is recorded whole."""
         ...
 
     def repeated(self, value: Any, frames: Frames, redact: Redact | None = None) -> ContentRef | None:
-        """As `payload`, faster for a value that is probably the same as in an earlier call."""
+        """The same as `payload`, faster for a value that probably equals that of an earlier call."""
         ...
 
     def digest_of_part(self, value: Any, part: Callable[[Any], Any], redact: Redact | None = None) -> str | None:
-        """The digest of `part` of what `payload` records of the value; None: it is all of it, or nothing is recorded.
-
-        `part` returns what it was given where it leaves nothing out."""
+        """Returns the digest of `part(value)`, taken of the value as `payload` records it. None: `part` leaves nothing
+        out (it returns its argument itself), or content is not recorded."""
         ...
 
     def thread(
@@ -93,8 +92,8 @@ class Recorder(Protocol):
         frames: Frames,
         redact: Redact | None = None,
     ) -> ContentRef | None:
-        """The ref of a model call's input. Only messages that earlier calls of the conversation did not have are
-        hashed.
+        """Records a model call's input, and returns its ref. Hashes only messages that earlier calls of the
+        conversation did not have.
         """
         ...
 
@@ -110,12 +109,12 @@ class Recorder(Protocol):
         redact: Redact | None = None,
         whole: int = 0,
     ) -> tuple[ContentRef | None, ContentRef | None]:
-        """As `thread`, and the ref of the difference between the request and its canonical messages (None: no
-        difference).
+        """The same as `thread`, and returns also the ref of the difference between the request and its canonical
+        messages (None: no difference).
 
-        That content is JSON: `{"parent", "place", "patch"}` for a message that `from_message` does not restore as it
-        was given; with a `shape`, that object, with the ref of the former under `messages`.  `whole`: how many of the
-        first messages are known to need no cutting, which is remembered with them.
+        That content is JSON: `{"parent", "place", "patch"}` for a message that `from_message` does not restore
+        exactly; with a `shape`, that object, with the ref of the former under `messages`. `whole`: number of first
+        messages known to need no cutting; this is remembered with them.
         """
         ...
 
@@ -125,11 +124,12 @@ class Recorder(Protocol):
         to_message: Callable[[Mapping[str, Any]], Message],
         conversation: RunThreads,
     ) -> bool:
-        """Whether these are the messages of an earlier call of the conversation, then a model's answer, and more."""
+        """Whether these messages begin with those of an earlier call of the conversation, followed by a model's
+        answer."""
         ...
 
     def message_thread(self, messages: Sequence[Message], frames: Frames) -> ContentRef | None:
-        """The ref of a short thread of canonical messages, e.g. a call's output."""
+        """Records a short thread of canonical messages, e.g. a call's output, and returns its ref."""
         ...
 
     def native_message(
@@ -139,11 +139,11 @@ class Recorder(Protocol):
         frames: Frames,
         redact: Redact | None = None,
     ) -> ContentRef | None:
-        """The ref of one message in the provider's form, equal to its ref in a thread."""
+        """Records one message in the provider's form, and returns its ref, which is the same as in a thread."""
         ...
 
     def message(self, message: Message, redact: Redact | None = None) -> Message:
-        """A canonical message after the redaction hooks."""
+        """Returns the canonical message after the redaction hooks."""
         ...
 
     def text(self, text: str, redact: Redact | None = None) -> str:
@@ -152,12 +152,12 @@ class Recorder(Protocol):
         ...
 
     def prompt(self, text: str, redact: Redact | None = None) -> str:
-        """A text that the program asks a person, after the redaction hooks, with secrets masked that stand behind their
-        names (`password=...`). Never empty, also when content is off: whoever is asked has to know what."""
+        """Returns a question to a person after the redaction hooks, with secrets after their names (`password=...`)
+        masked. Never empty, even when content is off: the person has to know the question."""
         ...
 
     def shown(self, value: Any, redact: Redact | None = None) -> Any:
-        """Plain JSON values of it, as they may be shown: redacted, or None when content is off."""
+        """Returns the value as redacted plain JSON values; None when content is off."""
         ...
 
     def faithful(
@@ -169,24 +169,25 @@ class Recorder(Protocol):
         redact: Redact | None = None,
         unbounded: bool = False,
     ) -> tuple[ContentRef | None, str | None]:
-        """What must be kept beside a result's own content so that it can be given back as it was (`whole`: all of it).
+        """Records the data needed beside a result's content to restore it with its types, and returns its ref.
+        `whole`: this data does not rely on the content.
 
-        (None, None): nothing.  (None, why): it cannot be given back.  `unbounded`: however much it is.
+        (None, None): no data is needed. (None, why): the result cannot be restored. `unbounded`: without size limits.
         """
         ...
 
     def is_as_given(
         self, value: Any, ref: ContentRef | None, redact: Redact | None = None, *, unbounded: bool = False
     ) -> bool:
-        """Whether the content of `ref` is what is recorded of the value, i.e. no redaction hook changed it.
-        `unbounded`: as in `payload`."""
+        """Whether the content of `ref` equals the value, i.e. no redaction hook changed it. `unbounded`: as in
+        `payload`."""
         ...
 
     def error(
         self, described: Mapping[str, Any], raised: BaseException | None, frames: Frames, redact: Redact | None = None
     ) -> ContentRef | None:
-        """The ref of an exception as `described` (type, message, stacktrace). Data to rebuild `raised` join it, if the
-        hooks leave them unchanged.
+        """Records an exception as `described` (type, message, stacktrace), and returns its ref. Adds the data to
+        rebuild `raised`, if the redaction hooks leave it unchanged.
         """
         ...
 
@@ -195,12 +196,12 @@ class Recorder(Protocol):
         ...
 
     def end(self, fields: Sequence[Any], frames: Frames) -> None:
-        """Journals a span that has ended, with the frames collected since. A span of another instrumentation has its
-        scope's name as one more field."""
+        """Journals a span that has ended, with the frames collected since. For a span of another instrumentation,
+        `fields` ends with the name of its scope."""
         ...
 
     def keep(self, frames: Frames) -> None:
-        """Journals the frames collected so far, and clears them: contents that no span of ours names."""
+        """Journals the frames collected so far, and clears them. For contents that none of our spans refers to."""
         ...
 
     def log(self, name: str, fields: Sequence[Any], frames: Frames) -> None:

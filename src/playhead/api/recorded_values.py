@@ -1,10 +1,9 @@
-"""Records what a run reads besides its calls, if the run asks for it: the clock, random numbers, UUIDs.
+"""Records values that a run reads besides its calls, if the run asks for it: the clock, random numbers, UUIDs.
 
-Values that a run's own code reads are recorded, and a run that continues that record gets the same ones. A value is
-found by its kind and by the path of the call that reads it, in order, so that parallel branches do not mix theirs
-up. Calls that are answered as a whole (models, tools) read real values, and so does all code that is not the
-program's own: libraries ask the clock whenever they log, and draw numbers that must not repeat, such as ids of
-spans.
+Values that a run's own code reads are recorded, and a resumed or forked run gets the same ones. They are looked up by
+kind and path of the reading call, in order, so that parallel branches cannot mix them up. Calls that are answered as a
+whole (models, tools) read real values, and so do libraries: they read the clock for each log line, and draw numbers
+that must not repeat, such as span ids.
 
 Nothing is patched until the first run asks for it. Then these are: `time.time`, `time.time_ns` (and through them
 `date.today` and `datetime.today`), `uuid.uuid1`, `uuid.uuid4` and the functions of `random`. A function that was
@@ -119,7 +118,7 @@ def _may_read(span: ObservedSpan) -> bool:
     at: ObservedSpan | None = span
     while at is not None:
         if at.can_be_answered:
-            return False  # answered as a whole; or executed, and then nothing of it is in the record
+            return False  # a record answers this call as a whole; if it is executed, its record has no such values
         at = at.enclosing
     return True
 
@@ -136,7 +135,7 @@ def _recording_call(kind: str, frame: FrameType) -> ObservedSpan | None:
 
 
 def _recorded_or_real(span: ObservedSpan, what: str, real: Callable[[], Any]) -> Any:
-    """Returns the recorded value, else a real one, which is in the journal when this returns."""
+    """Returns the next recorded value; without one, reads the real value and journals it before returning."""
     asked = span.attributes.get(names.TOOL_ARGUMENTS_REF) or span.attributes.get(names.INPUT_REF) or ""
     path = str(span.attributes.get(names.CALL_KEY, "")).rpartition("#")[0]
     key = f"{what} {path} {asked[7:23]}"

@@ -1,11 +1,11 @@
-"""How long a call of a resumed run waits for other branches before its recorded match is decided."""
+"""Limits how long a call of a resumed run waits for parallel branches before it is matched with the record."""
 
 import time
 from collections.abc import Callable
 
-# Where the process gets no processor for a second, or is stopped, the others have not had that second either.
+# If the process is stopped or gets no CPU for a second, the other branches could not use that second either.
 _MAX_COUNTED_PER_CHECK_SECONDS = 0.02
-# Branches that never come to rest must not keep a changed call waiting for ever.
+# Branches that make progress without end must not keep a changed call waiting for ever.
 _MAX_WAIT_FACTOR = 10
 
 

@@ -1,6 +1,6 @@
 """Interface for answering calls of a resumed or forked run from its record.
 
-A run that is not replayed has none, and pays one comparison per call for it.
+A run that is not replayed has no `Replay`, which costs one comparison per call.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from playhead.wire.answers.promises import PromiseAnswer
 
 SpanT_contra = TypeVar("SpanT_contra", contravariant=True)
-"""`ObservedSpan`: a parameter here, since the span of a call knows its run, and the run its `Replay`."""
+"""`ObservedSpan`; a type parameter avoids a circular import: a span refers to its run, and the run to its `Replay`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,15 +24,15 @@ class ResponseRestorer:
     CannotRestore."""
 
     response: Callable[[Any, BaseException | None], Any]
-    """The provider's own object of it; a stream ends with the exception, if there is one."""
+    """Returns the provider's object for a recorded response; a stream ends with the exception, if there is one."""
     with_message: Callable[[Any, Any], Any]
-    """The recorded response (None: nothing is known of it) with another message in it: a text, or the provider's."""
+    """Returns the recorded response (None: unknown) with its message replaced by a text or a provider's message."""
 
 
 @dataclass(frozen=True, slots=True)
 class EditedRequest:
-    """Messages to send instead of the program's. `system`: a replacement for a separate system prompt, None to keep
-    it. `description`: how the edit was made, as JSON values for the record."""
+    """Messages to send instead of the program's. `system`: replacement of a separate system prompt; None: keep it.
+    `description`: the edit as JSON values, for the record."""
 
     messages: list[Any]
     system: str | None
@@ -47,42 +47,43 @@ class RequestEdit(Protocol):
     ) -> EditedRequest | None:
         """Applies the edit to messages in the provider's form and the ref of a separate system prompt.
 
-        None: nothing of the edit is about this call.  Raises RunStopped when it had to be.
+        Returns None if the edit does not concern this call. Raises RunStopped instead if it has to concern it.
         """
         ...
 
 
 class AnswerTurn(Protocol):
-    """When an answer is given back, among those of parallel calls: in the order in which these had ended."""
+    """The turn of an answer among those of parallel calls: they are returned in the order in which the calls ended in
+    the record."""
 
     def is_due(self) -> bool:
-        """Whether those that come before it have been given back, or are not waited for any more."""
+        """Whether all earlier answers have been returned, or are not waited for any more."""
         ...
 
     def when_due(self, wake: Callable[[], object]) -> None:
-        """Calls `wake` once it is due, which may be at once, in any thread."""
+        """Calls `wake` as soon as the answer is due: perhaps at once, and in any thread."""
         ...
 
     def rest_seconds(self) -> float:
-        """How long a thread waits with it once it is due, so that the program sees the one before it first; 0 or less:
-        not at all."""
+        """Seconds that a thread still has to wait when the answer is due, so that the program sees the previous one
+        first; 0 or less: none."""
         ...
 
     def take(self) -> None:
-        """It is given back now."""
+        """Marks the answer as returned, which may make the next ones due."""
         ...
 
     def give_up(self) -> None:
-        """Nothing has come for as long as may be waited: no answer of this run waits any more."""
+        """Ends all waiting for turns in this run: an earlier answer did not come within the waiting time."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class ReplayAnswer:
-    """Outcome of a call that is not executed. `is_new`: a person set it, so it is recorded in this run; otherwise
-    the record has it. `items`: values of a generator; `ending`: the exception after them. `raw`: a model's response
-    as received or as changed. With an `edit`, the call is executed with other messages. `turn`: without one, it may be
-    given back at once."""
+    """Outcome of a call that is not executed. `is_new`: a person set it, so it is recorded in this run; otherwise it is
+    from the record. `items`: values of a generator; `ending`: the exception after them. `raw`: a model's response as
+    received or as changed. With an `edit`, the call is executed with other messages. `turn`: when to return it; None:
+    at once."""
 
     value: Any = None
     error: BaseException | None = None
@@ -95,8 +96,8 @@ class ReplayAnswer:
     turn: AnswerTurn | None = None
 
     def reads_on(self) -> bool:
-        """Asked when all `items` were read.  True: execute the generator, and pass its first items over, which the
-        program has.  Raises the ending."""
+        """Called when the program has read all `items`. True: execute the generator, and skip the items that the
+        program already has. False: the generator ends here. Raises `ending` if there is one and it is not executed."""
         if self.ending is None:
             return False
         if self.read_on is None or not self.read_on():
@@ -120,49 +121,47 @@ class Replay(Protocol[SpanT_contra]):
 
     @property
     def is_stopped(self) -> bool:
-        """Whether RunStopped was raised in a branch. What other branches leave or close from then on was not their
-        choice."""
+        """Whether RunStopped was raised in a branch. Calls that other branches leave or close afterwards then do not
+        count as ended."""
         ...
 
     @property
     def progress(self) -> int:
-        """A number that changes whenever a branch has done something; `is_undecided` may then have another result."""
+        """A number that changes with each step of a branch; `is_undecided` may then return another result."""
         ...
 
     def is_undecided(self, span: SpanT_contra) -> bool:
-        """Whether the answer depends on calls that other branches have yet to make: the caller may
-        wait and ask again.
-        """
+        """Whether the answer depends on calls that other branches have not made yet; the caller may wait, ask again."""
         ...
 
     def answer(
         self, span: SpanT_contra, restore: ResponseRestorer | None, *, waited: bool = False
     ) -> ReplayAnswer | None:
-        """The answer to a call whose arguments are in the span; None: execute it.  `waited`: the caller has waited for
-        other branches as long as it may.
+        """Returns the answer to a call whose arguments are in the span; None: execute it. `waited`: the caller has
+        already waited for other branches as long as allowed.
 
-        Raises RunStopped into the program: divergence and doubt are what its caller asked to hear of.
+        Raises RunStopped into the program, e.g. when it diverges from the record or a tool call is in doubt.
         """
         ...
 
     def answer_in_later_run(self, span: SpanT_contra) -> ReplayAnswer | None:
-        """The answer to a call of another run, which began in the block or the process in which this one was to go on,
-        after it: a program whose outermost function is not observed any more makes the recorded calls there.  None:
-        execute it.  Raises RunStopped."""
+        """Returns the answer to a call of another run that began later in the same `resume()` block or process. A
+        program whose outermost function is no longer observed makes the recorded calls in such runs. None: execute the
+        call. Raises RunStopped."""
         ...
 
     def has_question(self, span: SpanT_contra) -> bool:
-        """Whether the record has a call with this path and question, answered already or not, or whether a person's
-        edits may be about it.  Changes nothing."""
+        """Whether the record has a call with this path and request, used already or not, or a person's edits may
+        concern it. Changes nothing."""
         ...
 
     def enter_enclosing(self, span: SpanT_contra) -> None:
-        """Called for a call that is executed because others run inside it: decides its identity and whether it is
-        announced again."""
+        """Called for a call that is executed because other calls run inside it: sets its ids and its call key from the
+        record, and decides whether it is announced again. Raises RunStopped."""
         ...
 
     def unannounced_ends(self, span: SpanT_contra) -> None:
-        """Called before a call that was not announced ends, however it ends: announces it if its end is new."""
+        """Called before a silent (unannounced) call ends in any way: announces it if the record lacks its end."""
         ...
 
     def run_ended(self, root: SpanT_contra) -> None:
@@ -170,44 +169,45 @@ class Replay(Protocol[SpanT_contra]):
         ...
 
     def has_log_event(self, event: str, span: SpanT_contra, identity: str | None = None) -> bool:
-        """Whether the record already has this log event of the call, so that it is not written twice. `identity`: it is
-        known by this and not by its call."""
+        """Whether the record already has this log event of the call, so that it is not written twice. `identity`: key
+        by which to find the event, instead of its call."""
         ...
 
     def in_forked_child(self) -> "Replay[SpanT_contra] | None":
-        """Who answers the calls of a forked child, which the record of its parent does not have; None: they are
+        """Returns the `Replay` for the calls of a forked child, which the parent's record does not have; None: they are
         executed."""
         ...
 
     @property
     def is_fork(self) -> bool:
-        """Whether this run is another than the recorded one."""
+        """Whether this run is a fork, not a resume of the recorded run."""
         ...
 
     def recorded_promise(self, key: str) -> str | None:
-        """The id of the promise that this run has opened under the key; None: none, or it is another run's."""
+        """Returns the id of the promise that this run has opened under the key; None: none, or another run's."""
         ...
 
     def promise_answer(self, key: str) -> "PromiseAnswer | None":
-        """The recorded answer to the promise with this key; None: the record has none."""
+        """Returns the recorded answer to the promise with this key; None if the record has none."""
         ...
 
     @property
     def had_completed(self) -> bool:
-        """Whether the run only gives its recorded results again."""
+        """Whether the resumed run had completed, so that it only returns its recorded results."""
         ...
 
     def refuse_promise(self, what: str) -> None:
-        """Raises RunStopped: a run that had completed does not wait for this."""
+        """Raises RunStopped: a completed run must not wait for a new promise. `what`: the promise, for the message."""
         ...
 
 
 def idempotency_key_of(run_id: str, attributes: Mapping[str, Any]) -> str:
-    """Key of a call, from its call key and arguments: equal in every attempt of its run, different for any other call.
+    """Returns the idempotency key of a call, a hash of run id, call key and arguments: equal in every attempt of its
+    run, different for any other call.
 
-    A call that is executed again has the recorded call's key, however late it comes this time; a call that the record
-    does not have gets a key that the record does not have.  So does a call of another process than the run's own, whose
-    calls no record answers: its key holds for this one execution.
+    A call that is executed again has the recorded call's key, whatever its order this time; a call that is not in the
+    record gets a key that is not in the record. In a process that was handed a part of the run, whose calls are never
+    answered from a record, the key holds for one execution only.
     """
     arguments = attributes.get(names.TOOL_ARGUMENTS_REF) or attributes.get(names.INPUT_REF)
     identity = f"{run_id} {attributes.get(names.CALL_KEY, '')} {arguments}"

@@ -32,8 +32,8 @@ if hasattr(os, "register_at_fork"):
 class ActiveRun:
     """One execution of an agent, as far as this process records it. Safe for threads.
 
-    Starts of spans and log events share one counter, ends have their own. Together they order what this process records
-    of the run without clocks. A forked child goes on with the run as another process, with counters of its own.
+    Starts of spans and log events share one counter, ends have their own. Together they order the records of this
+    process without clocks. A forked child continues the run as another process, with counters of its own.
     """
 
     __slots__ = (
@@ -83,66 +83,66 @@ class ActiveRun:
         self.attempt = attempt
         self.recorded = recorded
         self.is_decided = False
-        """Whether the sampler has been asked, which it is for the first call."""
+        """Whether the sampler has decided; it decides with the first call."""
         self.is_trace = is_trace
-        """Whether it is what has this trace, in any process: then nobody owns it, and it is ordered by time."""
+        """Whether the run is all calls of one trace, in any process: it then has no owner, and is ordered by time."""
         self.is_request = False
-        """Whether its calls are those inside one span that another process has asked for, and that begins no agent."""
+        """Whether the run is the calls without an agent inside one span with a remote parent."""
         self.name: str | None = None
-        """For a run without an agent: what started it, if that is known."""
+        """For a run without an agent: name of the work that started it; None: unknown."""
         self.answers: dict[int, None] | None = None
-        """For a run whose calls are told by what they say: hashes of what models answered in it."""
+        """Hashes of the models' answers, for a run whose calls are grouped by their messages; None: another run."""
         self.process = process
-        """The id of this process in the run; None in the one that began the run, or goes on with it from its record."""
+        """The id of this process in the run; None in the process that began or resumed the run."""
         self.forked_after: str | None = None
-        """In a forked child: the last that its parent had counted, as `names.PROCESS_AFTER` says it."""
+        """In a forked child: the last number that its parent had counted, in the form of `names.PROCESS_AFTER`."""
         self.trace_id: int | None = None
-        """That of its first call."""
+        """The trace id of its first call."""
         self.replay: Replay[Any] | None = None
-        """Who answers its calls, for a run that is resumed or forked."""
+        """Answers the calls of a resumed or forked run; None: the run is new."""
         self.earlier: NextRun | None = None
-        """Of a run that began where another one was to go on from its record: that one."""
+        """For a run that began inside the block or process of a `resume()` or `fork()`: that one."""
         self.owner: RunOwner | None = None
-        """Whether this process still owns the run. None: no other process can take it over."""
+        """Tells whether this process still owns the run. None: no other process can take it over."""
         self.start: StartingPoint | None = None
-        """Where it goes on, if it has a record or continues another run."""
+        """Where the run starts, if it is resumed or forked, or continues another run."""
         self.values: Any = None
-        """What it reads besides its calls, where that is recorded: see `api.values`."""
+        """The values (clock, random, UUID) that it records: see `api.recorded_values`. None: it records none."""
         self.root: dict[str, Any] = {}
-        """Attributes for its root, beside what the root itself says."""
+        """Further attributes for the root span."""
         self.describe_root: Callable[[Any], None] | None = None
-        """Adds attributes to its root that refer to content, which is written together with the root."""
+        """Adds attributes to the root span that refer to content, which is written together with the span."""
         self.ends = count(1)
         self.last = 0
         """The number of the latest start or log event."""
         self._starts = count(1)
         self.occurrences: dict[str, Any] = {}
         self.outer_span: int | None = None
-        """For a run without an agent: the last span around its calls that was recorded, of another instrumentation."""
+        """For a run without an agent: id of the last recorded outermost span of another instrumentation around it."""
         self.flow_prefix = ""
-        """Before the numbers of its flows, where it goes on from a record that has such numbers, too."""
+        """Prefix of its flow numbers in a resumed run, so that they differ from those in the record."""
         self._flows = count(1)
         self.threads = RunThreads()
         # Tool calls that a model asked for and that no tool span has answered yet: name -> arguments and call id.
         self.requested: dict[str, list[tuple[bytes, str]]] = {}
         self.responses: dict[str, Any] = {}
-        """What is known of a model's responses, by their ids, where the server keeps the conversation."""
+        """Data about model responses by their ids, for APIs where the server keeps the conversation."""
         self._mutex = fork_safe_lock()
         _live.add(self)
 
     @property
     def is_named_by_span(self) -> bool:
-        """Whether it has no agent, and its name is that of the span of another instrumentation around its calls."""
+        """Whether the run has no agent and takes its name from the span of another instrumentation around its calls."""
         return self.is_trace or self.is_request
 
     @property
     def is_owner_process(self) -> bool:
-        """Whether this process began the run, or goes on with it from its record."""
+        """Whether this process began or resumed the run."""
         return self.process is None and not self.is_trace
 
     def go_on_in_child(self) -> None:
-        """Makes a forked child a process of its own: what it counts is not its parent's. A run that is prepared and has
-        not begun is nobody's yet: whichever process begins it has it."""
+        """Makes a forked child a separate process of the run, with its own counters. Does nothing for a run that is
+        prepared and has not begun: it belongs to the process that begins it."""
         has_begun = self.trace_id is not None or self.process is not None
         if self.is_trace or not has_begun:
             return
@@ -154,20 +154,20 @@ class ActiveRun:
             self.replay = self.replay.in_forked_child()
 
     def is_taken_over(self) -> bool:
-        """Whether another process has taken the run over: nothing of it is recorded here any more."""
+        """Whether another process has taken the run over: this process then records nothing more of it."""
         return self.owner is not None and self.owner.loss(exact=False) is not None
 
     def next_start(self) -> int | None:
         """The next number of this process for a span's start or a log event; None if the run is a trace."""
         if self.is_trace:
             return None
-        with self._mutex:  # `last` must never go back, or an end would be placed before the start that it saw
-            # One step of the interpreter: no signal's handler that makes a call can get the same number in between.
+        with self._mutex:  # `last` must never decrease, or an end would be ordered before a start that preceded it
+            # `next` is atomic, so a signal's handler that makes a call here cannot get the same number.
             self.last = number = next(self._starts)
         return number
 
     def go_on_after(self, number: int) -> None:
-        """The next start has the number after this one: the run goes on from a record."""
+        """Continues the counter of starts after this number, the last one in the record."""
         self.last, self._starts = number, count(number + 1)
 
     def flow_number(self) -> str:
@@ -175,7 +175,7 @@ class ActiveRun:
         return f"{self.flow_prefix}{next(self._flows)}"
 
     def occurrence(self, key: str) -> int:
-        """1 for the first call with this path, kind and name, then 2, ..."""
+        """Returns 1 for the first call with this path, kind and name, then 2, and so on."""
         counter = self.occurrences.get(key)
         if counter is None:
             counter = self.occurrences.setdefault(key, count(1))
@@ -183,7 +183,7 @@ class ActiveRun:
 
 
 class NextRun:
-    """A run that goes on from its record, for the first run that begins in a block, or in this process."""
+    """A run to resume or fork; the first run that begins in the block, or in this process, becomes it."""
 
     __slots__ = ("_waiting", "run")
 
@@ -193,14 +193,14 @@ class NextRun:
 
     @property
     def is_waiting(self) -> bool:
-        """Whether no run has begun yet."""
+        """Whether the run has not begun yet."""
         return bool(self._waiting)
 
     def take(self) -> ActiveRun | None:
-        """The run, once; None when it has begun."""
+        """Returns the run on the first call, then None."""
         try:
             return self._waiting.pop()
-        except IndexError:  # of two threads, one gets it
+        except IndexError:  # another thread has taken it
             return None
 
 

@@ -1,6 +1,6 @@
-"""configure → [runtime] → calls. What the call path needs from the set-up of this process, in one object.
+"""configure → [runtime] → calls. Holds the set-up of recording in this process, as the call path needs it.
 
-`playhead.configure` makes a new one whenever the set-up changes and installs it here; the call path only reads it.
+`playhead.configure` installs a new object here whenever the set-up changes; the call path only reads it.
 """
 
 from collections.abc import Callable
@@ -22,23 +22,23 @@ class Runtime:
     recorder: Recorder | None = None
     """None: nothing is recorded."""
     task_run_seconds: float = 60.0
-    """Calls of one asyncio task without an agent around them are one run while pauses are no longer; 0: never."""
+    """Longest pause between calls without an agent in one asyncio task that still are one run; 0: never one run."""
     groups_calls: bool = True
-    """Whether calls without an agent are put into runs by what started them and by what they say."""
+    """Whether calls without an agent are grouped into runs by the work that started them and by their messages."""
     incoming_runs: str = "join"
-    """What becomes of the run that a context from outside names: join, link or ignore."""
+    """How to treat the run that a context from outside names: join, link or ignore."""
     join_seconds: float = 3600.0
-    """A run is joined by what begins so long after it was handed on; later, it is linked."""
+    """Age of a handed-on call up to which its run is joined; an older one is only linked."""
     prefer: str = "playhead"
-    """Whose record of a model call counts when several instrumentations record it: see `model.instrumentations`."""
+    """Whose record of a model call counts if several instrumentations record it: see `model.instrumentations`."""
     own: Callable[[ActiveRun], RunOwner] | None = None
-    """Returns the ownership of a run that begins in this process."""
+    """Returns the ownership of a run that begins in this process, or of which it has a part."""
     on_run_start: Callable[[ObservedSpan], None] | None = None
-    """Called with the first call of each run, where runs record more than their calls."""
+    """Called with the first call of each run."""
     on_model_call: Callable[[ObservedSpan], None] | None = None
-    """Called with each model call that has ended, before that is journaled."""
+    """Called with each model call that has ended, before its end is journaled."""
     next_run: NextRun | None = None
-    """The run that the environment says to go on with; the first run that begins takes it out."""
+    """The run that the environment says to resume or fork; the first run that begins takes it."""
 
 
 UNCONFIGURED = Runtime()
@@ -46,7 +46,7 @@ UNCONFIGURED = Runtime()
 OFF = Runtime()
 """Nothing is recorded: a setting says so, or recording could not be started."""
 current = UNCONFIGURED
-"""What is in force.  Read it as `runtime.current`, never by `from ... import current`."""
+"""The set-up in force. Read it as `runtime.current`, never by `from ... import current`."""
 
 
 _start: Callable[[], None] | None = None
@@ -60,8 +60,8 @@ def install(runtime: Runtime) -> None:
 
 
 def import_root() -> Callable[[], None]:
-    """Imports what the first observed call needs to set recording up, and returns the function that does it: it calls
-    `install`, and raises nothing except to end the program.  A fork in another thread waits for the import.
+    """Imports the modules that set recording up, and returns the function that does it: it calls `install`, and raises
+    nothing except to end the program. A fork in another thread waits for the import.
     """
     global _start  # noqa: PLW0603 - the only assignment to it
     if _start is None:
@@ -71,7 +71,7 @@ def import_root() -> Callable[[], None]:
 
 
 def recorder() -> Recorder | None:
-    """The recorder, set up from the environment on first use; None: nothing is recorded."""
+    """Returns the recorder, set up from the environment on first use; None: nothing is recorded."""
     if current is UNCONFIGURED:
         import_root()()
     return current.recorder

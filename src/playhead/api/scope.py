@@ -44,7 +44,7 @@ class UserState(MutableMapping[str, Any]):
     def __init__(self) -> None:
         self._values: dict[str, Any] = {}
         self.inside: ObservedSpan | None = None
-        """The run's span: a thread of the program has no call around it, and changes the state of this run."""
+        """The run's span, on which changes by threads of the program are recorded: no call is current there."""
 
     def __getitem__(self, key: str) -> Any:
         return self._values[key]
@@ -64,7 +64,7 @@ class UserState(MutableMapping[str, Any]):
         return len(self._values)
 
     def fill(self, recorded: Mapping[str, Any]) -> None:
-        """Adds values that a record has, without recording them again."""
+        """Adds recorded values without recording them again."""
         self._values.update(recorded)
 
 
@@ -72,12 +72,12 @@ class run:  # noqa: N801 - it is used like a function
     """A run around a block: `with playhead.run("support", session="conv-42") as run: ...`; `async with` too.
 
     Inside another run it is an agent of that run, and `session`, `user`, `tags` and `metadata` are that run's.
-    `run.id` is the run's id (32 hex digits; None when nothing is recorded), `run.state` its state.  `record` names what
-    is recorded besides calls, to be given again when the run goes on from its record: "clock,random,uuid".
+    `run.id` is the run's id (32 hex digits; None when nothing is recorded), `run.state` its state. `record` names the
+    values that are recorded besides calls, and replayed when the run is resumed: "clock,random,uuid".
 
-    `continues` begins the run from the last checkpoint of another one, by id: `run.checkpoint`, `run.state` and
-    `run.history` are that run's, and each of the two names the other.  Entering the block then raises NoRecord where
-    nothing is known of that run.
+    `continues`: id of another run, from whose last checkpoint this new run begins. `run.checkpoint`, `run.state` and
+    `run.history` are then that run's, and each run names the other. Entering the block raises NoRecord if there is no
+    record of that run.
 
     `retention`: how long the journal keeps the runs of this session (without one, this run) after they were delivered
     and have ended: seconds or a timedelta, an hour to 30 days.  The default is `PLAYHEAD_JOURNAL_KEEP_SECONDS`.
@@ -113,16 +113,16 @@ class run:  # noqa: N801 - it is used like a function
         return self
 
     def __exit__(self, kind: Any, raised: BaseException | None, trace: Any) -> None:
-        """Ends the run. An exception that left the block is recorded and goes on."""
+        """Ends the run. Records an exception that left the block, and lets it propagate."""
         self._leave(sys._getframe(1), raised)  # pyright: ignore[reportPrivateUsage]
 
     async def __aenter__(self) -> Self:
-        """As `__enter__`."""
+        """The same as `__enter__`."""
         self._enter(sys._getframe(1))  # pyright: ignore[reportPrivateUsage]
         return self
 
     async def __aexit__(self, kind: Any, raised: BaseException | None, trace: Any) -> None:
-        """As `__exit__`."""
+        """The same as `__exit__`."""
         self._leave(sys._getframe(1), raised)  # pyright: ignore[reportPrivateUsage]
 
     def _enter(self, frame: FrameType) -> None:
@@ -147,10 +147,11 @@ class run:  # noqa: N801 - it is used like a function
 
     @property
     def checkpoint(self) -> RecordedCheckpoint | None:
-        """The last checkpoint of the run that goes on here, or of the one that this run continues; None: there is none.
+        """The last checkpoint of the run that is resumed or forked here, or that this run continues; None if there is
+        none.
 
-        A resumed program that reads it goes on from there: `run.state` is as it was at the checkpoint, and what was
-        recorded before it is not expected to happen again.  One that does not read it is replayed from the beginning.
+        Reading it in a resumed program makes the run start there: `run.state` is as it was at the checkpoint, and calls
+        recorded before it are not expected again. A program that does not read it is replayed from the beginning.
         """
         if self._start is None:
             return None
@@ -161,8 +162,8 @@ class run:  # noqa: N801 - it is used like a function
 
     @property
     def history(self) -> list[dict[str, Any]]:
-        """Messages of the last model call of the run that goes on here, or that this run continues, with the answer, in
-        the form of OpenAI's Chat Completions. Empty for a run from nothing. Raises CannotRestore."""
+        """Messages of the last model call of the run that is resumed or forked here, or that this run continues, with
+        the answer, in the form of OpenAI's Chat Completions. Empty for a new run. Raises CannotRestore."""
         return self._start.history if self._start is not None else []
 
     def _leave(self, frame: FrameType, raised: BaseException | None) -> None:
@@ -185,7 +186,7 @@ class run:  # noqa: N801 - it is used like a function
 
 
 def _link(span: ObservedSpan, continued: StartingPoint) -> None:
-    """Says in the run that this one continues which run that is."""
+    """Records in the continued run that the run of `span` continues it."""
     try:
         to, ids = runtime.recorder(), continued.root
         if to is None or ids is None or not span.run.recorded or span.run.replay is not None:
@@ -206,11 +207,11 @@ def current_run_id() -> str | None:
 
 
 def idempotency_key() -> str | None:
-    """Inside a tool: a key that is the same for this call in all attempts of its run, for tools to pass on. None
-    outside.
+    """Returns a key (32 hex digits) of the current call that is the same in all attempts of its run, for tools to pass
+    on. None outside a run.
 
-    32 hex digits.  A fork is another run, and its calls have other keys.  In a process that was handed a part of the
-    run, the key is of this execution only.
+    A fork is another run, so its calls have other keys. In a process that was handed a part of the run, the key holds
+    for this execution only.
     """
     span = current_span()
     if span is None:
@@ -219,10 +220,10 @@ def idempotency_key() -> str | None:
 
 
 def checkpoint(state: Any = None, *, name: str | None = None) -> None:
-    """Records a state from which the run can go on. It is in the journal when this returns, whatever the durability.
+    """Records a state from which the run can be resumed. It is in the journal when this returns, for any durability.
 
     `state` is any JSON value, dataclass or pydantic model; a later process finds it, with its type, as
-    `run.checkpoint.state`.  What cannot be given back is recorded all the same, with one warning that says why.
+    `run.checkpoint.state`. A state that cannot be restored is recorded, too, with one warning that says why.
     """
     shown = "" if name is None else as_text(name)
     attributes = {names.CHECKPOINT_NAME: shown} if shown else {}
@@ -312,7 +313,7 @@ def log_event(
 
 
 def _log_typed(event: str, attributes: dict[str, Any], name: str, value: Any, inside: ObservedSpan | None) -> None:
-    """Journals a log event with a value that can be given back with its type."""
+    """Journals a log event with a value that can be restored with its type."""
     span = current_span() or inside
     if span is not None:
         _journal_event(span, event, attributes, lambda to, frames: typed_payload(to, frames, span, name, value))
@@ -347,7 +348,7 @@ def _journal_event(span: ObservedSpan, event: str, attributes: Mapping[str, Any]
         number = span.run.next_start()
         if number is not None:
             said[names.CALL_ORDER] = number
-        if not is_announced(span):  # a crash may leave no more of the call than this
+        if not is_announced(span):  # after a crash this may be the only trace of the call
             said[names.CALL_KEY] = span.attributes.get(names.CALL_KEY)
         said |= {name: ref for name, ref in refer(to, frames).items() if ref is not None}
         fields = (time.time_ns(), f"{span.trace_id:032x}", f"{span.span_id:016x}", said)

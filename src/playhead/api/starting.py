@@ -1,4 +1,4 @@
-"""Where a run goes on that has a record, or that continues another run: checkpoint, state, conversation."""
+"""Starting point of a run that is resumed or forked, or that continues another run: checkpoint, state, conversation."""
 
 from collections.abc import Callable, Mapping
 from typing import Any, Protocol
@@ -7,7 +7,7 @@ _NOT_READ: Any = object()
 
 
 class RecordedCheckpoint:
-    """A checkpoint of a recorded run. `name` as the program gave it; `time_ns`: when, in nanoseconds since 1970."""
+    """A checkpoint of a recorded run. `name`: as given by the program. `time_ns`: nanoseconds since 1970."""
 
     def __init__(self, run: str, name: str | None, time_ns: int, order: int, load: Callable[[], Any]):
         """`order`: its number in the run; `load` restores the state, and raises CannotRestore."""
@@ -20,10 +20,10 @@ class RecordedCheckpoint:
 
     @property
     def state(self) -> Any:
-        """The state with its types: JSON values, dataclasses, pydantic models, and what resume gives back of results.
+        """The state with its types: JSON values, dataclasses, pydantic models, and all that resume restores of results.
 
-        Fields that a class has gained since have their defaults.  Raises CannotRestore where the state was not kept so
-        that it comes back, or its class is gone; the message says what to do.
+        Fields that a class has gained since have their defaults. Raises CannotRestore if the state was not recorded
+        completely, or its class no longer exists; the message says what to do.
         """
         if self._state is _NOT_READ:
             self._state = self._load()
@@ -35,16 +35,16 @@ class RecordedCheckpoint:
 
 
 class StartingPoint(Protocol):
-    """Where a run goes on that has a record, or that continues another run."""
+    """Starting point of a run that is resumed or forked, or that continues another run."""
 
     @property
     def checkpoint(self) -> RecordedCheckpoint | None:
-        """The last checkpoint; None: there is none."""
+        """The last recorded checkpoint; None if there is none."""
         ...
 
     @property
     def state(self) -> Mapping[str, Any]:
-        """Values of `run.state` at the end of what was recorded, or at the checkpoint for a run that goes on there."""
+        """Values of `run.state` at the end of the record, or at the checkpoint for a run that starts there."""
         ...
 
     @property
@@ -54,7 +54,7 @@ class StartingPoint(Protocol):
 
     @property
     def run_id(self) -> str:
-        """The run that was recorded."""
+        """The id of the recorded run."""
         ...
 
     @property
@@ -63,7 +63,8 @@ class StartingPoint(Protocol):
         ...
 
     def begin_here(self) -> RecordedCheckpoint | None:
-        """Makes the run go on from the checkpoint: calls and log events before it are not expected again."""
+        """Makes the run start at the checkpoint, and returns that (None: there is none): earlier calls and log events
+        are not expected again."""
         ...
 
 
@@ -79,7 +80,7 @@ def read_starting_points_with(read: Callable[[str], StartingPoint]) -> None:
 
 
 def starting_point_of(run_id: str) -> StartingPoint:
-    """Where a run begins that continues this one. Raises NoRecord."""
+    """Returns the starting point for a run that continues the run `run_id`. Raises NoRecord."""
     if _Reader.read is None:
         raise RuntimeError("import playhead first")
     return _Reader.read(run_id)

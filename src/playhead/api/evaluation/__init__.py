@@ -1,1 +1,1 @@
-"""[api]: how good runs and calls were, as the program says."""
+"""[api]: scores that a program gives to runs and calls."""

@@ -27,9 +27,9 @@ def score(
 ) -> None:
     """Records a score of the current run, or of `run` (its id): a number, a boolean, or the name of a category.
 
-    `span` is the id of the call that was scored (16 hex digits) if it is not the run as a whole.  A score of the same
-    name replaces the one before; both are kept.  It is in the journal when this returns.  Never raises: what cannot be
-    recorded is logged as a warning.
+    `span`: id of the scored call (16 hex digits); None: the run as a whole. A later score of the same name takes the
+    place of an earlier one; both are kept. The score is in the journal when this returns. Never raises: logs a warning
+    for a score that cannot be recorded.
     """
     try:
         problem = _problem(name, value, run, span)
@@ -49,7 +49,7 @@ def score(
 
 
 def _problem(name: Any, value: Any, run: Any, span: Any) -> str | None:
-    """Why these cannot be recorded; None when they can."""
+    """Returns why this score cannot be recorded; None if it can."""
     if not isinstance(name, str) or not name:
         return "its name has to be a text that is not empty"
     if not isinstance(value, bool | int | float | str) or value == "":
@@ -73,7 +73,7 @@ def _is_finite(value: float) -> bool:
 def _attributes(
     name: str, value: float | bool | str, span: str | None, comment: str | None, here: ObservedSpan | None
 ) -> dict[str, Any]:
-    """The attributes of the event, with the comment as the redaction hooks leave it."""
+    """Returns the attributes of the event, with the comment redacted."""
     said: dict[str, Any] = {names.EVALUATION_NAME: name}
     if isinstance(value, str):
         said |= {names.SCORE_TYPE: "category", names.EVALUATION_LABEL: value}

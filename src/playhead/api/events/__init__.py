@@ -1,1 +1,1 @@
-"""What a program records besides its calls: events and metrics of its own, warnings, checkpoints."""
+"""Records events and metrics of the program's own, warnings about nearly full contexts, and typed values."""

@@ -1,7 +1,7 @@
-"""Warns while a run is under way that a model's context is nearly full: an event, a log line, a counter.
+"""Warns during a run that a model's context is nearly full: by an event, a log line and a counter.
 
-How many tokens fit is known of common models by the beginning of their names, and of others by the setting
-`PLAYHEAD_CONTEXT_WINDOWS`.  An agent is warned of once, and again after its context was smaller in between.
+The context windows of common models are found by the beginning of the model's name; others are set by
+`PLAYHEAD_CONTEXT_WINDOWS`. Each agent gets one warning, and another one if its context was smaller in between.
 """
 
 import logging
@@ -16,7 +16,7 @@ from playhead.model.objects.interrupts import let_through
 
 log = logging.getLogger("playhead")
 
-# As the providers document them; the longest beginning counts. A model that is not here is not warned about.
+# Tokens, as the providers document them; the longest matching beginning counts. Other models get no warning.
 KNOWN_WINDOWS: Mapping[str, int] = {
     "gpt-3.5-turbo": 16_385,
     "gpt-4": 8_192,
@@ -38,13 +38,13 @@ KNOWN_WINDOWS: Mapping[str, int] = {
     "llama-3.3": 131_072,
     "deepseek-": 128_000,
 }
-# Agents that are warned about are remembered; a program with more is warned about some of them more often.
+# Agents whose warning is remembered; a program with more gets some warnings repeatedly.
 _MOST_AGENTS = 1_000
 _MOST_MODELS = 1_000  # whose windows are remembered
 
 
 class ContextWarnings:
-    """Looks at each model call that has ended. `share`: of the window, from which on to warn; 0: never."""
+    """Checks each ended model call. `share`: the share of the window (0 to 1) from which to warn; 0: never."""
 
     def __init__(self, share: float, windows: Mapping[str, int]) -> None:
         self.count = 0
@@ -53,7 +53,7 @@ class ContextWarnings:
         self._windows = {**KNOWN_WINDOWS, **windows}
         self._warned: set[tuple[str, str]] = set()
         self._found: dict[str, int | None] = {}
-        """Windows by model, as far as they were looked for: that takes as long as all else here."""
+        """Cache of windows by model: the lookup takes as long as the rest of a check."""
 
     def model_call_ended(self, span: ObservedSpan) -> None:
         """Warns if the call's context is nearly full. Never raises."""
@@ -94,7 +94,7 @@ class ContextWarnings:
         return window
 
     def window_of(self, model: str) -> int | None:
-        """How many tokens fit into the model's context; None: not known. A provider's prefix (`openai/`) is ignored."""
+        """Returns the model's context window in tokens; None: unknown. Ignores a provider's prefix (`openai/`)."""
         name = model.rpartition("/")[2]
         known = [start for start in self._windows if name.startswith(start) or model.startswith(start)]
         return self._windows[max(known, key=len)] if known else None

@@ -1,6 +1,6 @@
 """`playhead.event` and `playhead.metric`: events and numbers that a program records itself.
 
-They belong to the innermost observed call.  Outside a run they do nothing, so a library may call them.
+An event belongs to the innermost observed call. Outside a run the functions do nothing, so a library may call them.
 """
 
 import math
@@ -17,8 +17,8 @@ Priority = Literal["critical", "normal"]
 def event(name: str, data: Any = None, *, priority: Priority = "normal") -> None:
     """Records an event of the program's own: `playhead.event("order_shipped", {"order": 17}, priority="critical")`.
 
-    It is in the journal when this returns, and becomes a `custom_event` of the run.  `data` is any value; it is
-    redacted and kept as content.  Never raises; an unknown priority counts as "normal", with one warning.
+    The event is in the journal when this returns, and becomes a `custom_event` of the run. `data` is any value; it is
+    redacted and stored as content. Never raises; an unknown priority counts as "normal", with one warning.
     """
     if as_text(priority) not in ("critical", "normal"):
         shown = safe_repr(priority)
@@ -31,8 +31,8 @@ def event(name: str, data: Any = None, *, priority: Priority = "normal") -> None
 def metric(name: str, value: float, *, unit: str | None = None) -> None:
     """Records a number that the program measured: `playhead.metric("compression_ratio", 0.3)`.
 
-    It becomes a `metric_recorded` of the run.  Never raises; what is no finite number is not recorded, with one
-    warning.
+    It becomes a `metric_recorded` event of the run. Never raises; a value that is not a finite number is not recorded,
+    with one warning.
     """
     number = _finite(value)
     if number is None:
@@ -46,7 +46,7 @@ def metric(name: str, value: float, *, unit: str | None = None) -> None:
 
 
 def _finite(value: Any) -> float | None:
-    """The number as a float (a numpy scalar's, too); None for what is none."""
+    """Returns the value as a float (numpy scalars, too); None if it is not a finite number."""
     try:
         number = float(value) if not isinstance(value, str | bytes) else math.nan
     except Exception:  # noqa: BLE001 - it is the user's object, and may raise anything

@@ -1,7 +1,7 @@
-"""Values that a later process gets back with their types: states of checkpoints, and values of `run.state`.
+"""Records values that a later process gets back with their types: states of checkpoints, and values of `run.state`.
 
-They are kept as plain content, and beside it what is needed to restore them: all of it, however much that is, since the
-program asked for it.
+Each is stored as plain content, with the data to restore its type beside it. Neither is cut, whatever its size, since
+the program asked for it.
 """
 
 from typing import Any
@@ -17,7 +17,8 @@ from playhead.model.ref import ContentRef
 def typed_payload(
     to: Recorder, frames: Frames, span: ObservedSpan, name: str, value: Any
 ) -> dict[str, ContentRef | str | None]:
-    """Attributes for a value under `name` that can be given back: its ref, what restores it, or why nothing does."""
+    """Records a value, and returns its attributes: the ref under `name`, and the ref of the data to restore its type,
+    or the reason why it cannot be restored."""
     ref = to.payload(value, frames, span.redact, unbounded=True)
     if ref is None:
         return {names.UNRESTORABLE: "content is not recorded (PLAYHEAD_CAPTURE_CONTENT)"}

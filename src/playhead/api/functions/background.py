@@ -1,6 +1,6 @@
 """Runs background tasks of Starlette and FastAPI inside the run that added them, as asyncio does for its tasks.
 
-They are executed after the response, when the endpoint that added them has returned.
+The framework executes them after the response, when the endpoint has returned.
 """
 
 from typing import Any, cast
@@ -21,7 +21,7 @@ class _Hook:
 
 
 def carry_run_into_background_tasks() -> None:
-    """Wraps the class of background tasks: now if it is imported, else when it is. A second call does nothing."""
+    """Wraps Starlette's class of background tasks, now or as soon as it is imported. A second call does nothing."""
     if not _Hook.registered:
         import wrapt  # noqa: PLC0415 - a program that decorates nothing needs it only when recording starts
 

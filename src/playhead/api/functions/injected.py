@@ -1,10 +1,10 @@
 """Parameters that a framework fills in (contexts, states, stores, dependencies, headers), as opposed to the caller's
 arguments.
 
-What an agent framework fills in holds ids, times and the whole history, which differ in every attempt. It is neither
-recorded nor compared; only the id of the model's tool call is read from it. What a web framework fills in is
-recorded by its type, or under the name of its header. The parameters are found by their annotations, as the
-frameworks do it.
+Values from an agent framework hold ids, times and the whole history, which differ in every attempt. They are neither
+recorded nor compared; only the id of the model's tool call is read from them. Of a web framework's values, dependencies
+are recorded by their type, headers and cookies under their names. As in the frameworks, annotations (and, for web
+frameworks, defaults) tell which parameters these are.
 """
 
 import inspect
@@ -17,7 +17,7 @@ from playhead.model.objects.infrastructure import name_of_type
 from playhead.model.objects.interrupts import let_through
 from playhead.model.objects.masking import KeyedValue
 
-# Names of the frameworks' classes; only those of these packages are meant.
+# A class is injected if its name is in `_CLASSES` and its package in `_PACKAGES`.
 _PACKAGES = frozenset({"agents", "langchain", "langchain_core", "langgraph", "pydantic_ai"})
 _CLASSES = frozenset(
     [
@@ -33,17 +33,17 @@ _CLASSES = frozenset(
         "AsyncCallbackManagerForToolRun",
     ]
 )
-# Markers of web frameworks in a default or an annotation: what they stand for is made for the request, or is from it.
+# Markers of web frameworks in a default or an annotation: the value is made for the request, or taken from it.
 _WEB_PACKAGES = frozenset({"fastapi", "fast_depends", "faststream", "taskiq_dependencies"})
 _DEPENDENCIES = frozenset({"Depends", "Dependant", "Security"})
 _FROM_REQUEST = frozenset({"Header", "Cookie"})
-# In the text of an annotation that is worth to be read.
+# An annotation that is a string is only evaluated if it contains one of these.
 _NAMES_WORTH_READING = (*_CLASSES, "Injected", *_DEPENDENCIES, *_FROM_REQUEST)
 _PLAIN_TYPES = (bool, int, float, type(None))
 
 
 def injected_parameters(function: Callable[..., Any]) -> frozenset[str]:
-    """Names of the parameters that a framework fills in."""
+    """Returns the names of the parameters that an agent framework fills in."""
     try:
         function = inspect.unwrap(function)
         written = cast("dict[str, Any]", getattr(function, "__annotations__", None) or {})
@@ -68,7 +68,7 @@ def without_injected(arguments: dict[str, Any], injected: frozenset[str]) -> tup
 
 
 def request_parameters(function: Callable[..., Any]) -> dict[str, str | None]:
-    """Parameters that a web framework fills in: a header's name, `cookie`, or None for a dependency."""
+    """Returns the parameters that a web framework fills in: name → header name, `cookie`, or None for a dependency."""
     try:
         found: dict[str, str | None] = {}
         function = inspect.unwrap(getattr(function, "__func__", function))
@@ -79,7 +79,7 @@ def request_parameters(function: Callable[..., Any]) -> dict[str, str | None]:
                 if kinds & _DEPENDENCIES:
                     found[name] = None
                 elif "Cookie" in kinds:
-                    found[name] = "cookie"  # every one of them: which is a session's, its name does not say
+                    found[name] = "cookie"  # all cookies: the name does not tell which one holds a session
                 elif "Header" in kinds:
                     found[name] = str(getattr(marker, "alias", None) or name)
         return found

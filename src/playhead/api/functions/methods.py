@@ -1,7 +1,7 @@
 """`@observe` on a class: replaces the public methods that its body defines by observed ones, on the class itself.
 
-Only what the body defines: a wrapper for an inherited method would be found before an override of it in another base
-class, and so change what the program does. The class stays the same object, for type checkers and for `isinstance`.
+Inherited methods are left alone: a wrapper on this class would hide an override in another base class, and so change
+what the program does. The class stays the same object, for type checkers and for `isinstance`.
 """
 
 import dataclasses
@@ -27,7 +27,7 @@ _METHODS: tuple[Any, ...] = (
 )
 # `agent("task")` is how many agents are called. All other special methods belong to Python.
 _PUBLIC_SPECIAL = frozenset({"__call__"})
-# On one method; only a ring of `__wrapped__` is longer.
+# Decorators looked through on one method; a longer chain can only be a circle of `__wrapped__`.
 _MAX_DECORATORS = 32
 
 
@@ -72,7 +72,8 @@ def _is_method(value: Any) -> bool:
 
 
 def _is_observed(method: Any) -> bool:
-    """Whether the method has an `@observe` of its own, at any place among its decorators: its options hold."""
+    """Whether the method has an `@observe` of its own, anywhere among its decorators; its options then take
+    precedence."""
     for _ in range(_MAX_DECORATORS):
         if type(method) is ObservedFunction:
             return True

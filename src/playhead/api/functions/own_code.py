@@ -1,4 +1,4 @@
-"""Which files are the program's own code, and which are a library's; and what the program was started with."""
+"""Tells the program's own code from that of libraries, and finds the script that the program was started with."""
 
 import functools
 import os
@@ -11,7 +11,7 @@ _files: dict[str, bool] = {}
 
 
 class Launcher:
-    """What has switched recording on in this process, where the program did not do that itself."""
+    """`name`: the command that switched recording on in this process; None: the program did that itself."""
 
     RUN = "playhead run"
     RUN_WITH_COMMANDS = "playhead run --commands"
@@ -21,9 +21,9 @@ class Launcher:
 
 @functools.cache
 def _folders_of_others() -> tuple[str, ...]:
-    """Where the code of Python, of installed packages and of Playhead is; found out when it is first needed.
+    """Returns the folders of Python's own code, of installed packages and of Playhead.
 
-    Opens no file, as `sysconfig` does for the same: a process that has no descriptors left records its first call, too.
+    Opens no file, unlike `sysconfig`, so that a process without free file descriptors can record its first call, too.
     """
     paths = (
         Path(os.__file__).parent,  # Python's own modules
@@ -35,7 +35,7 @@ def _folders_of_others() -> tuple[str, ...]:
 
 
 def is_own_code(file: str) -> bool:
-    """Whether code of this file is the program's own: no library's, and not Python's."""
+    """Whether this file belongs to the program itself, and not to a library or to Python."""
     known = _files.get(file)
     if known is None:
         where = str(Path(file).resolve()) if not file.startswith("<") else file
@@ -48,9 +48,9 @@ def is_own_code(file: str) -> bool:
 
 @functools.cache
 def started_program() -> str | None:
-    """The script that this process was started with, relative to the folder it was started in, or `-m MODULE`.
+    """Returns the script that this process was started with, relative to the working directory, or `-m MODULE`.
 
-    None where that is no code of the program's own: a library's command such as `uvicorn`, or a terminal.
+    None if it was not started with the program's own code, but with a library's command (`uvicorn`) or in a terminal.
     """
     main = sys.modules.get("__main__")
     file, spec = getattr(main, "__file__", None), getattr(main, "__spec__", None)

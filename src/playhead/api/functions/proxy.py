@@ -27,34 +27,34 @@ from playhead.model.digest import sha256
 
 F = TypeVar("F", bound=Callable[..., Any])
 _PLAIN, _COROUTINE, _GENERATOR, _ASYNC_GENERATOR = range(4)
-# What the classes of functions and methods have as their module. Pydantic reads models out of the attributes of objects
-# of other classes (`from_attributes`): google-genai 1.x would take an observed function for a tool without a name.
+# Our proxy classes claim this module, as the classes of functions and methods do. Of objects of other classes, Pydantic
+# reads attributes (`from_attributes`): google-genai 1.x would take an observed function for a tool without a name.
 _AS_OF_FUNCTIONS = "builtins"
 _OWN_PARAMETER = {"self", "cls"}
-# Python makes class methods of these, but only of plain functions.
+# Python turns these into class methods implicitly, but only plain functions.
 _CLASS_HOOKS = {"__init_subclass__", "__class_getitem__"}
-# No functions, but what they give when they are read from an object is one.
+# Not callable themselves, but reading them from an object returns a function.
 _GIVE_FUNCTIONS: tuple[Any, ...] = (classmethod, functools.partialmethod, functools.singledispatchmethod)
 
 
 class CallObserver(Protocol):
-    """What a wrapper asks of the `observe(...)` that made it."""
+    """The part of an `observe(...)` that its wrappers use."""
 
     name: str | None
-    """How the function is called in the record; None: by its own name."""
+    """The function's name in the record; None: its own name."""
     kind: str | None
     capture_output: bool
 
     def output_name(self, kind: str) -> str:
-        """The attribute for what a call of this kind returned."""
+        """Returns the name of the attribute for the result of a call of this kind."""
         ...
 
     def begin(self, name: str, arguments: dict[str, Any] | None, attributes: dict[str, Any]) -> ObservedSpan | None:
-        """A span for one call; None: it is not recorded.  Never raises."""
+        """Creates the span of one call; None: the call is not recorded. Never raises."""
         ...
 
     def approve(self, name: str, arguments: Callable[[], dict[str, Any]]) -> Waiting[None] | None:
-        """The steps until a person has approved of this call; None: nobody has to."""
+        """Returns the steps (`calls.steps`) that wait until a person approves this call; None: it needs no approval."""
         ...
 
 
@@ -94,7 +94,7 @@ def _proxy(function: Any, how: CallObserver, label: str | None) -> Any:
         def start() -> ObservedSpan | None:
             try:
                 return how.begin(name, *given())
-            except RecursionError:  # too near to the end of the stack for the guard inside
+            except RecursionError:  # too little stack left for the guard inside
                 return None
 
         approving = how.approve(name, lambda: given()[0]) if how.kind == "tool" else None
@@ -105,7 +105,7 @@ def _proxy(function: Any, how: CallObserver, label: str | None) -> Any:
             if span is None:
                 return wrapped(*args, **kwargs)
             return wrappers.call(span, output, wrapped, args, kwargs)
-        # Made here, where wrong arguments are an error at once; it begins when it is first stepped.
+        # Created here, so that wrong arguments raise at once; the call begins with the first step.
         made = wrapped(*args, **kwargs)
         observing = _OBSERVE[call_kind](start, output, made)
         return wrappers.with_name_of(_after_approval(call_kind, approving, observing, made), made)
@@ -114,7 +114,7 @@ def _proxy(function: Any, how: CallObserver, label: str | None) -> Any:
 
 
 def _after_approval(call_kind: int, approving: Waiting[None] | None, observing: Any, made: Any) -> Any:
-    """What is to be awaited or iterated: the call, after the approval that it needs, if any."""
+    """Returns the object to await or iterate: the observed call, after its approval if it needs one."""
     return observing if approving is None else _APPROVED_FIRST[call_kind](approving, observing, made)
 
 
@@ -274,7 +274,8 @@ def _bind(parameters: tuple[str, ...], instance: Any, args: tuple[Any, ...], kwa
 
 
 def _code_attributes(function: Any, kind: str | None) -> dict[str, Any]:
-    """Attributes that say which code is called; of an agent also where it is, so that a test can start it."""
+    """Returns the attributes that identify the called code. For an agent they include its import path, so that a test
+    can start it."""
     attributes = {names.CODE: code} if (code := _fingerprint(function)) else {}
     if kind == "agent" and (module := getattr(function, "__module__", None)):
         attributes[names.CODE_FUNCTION] = f"{module}.{getattr(function, '__qualname__', '')}"
@@ -291,7 +292,8 @@ def _fingerprint(function: Any) -> str | None:
 
 
 def _code_text(code: Any) -> str:
-    """A text of the code without line numbers, addresses and the order of sets, which differ between processes."""
+    """Returns the code as a text without line numbers, addresses and the order of sets: these change without a change
+    of the code."""
     constants = [
         _code_text(const)
         if inspect.iscode(const)

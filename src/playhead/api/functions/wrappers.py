@@ -24,10 +24,10 @@ from playhead.model.objects.plain_forms import class_of
 
 Begin = Callable[[], ObservedSpan | None]
 Fit = Callable[[Any], Any]
-"""Makes of an outcome that a person has set what the function returns in its framework. Where it raises, the outcome is
-given as it was set."""
+"""Converts an outcome that a person set into what the function returns in its framework. If it raises, the outcome is
+returned as it was set."""
 
-# What a generator gave is kept until it ends; without a bound an endless one would be a leak.
+# Bounds for the items kept until a generator ends, since it may be endless.
 _MAX_ITEMS = 10_000
 _MAX_BYTES = 64 * 2**20
 _SIZED = frozenset({str, bytes, bytearray, list, tuple, dict, set, int, float})
@@ -36,15 +36,15 @@ _OBJECT_BYTES, _TABLE_BYTES = 1024, 2**20
 
 @dataclass(frozen=True, slots=True)
 class EventReader:
-    """Reads a generator whose items are a framework's events: the result is in one of them, and only that is recorded.
+    """Reads a generator whose items are a framework's events. One event holds the result; only that is recorded.
 
-    Both functions may raise nothing of their own.
+    The functions must not raise errors of their own.
     """
 
     result: Callable[[ObservedSpan, Any], Any]
-    """The result that an event has, or NO_RESULT; the last one counts."""
+    """Returns the result in an event, or NO_RESULT. The last result counts."""
     restore: Callable[[Any], list[Any]]
-    """The events in place of the function's, for a recorded result, or for one that a person set."""
+    """Returns the events to yield instead of the function's, for a recorded result or one that a person set."""
 
 
 NO_RESULT: Any = object()
@@ -62,7 +62,7 @@ def call(
     answer = recorded_answer(span)
     if answer is not None:
         return _replayed(span, output, answer, fit)
-    try:  # around all of it: a signal's handler may raise anywhere, and the call must not stay current
+    try:  # around everything, since a signal's handler may raise anywhere and the call must not stay current
         enter(span)
         result = function(*args, **kwargs)
         if type(result) is types.CoroutineType:
@@ -78,7 +78,8 @@ def call(
 
 
 def _replayed(span: ObservedSpan, output: str | None, answer: ReplayAnswer, fit: Fit | None = None) -> Any:
-    """Returns the recorded or edited outcome in place of the function's; an edited one is recorded in this run."""
+    """Returns the recorded outcome, or the one that a person set, instead of executing the function. The latter is
+    recorded in this run."""
     if answer.is_new:
         if fit is not None and answer.error is None and answer.items is None:
             answer = replace(answer, value=_fitted(fit, answer.value))
@@ -112,7 +113,8 @@ def with_name_of(ours: Any, name: Any) -> Any:
 async def _awaited(
     span: ObservedSpan, output: str | None, coroutine: Awaitable[Any], where: Context | None = None
 ) -> Any:
-    """`where` is what `pause` gave, for a call that has begun already."""
+    """Awaits the coroutine as the observed call. `where`: the context that `pause` returned, if the call has already
+    begun."""
     try:
         if where is None:
             _enter_or_close(span, coroutine)
@@ -121,7 +123,7 @@ async def _awaited(
         result = await coroutine
         finish(span, output, result)
     except BaseException as error:
-        if isinstance(coroutine, types.CoroutineType):  # where it was not started: else this does nothing
+        if isinstance(coroutine, types.CoroutineType):  # needed if it was not started; otherwise does nothing
             coroutine.close()
         try:  # not `fail_and_detach`, at whose beginning a handler may raise, too
             fail(span, error)
@@ -132,7 +134,7 @@ async def _awaited(
 
 
 def _enter_or_close(span: ObservedSpan, coroutine: Awaitable[Any]) -> None:
-    """A coroutine that is not to begin is closed, or Python would warn of it."""
+    """Calls `enter`. If it raises, closes the coroutine, since Python would warn that it was never awaited."""
     try:
         enter(span)
     except BaseException:
@@ -144,7 +146,8 @@ def _enter_or_close(span: ObservedSpan, coroutine: Awaitable[Any]) -> None:
 def call_async(
     begin: Begin, output: str | None, coroutine: Coroutine[Any, Any, Any], fit: Fit | None = None
 ) -> Awaitable[Any]:
-    """Awaits a coroutine function. Cancellation is recorded as an outcome of its own."""
+    """Returns an awaitable that runs the coroutine as an observed call. Cancellation is recorded as an outcome of its
+    own."""
     return _call_async(begin, output, _Unstarted(coroutine), fit)
 
 
@@ -225,7 +228,7 @@ async def iterate_async(
 ) -> AsyncGenerator[Any, Any]:
     """Runs an asynchronous generator. If it is dropped without being closed, its span ends when it is collected.
 
-    `reader`: of its items, which are events; without it they are values, and all of them are the result.
+    `reader`: for items that are a framework's events. Without it, the items together are the result.
     """
     span = begin()
     answer = await recorded_answer_async(span) if span is not None else None
@@ -264,7 +267,7 @@ async def iterate_async(
 
 
 def _pass_over(given: list[Any], steps: Generator[Any, Any, Any], watch: "_GeneratorRecording") -> None:
-    """Runs a generator up to what the consumer has from the record."""
+    """Steps a generator past the items that the consumer already has from the record."""
     for item in given:
         next(steps)
         watch.keep(item)
@@ -273,7 +276,7 @@ def _pass_over(given: list[Any], steps: Generator[Any, Any, Any], watch: "_Gener
 async def _pass_over_async(
     given: list[Any], steps: AsyncGenerator[Any, Any], watch: "_GeneratorRecording"
 ) -> Awaitable[Any]:
-    """As `_pass_over`.  Returns the next step."""
+    """The same as `_pass_over`, asynchronous. Returns the awaitable of the next step."""
     step = _first_step(steps)
     for item in given:
         await step
@@ -288,8 +291,8 @@ def _leave(span: ObservedSpan | None) -> None:
 
 
 def _items(span: ObservedSpan, output: str | None, answer: ReplayAnswer, fit: Fit | None = None) -> list[Any]:
-    """The values that a generator yielded, as recorded. For an outcome that a person set: the items of a list, or the
-    one value.
+    """Returns the recorded items of a generator. For an outcome that a person set: the items of a list or tuple, else
+    the value as the only item.
     """
     value = _replayed(span, output, answer, fit)
     if answer.items is not None:
@@ -298,8 +301,8 @@ def _items(span: ObservedSpan, output: str | None, answer: ReplayAnswer, fit: Fi
 
 
 def _first_step(steps: AsyncGenerator[Any, Any]) -> Awaitable[Any]:
-    """Takes the first step without asyncio's hooks for generators: a loop that shuts down closes all generators that it
-    knows, and must know only one of ours and the user's.
+    """Returns the first step, taken without asyncio's hooks for generators: a loop that shuts down closes every
+    generator that it knows, and must know only our outer generator, not the user's inside it.
     """
     hooks = sys.get_asyncgen_hooks()
     sys.set_asyncgen_hooks(None, None)
@@ -312,7 +315,8 @@ def _first_step(steps: AsyncGenerator[Any, Any]) -> Awaitable[Any]:
 class _GeneratorRecording:
     """Collects the items of a generator, up to a limit, and ends its span once.
 
-    Lives in the generator's frame: when that is collected without having been closed, so is this.
+    The generator's frame holds the only reference: if the generator is collected without being closed, `__del__` ends
+    the span.
     """
 
     __slots__ = ("item", "items", "more", "output", "reader", "result", "room", "span")
@@ -329,7 +333,7 @@ class _GeneratorRecording:
         self.room = _MAX_BYTES
 
     def pause(self, item: Any) -> Context | None:
-        """Notes a yielded value; the consumer's context is current until `resume`."""
+        """Records a yielded value, and makes the consumer's context current until `resume`. Returns our context."""
         self.item = item
         if self.span is None:
             return None
@@ -337,7 +341,7 @@ class _GeneratorRecording:
         return pause(self.span)
 
     def keep(self, item: Any) -> None:
-        """Adds a value to what is recorded."""
+        """Adds a value to the recorded items, if there is room, or reads the result from an event."""
         if self.span is not None and self.reader is not None:
             result = self.reader.result(self.span, item)
             self.result = self.result if result is NO_RESULT else result
@@ -397,7 +401,8 @@ class _GeneratorRecording:
 
 
 def _bytes_of(item: Any) -> int:
-    """About how much memory an item takes by itself.  No code of its class is asked, which may take long."""
+    """Estimates the memory of an item in bytes, without what it refers to. Calls no code of the user's classes, which
+    may take long."""
     kind = class_of(item)
     if kind in _SIZED:
         return sys.getsizeof(item)

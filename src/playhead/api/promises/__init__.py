@@ -1,1 +1,1 @@
-"""What a run waits for: approvals, answers of people, events from outside; and requests to stop."""
+"""Promises of a run: approvals, answers of people and events from outside that it waits for, and requests to stop."""

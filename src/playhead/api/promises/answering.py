@@ -1,4 +1,4 @@
-"""`playhead.open_promises`, `approve`, `deny` and `answer`: what a person does, from Python."""
+"""`playhead.open_promises`, `approve`, `deny` and `answer`: a person's answers, given from Python."""
 
 import re
 from typing import Any, cast
@@ -14,9 +14,9 @@ _WHOLE_ID = re.compile("[0-9a-f]{32}")
 
 
 def open_promises() -> list[Promise]:
-    """What runs wait for, oldest first: of the collector, and of the journal's folder on this machine.
+    """Returns the open promises of the collector and of this machine's journal folder, oldest first.
 
-    Without a collector, those of the folder.  Requests to stop a run are not among them.
+    Without a collector, only those of the folder. Requests to stop a run are left out.
     """
     return [promise for promise in _store().listed() if promise["kind"] != p.INTERRUPT]
 
@@ -30,11 +30,11 @@ def approve(
     action: str | None = None,
     details: Any = None,
 ) -> Promise:
-    """Approves of what a run wants to do; returns the promise with the answer.
+    """Approves an action that a run waits for. Returns the promise with the answer.
 
-    `promise`: one of `open_promises()`, its id, or the beginning of one.  With `key` and `action` instead, and the
-    details that the program gives, an approval with that key, also before it is asked for.  Raises NotFound, and
-    Conflict if somebody has answered already.
+    `promise`: one of `open_promises()`, its id, or the beginning of its id. Instead, `key` and `action`, with the same
+    `details` as in the program, answer the approval with that key, even before the program asks for it. Raises
+    NotFound, and Conflict if the promise already has an answer.
     """
     if promise is None:
         if key is None or action is None:
@@ -45,7 +45,7 @@ def approve(
 
 
 def deny(promise: str | Promise, *, by: str | None = None, reason: str | None = None) -> Promise:
-    """Refuses what a run wants to do: it gets Denied with the reason.  The rest is as in `approve`."""
+    """Refuses an action that a run waits for: the run gets Denied with the reason. The rest is as in `approve`."""
     return _decide(promise, p.DENIED, None, by, reason)
 
 
@@ -57,8 +57,8 @@ def answer(
     reason: str | None = None,
     key: str | None = None,
 ) -> Promise:
-    """Answers a question of a run.  With `key`, `promise` is the name of an event: `answer("payment", 20, key="A1")`
-    gives it to all runs that wait for it, also before they do.  The rest is as in `approve`."""
+    """Answers a question of a run. With `key`, `promise` is the name of an event: `answer("payment", 20, key="A1")`
+    answers all runs that wait for it, even those that wait for it later. The rest is as in `approve`."""
     if key is None:
         return _decide(promise, p.ANSWERED, value, by, reason)
     asked = unasked(p.event_id(str(promise), key), p.EVENT, key=key, name=str(promise))
@@ -77,7 +77,7 @@ def _store() -> PromiseStore:
 
 
 def whole_id(store: PromiseStore, start: str) -> str:
-    """The id that begins so.  Raises NotFound if no promise, or several, have such an id."""
+    """Returns the whole id of the promise whose id begins with `start`. Raises NotFound if not exactly one does."""
     if _WHOLE_ID.fullmatch(start):
         return start
     found = sorted({promise["id"] for promise in store.listed(answered=True) if promise["id"].startswith(start)})
@@ -88,7 +88,7 @@ def whole_id(store: PromiseStore, start: str) -> str:
 
 
 def unasked(promise_id: str, kind: str, **asked: Any) -> Promise:
-    """A promise that no run has asked for yet."""
+    """Makes a promise that no run has asked for yet."""
     empty: dict[str, Any] = dict.fromkeys(("run", "name", "action", "risk", "details", "schema", "deadline", "answer"))
     created = answer_of(p.ANSWERED)["time"]
     return cast(Promise, {**empty, "id": promise_id, "kind": kind, "created": created, **asked})

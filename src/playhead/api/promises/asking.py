@@ -1,4 +1,4 @@
-"""`playhead.approval`, `ask`, `wait_for` and `interrupt`, and the same for `await`."""
+"""`playhead.approval`, `ask`, `wait_for` and `interrupt`, and their asynchronous versions."""
 
 from __future__ import annotations
 
@@ -34,14 +34,14 @@ def approval(
 ) -> PromiseAnswer:
     """Waits until a person approves: `playhead.approval("delete 3 files", risk="high", details=paths)`.
 
-    `playhead promises` lists what waits, `playhead approve` and `deny` answer, as does `POST /promises/{id}`.  The
-    answer holds for this place of the run, this action and these details; a resumed run that asks for the same has it
-    already, one that asks for something else asks again.  With a `key`, the answer holds for that and not for this
-    place of this run, and may be given before it is asked for.
+    `playhead promises` lists open approvals; `playhead approve`, `playhead deny` and `POST /promises/{id}` answer them.
+    The answer holds for this call path of the run, this action and these details: a resumed run that asks for the same
+    gets it at once, one that asks for something else asks again. With a `key`, the answer holds for that key in any
+    run, and may be given before it is asked for.
 
-    `timeout`: seconds; None: for ever.  `suspend`: ends the process (exit code 75) unless the answer is there; resumed
-    later, the run goes on.  `on_reminder` is called once with the promise after `remind_after` seconds.  Raises Denied,
-    and Unanswered after the timeout.
+    `timeout`: seconds; None: no limit. `suspend`: if there is no answer yet, the process ends (exit code 75), and a
+    later resume continues the run. `on_reminder` is called once with the promise after `remind_after` seconds. Raises
+    Denied, and Unanswered after the timeout.
     """
     question = Question(
         kind=p.APPROVAL, action=action, risk=risk, details=details, key=key, seconds=timeout, suspend=suspend,
@@ -61,7 +61,7 @@ async def approval_async(
     remind_after: float | None = None,
     on_reminder: OnReminder | None = None,
 ) -> PromiseAnswer:
-    """As `approval`, while other tasks go on."""
+    """The same as `approval`, without blocking other tasks."""
     question = Question(
         kind=p.APPROVAL, action=action, risk=risk, details=details, key=key, seconds=timeout, suspend=suspend,
         remind_after=remind_after, on_reminder=on_reminder,
@@ -79,10 +79,10 @@ def ask(
     remind_after: float | None = None,
     on_reminder: OnReminder | None = None,
 ) -> Any:
-    """Waits for a person's answer: `playhead.ask("Which branch?", schema=Reply)`; returns it.
+    """Waits for a person's answer, and returns it: `playhead.ask("Which branch?", schema=Reply)`.
 
-    `schema`: a pydantic model or a dataclass that the answer is made into, or a JSON Schema as a dictionary, which is
-    only shown.  An answer that does not fit raises what the class raises.  The rest is as in `approval`.
+    `schema`: a pydantic model or dataclass into which the answer is converted, or a JSON Schema as a dictionary, which
+    is only shown. If the answer does not fit, the class's own error is raised. The rest is as in `approval`.
     """
     asked = Question(
         kind=p.INPUT, action=question, details=details, schema=_json_schema(schema), seconds=timeout, suspend=suspend,
@@ -101,7 +101,7 @@ async def ask_async(
     remind_after: float | None = None,
     on_reminder: OnReminder | None = None,
 ) -> Any:
-    """As `ask`, while other tasks go on."""
+    """The same as `ask`, without blocking other tasks."""
     asked = Question(
         kind=p.INPUT, action=question, details=details, schema=_json_schema(schema), seconds=timeout, suspend=suspend,
         remind_after=remind_after, on_reminder=on_reminder,
@@ -110,9 +110,9 @@ async def ask_async(
 
 
 def wait_for(event: str, *, key: str, timeout: float | None = None, suspend: bool = False) -> Any:
-    """Waits for an event from outside: `playhead.wait_for("payment", key=order)`; returns its value.
+    """Waits for an event from outside, and returns its value: `playhead.wait_for("payment", key=order)`.
 
-    It is given by `playhead answer payment VALUE --key ORDER` or `POST /promises`, also before a run waits for it.  All
+    `playhead answer payment VALUE --key ORDER` or `POST /promises` gives the value, even before a run waits for it. All
     runs that wait for the same event and key get the same value.
     """
     return drive(_value(Question(kind=p.EVENT, name=event, key=str(key), seconds=timeout, suspend=suspend), None))
@@ -125,15 +125,15 @@ async def wait_for_async(
     timeout: float | None = None,  # noqa: ASYNC109 - as in `wait_for`
     suspend: bool = False,
 ) -> Any:
-    """As `wait_for`, while other tasks go on."""
+    """The same as `wait_for`, without blocking other tasks."""
     question = Question(kind=p.EVENT, name=event, key=str(key), seconds=timeout, suspend=suspend)
     return await drive_async(_value(question, None))
 
 
 def interrupt(run: str, *, reason: str | None = None, by: str | None = None) -> None:
-    """Asks a run to stop: its next call of a model or a tool raises Interrupted, and a later resume goes on with it.
+    """Asks a run to stop: its next call of a model or a tool raises Interrupted, and a later resume continues it.
 
-    `run`: the whole id.  Raises TypeError for what is no text, and NoRecord for what is no id.
+    `run`: the whole id of the run. Raises TypeError if it is not a text, and NoRecord if it is not an id.
     """
     if not isinstance(run, str):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise TypeError(f"a run is named by its id, a text, and not by {run!r}: `playhead runs` lists them")
@@ -145,7 +145,7 @@ def interrupt(run: str, *, reason: str | None = None, by: str | None = None) -> 
 
 
 def interrupt_of(run: str, reason: str | None, by: str | None) -> Promise:
-    """The promise that a run stops."""
+    """Makes the promise that asks a run to stop."""
     return {
         "id": os.urandom(16).hex(), "kind": p.INTERRUPT, "run": run, "key": run, "name": by, "action": reason,
         "risk": None, "details": None, "schema": None,
@@ -154,7 +154,7 @@ def interrupt_of(run: str, reason: str | None, by: str | None) -> Promise:
 
 
 def decided(question: Question) -> Waiting[PromiseAnswer]:
-    """The steps to an approval. Raises Denied and Unanswered."""
+    """Returns the steps that wait for an approval; the result is the answer. Raises Denied and Unanswered."""
     answer = yield from wait(question)
     if answer["outcome"] == p.EXPIRED:
         raise Unanswered(f"nobody has approved {question.action!r} within {question.seconds} seconds; ask again")

@@ -1,7 +1,7 @@
-"""Promises for what a framework waits for: opened when it stops for a person, answered when it goes on.
+"""Promises for the waits of a framework: opened when it stops for a person, answered when it continues.
 
-The framework decides by itself when to stop and with what to go on.  Here is what makes its waits known to people, and
-what finds their answers: in this process by what is remembered, in a later one by ids made of the framework's own.
+The framework decides when to stop, and with which answer to continue. This module shows its waits to people, and finds
+their answers: in the same process in memory, in a later one by promise ids derived from the framework's ids.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from playhead.model.times import parse_time, rfc3339
 if TYPE_CHECKING:
     from playhead.wire.answers.promises import Promise, PromiseAnswer
 
-# Of more, only their ids are needed again, which are made anew.
+# Waits kept in memory. For older ones the promise id is derived again.
 _MAX_REMEMBERED = 1000
 
 
@@ -44,8 +44,9 @@ _MAX_REMEMBERED = 1000
 class PendingWait:
     """One thing that a framework waits for.
 
-    `wait_id` is the framework's id of it; `conversation`: what makes that unique among all conversations, or None if
-    the framework has nothing such: then it is looked for in its own run only.  `prompt`: what is recorded as asked.
+    `wait_id`: the framework's id for the wait. `conversation`: an id that makes `wait_id` unique among all
+    conversations; None if the framework has none: then the wait is looked for in its own run only. `prompt`: the
+    question as recorded.
     """
 
     framework: str
@@ -60,19 +61,20 @@ class PendingWait:
     digest: str = field(init=False)
 
     def __post_init__(self) -> None:
-        """Another value, or other arguments, are another question."""
+        """Computes the digest: waits with another kind, action, name or details are other questions."""
         object.__setattr__(self, "digest", p.digest_of([self.kind, self.action, self.name, self.details]))
 
     def promise_id(self, run: str | None, number: int = 0) -> str:
-        """The id of its promise. `run`: for a wait that is unique in its run only; `number`: asked again so often."""
+        """Returns the id of the promise. `run`: the run's id, if the wait is unique only in its run. `number`: how
+        often the question was asked before."""
         key = f"{self.framework} {self.conversation or ''} {self.wait_id}" + (f" {number}" if number else "")
         return p.promise_id(self.kind, run, key, self.digest)
 
 
 @dataclass(slots=True)
 class _OpenedWait:
-    """What this process knows of a wait's promise. `key`: its place in the run; `number`: of how many of the same
-    question it is; `answer`: if it was read already."""
+    """A wait's promise as this process knows it. `key`: its key in the run's record. `number`: how often the same
+    question was asked before. `answer`: the answer, if known here."""
 
     promise: Promise
     key: str
@@ -84,14 +86,14 @@ class _OpenedWait:
 
 
 class _OpenedWaits:
-    """The waits that this process has seen, the latest ones."""
+    """The latest waits that this process has seen."""
 
     def __init__(self) -> None:
         self._found: OrderedDict[tuple[str, str, str], list[_OpenedWait]] = OrderedDict()
         self._mutex = fork_safe_lock()
 
     def add(self, wait: PendingWait, opened: _OpenedWait) -> None:
-        """Remembers it; the one before of the same run is forgotten."""
+        """Remembers an opened wait, in place of an earlier one of the same run."""
         key = (wait.framework, wait.wait_id, wait.digest)
         with self._mutex:
             others = [each for each in self._found.pop(key, []) if each.run != opened.run]
@@ -100,7 +102,8 @@ class _OpenedWaits:
                 self._found.popitem(last=False)
 
     def of(self, wait: PendingWait, run: str | None) -> _OpenedWait | None:
-        """That of this run, or of this conversation, or the only one that it can be."""
+        """Returns the opened wait of this run; else that of this conversation; else, without a conversation, the only
+        one that is still open. None if there is none."""
         with self._mutex:
             known = list(self._found.get((wait.framework, wait.wait_id, wait.digest), ()))
         if run is not None and (own := [each for each in known if each.run == run]):
@@ -118,8 +121,8 @@ _opened = _OpenedWaits()
 
 
 def open_wait(span: ObservedSpan, wait: PendingWait) -> None:
-    """Opens the promise, and says in this call that it waits.  In the journal's folder when this returns; the collector
-    gets it in the background.  What an agent inside has said already is not said again."""
+    """Opens the wait's promise, and records the request on `span`. The promise is in the journal's folder when this
+    returns; the collector gets it in the background. Does nothing if an agent inside has opened it already."""
     known = _opened.of(wait, span.run.id)
     if known is not None and known.run == span.run.id and not known.is_settled:
         return
@@ -137,7 +140,8 @@ def open_wait(span: ObservedSpan, wait: PendingWait) -> None:
 
 
 def _new_promise(span: ObservedSpan, wait: PendingWait, number: int) -> tuple[Promise, str]:
-    """The promise of a wait, and its key. A resumed run has the promise that its record names; a fork has its own."""
+    """Returns a new promise for a wait, and its key. In a resumed run it has the id that the record names; a fork has
+    promises of its own."""
     at = f"{place_of(span)}:{wait.kind} {wait.digest}"
     key = f"{at}#{span.run.occurrence(f'promise {at}')}"
     replay = span.run.replay
@@ -177,8 +181,8 @@ def _note_request(span: ObservedSpan, wait: PendingWait, promise_id: str, key: s
 
 
 def settle_wait(span: ObservedSpan, wait: PendingWait, outcome: str, value: Any = None) -> None:
-    """Says in this call with what the framework goes on, by whom and after how long; the promise is answered by that,
-    unless somebody has answered it already."""
+    """Records on `span` the answer with which the framework continues (value, who answered, milliseconds waited), and
+    answers the promise with it if it has no answer yet."""
     opened = _opened.of(wait, span.run.id)
     if opened is not None and opened.run == span.run.id:
         promise_id, key = opened.promise["id"], opened.key
@@ -200,7 +204,8 @@ def settle_wait(span: ObservedSpan, wait: PendingWait, outcome: str, value: Any 
 
 
 def _settled(promise_id: str, opened: _OpenedWait | None, own: PromiseAnswer) -> tuple[PromiseAnswer, str | None]:
-    """The answer that the program goes on with, and when it was asked for: a person's, if that is the same."""
+    """Returns the answer to record, and when the promise was created (None: unknown). The answer is the stored one if
+    it equals the program's `own`, so that its author is kept; else `own`."""
     found = opened.answer if opened is not None else None
     created = opened.promise["created"] if opened is not None else None
     if found is None:
@@ -244,8 +249,9 @@ def _scope(wait: PendingWait, span: ObservedSpan | None) -> str | None:
 
 
 def answers_to(waits: Sequence[PendingWait], question: Question) -> Waiting[list[PromiseAnswer]]:
-    """The steps to the answers, in this order; all are asked for at once.  `question`: how long to wait, and whether to
-    suspend.  Raises Suspended, Unanswered and JournalUnusable."""
+    """Returns the steps that open the promises of all waits, then wait for their answers; the result is the answers in
+    the same order. `question`: how long to wait, and whether to suspend. Raises Suspended, Unanswered and
+    JournalUnusable."""
     runtime.recorder()  # set up from the environment, if nothing was configured yet
     span, store = current_span(), promise_store()
     opened: list[_OpenedWait] = yield lambda: [_asked(wait, span, store) for wait in waits]
@@ -262,7 +268,7 @@ def answers_to(waits: Sequence[PendingWait], question: Question) -> Waiting[list
 
 
 def _asked(wait: PendingWait, span: ObservedSpan | None, store: PromiseStore) -> _OpenedWait:
-    """The wait's promise, opened if nobody has; asked anew if somebody has stopped waiting for it."""
+    """Returns the promise of this wait. Opens it if it does not exist, and opens a new one if the last one expired."""
     found = _opened.of(wait, _run_of(span))
     if found is None:
         promise = _promise(wait, wait.promise_id(_scope(wait, span)), span, _run_of(span))
@@ -280,7 +286,7 @@ def _asked(wait: PendingWait, span: ObservedSpan | None, store: PromiseStore) ->
 
 
 def known_waits(waits: Sequence[PendingWait]) -> Waiting[list[PendingWait]]:
-    """The steps to those of the waits that somebody has opened."""
+    """Returns the steps whose result is the waits that have a promise, in this process or in the store."""
     runtime.recorder()
     store = promise_store()
 

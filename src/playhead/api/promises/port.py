@@ -10,45 +10,49 @@ if TYPE_CHECKING:
 
 
 class PromiseStore(Protocol):
-    """Keeps promises. Methods may block for a network request, unless they say otherwise. They raise JournalUnusable,
-    and what they say."""
+    """Keeps promises. Methods may block for a network request unless documented otherwise. All may raise
+    JournalUnusable."""
 
     def open(self, promise: Promise) -> Promise:
-        """Durable once this returns. Opening it again changes nothing, and returns what is known, with the answer."""
+        """Stores the promise, durably once this returns. Opening it again changes nothing. Returns the stored promise
+        with its answer."""
         ...
 
     def announce(self, promise: Promise) -> Promise:
-        """As `open`, but without a network request: the collector gets it in the background."""
+        """The same as `open`, without a network request: the collector gets the promise in the background."""
         ...
 
     def settle(self, promise_id: str, answer: PromiseAnswer) -> Promise | None:
-        """Says what a program went on with: its answer, unless it has one. What the journal's folder knows of it, with
-        the answer if that was given there; the collector is told in the background. None: only the collector knows."""
+        """Answers a promise with what the program continued with, unless it has an answer. Tells the collector in the
+        background. Returns the promise from the journal's folder, with its answer if that was given there; None if the
+        folder does not have it."""
         ...
 
     def read(self, promise_id: str) -> Promise | None:
-        """The promise with its answer; None: not known, or nobody can be asked now."""
+        """Returns the promise with its answer; None: unknown, or the collector cannot be asked now."""
         ...
 
     def answer(self, promise_id: str, answer: PromiseAnswer) -> Promise | None:
-        """Answers it, unless it has an answer: the first one is in what is returned. None: nobody can be asked now."""
+        """Answers the promise, unless it has an answer. Returns it with the first answer; None: the collector cannot be
+        asked now."""
         ...
 
     def interrupts(self, runs: Sequence[str]) -> list[Promise]:
-        """Open requests to stop one of these runs."""
+        """Returns the open requests to stop one of these runs."""
         ...
 
     def may_wait(self, promise: Promise) -> bool:
-        """Whether the program may wait for the answer, or has to end its process. Never blocks. In a test, where nobody
-        could give an answer, it may raise."""
+        """Whether the program may wait for the answer in this process; False: it has to end. Never blocks. In tests it
+        may raise if there cannot be an answer."""
         ...
 
     def listed(self, *, answered: bool = False) -> list[Promise]:
-        """All promises that are open, oldest first; also those with an answer, if `answered`. May raise ClientError."""
+        """Returns the open promises, oldest first; with `answered` also the answered ones. May raise ClientError."""
         ...
 
     def decide(self, promise_id: str, answer: PromiseAnswer, asked: Promise | None = None) -> Promise:
-        """Gives a person's answer. `asked`: the promise, where it may be answered before a run asks for it.
+        """Stores a person's answer, and returns the promise. `asked`: the promise itself, for an answer that may come
+        before a run asks for it.
 
         Raises NotFound, Conflict if it has an answer already, and other ClientErrors."""
         ...

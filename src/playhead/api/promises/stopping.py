@@ -1,4 +1,4 @@
-"""Runs that stop before their end, to be resumed: one that waits for a decision, or one that a person interrupts."""
+"""Stops runs before their end, to be resumed later: runs that wait for a decision, or that a person interrupts."""
 
 from __future__ import annotations
 
@@ -25,93 +25,94 @@ _runs: WeakValueDictionary[str, ActiveRun] = WeakValueDictionary()
 
 
 class StoppedRun:
-    """In the place of a run's record: raises from its next call of a model or tool on, so that no code which takes the
-    exception for an error goes on. What the record had for log events, it still has."""
+    """Replaces the `Replay` of a run that stops: every further call of a model or tool raises, so that code which
+    handles the exception as an error cannot continue. Log events and promises are still looked up in `before`, the
+    replay until then."""
 
     branch_wait_seconds = 0.0
     progress = 0
     is_stopped = True
 
     def __init__(self, stop: Callable[[ObservedSpan], BaseException], before: Replay[ObservedSpan] | None):
-        """`stop` returns what to raise in a call."""
+        """`stop` returns the exception to raise in a call. `before`: the run's replay so far; None: it had none."""
         self._stop = stop
         self._before = before
 
     def is_undecided(self, span: ObservedSpan) -> bool:
-        """It is decided."""
+        """Returns False: every call raises at once."""
         return False
 
     def answer(
         self, span: ObservedSpan, restore: ResponseRestorer | None, *, waited: bool = False
     ) -> ReplayAnswer | None:
-        """Raises."""
+        """Raises the exception that stops the run."""
         raise self._stop(span)
 
     def answer_in_later_run(self, span: ObservedSpan) -> ReplayAnswer | None:
-        """As the record before."""
+        """Delegates to `before`."""
         return self._before.answer_in_later_run(span) if self._before is not None else None
 
     def has_question(self, span: ObservedSpan) -> bool:
-        """No call is made any more."""
+        """Returns False: no call is made any more."""
         return False
 
     def enter_enclosing(self, span: ObservedSpan) -> None:
-        """As the record before."""
+        """Delegates to `before`."""
         if self._before is not None:
             self._before.enter_enclosing(span)
 
     def unannounced_ends(self, span: ObservedSpan) -> None:
-        """It stays open."""
+        """Does nothing: the call stays open."""
 
     def run_ended(self, root: ObservedSpan) -> None:
-        """It has not ended as its record did."""
+        """Does nothing: the run was stopped before its end."""
 
     def has_log_event(self, event: str, span: ObservedSpan, identity: str | None = None) -> bool:
-        """As the record before."""
+        """Delegates to `before`."""
         return self._before is not None and self._before.has_log_event(event, span, identity)
 
     def in_forked_child(self) -> Replay[ObservedSpan]:
-        """It is stopped, too."""
+        """Returns itself: the child is stopped, too."""
         return self
 
     @property
     def is_fork(self) -> bool:
-        """As the record before."""
+        """Delegates to `before`."""
         return self._before is not None and self._before.is_fork
 
     def recorded_promise(self, key: str) -> str | None:
-        """As the record before."""
+        """Delegates to `before`."""
         return self._before.recorded_promise(key) if self._before is not None else None
 
     def promise_answer(self, key: str) -> PromiseAnswer | None:
-        """As the record before."""
+        """Delegates to `before`."""
         return self._before.promise_answer(key) if self._before is not None else None
 
     @property
     def had_completed(self) -> bool:
-        """As the record before."""
+        """Delegates to `before`."""
         return self._before is not None and self._before.had_completed
 
     def refuse_promise(self, what: str) -> None:
-        """As the record before."""
+        """Delegates to `before`."""
         if self._before is not None:
             self._before.refuse_promise(what)
 
 
 def stop_run(run: ActiveRun, error: BaseException) -> None:
-    """The run's next call raises this, too, if the program goes on after it was raised here."""
+    """Makes the run's next call raise `error` again, if the program continues after the caller has raised it."""
     run.replay = StoppedRun(lambda span: error, run.replay)
 
 
 def watch_for_interrupts(run: ActiveRun) -> None:
-    """A request to stop this run is found from now on, by `look_for_interrupts`."""
+    """Registers the run, so that `look_for_interrupts` looks for requests to stop it."""
     _runs[run.id] = run  # without a lock: a signal's handler may begin a run while this thread does
 
 
 def look_for_interrupts() -> None:
     """Stops the runs of this process that a person asked to stop, at their next call. Never raises.
 
-    A folder that cannot be read now is looked at again the next time: who writes the journal reports its trouble.
+    If the folder cannot be read, it is read again next time; the journal's writer reports such errors.
     """
     try:
         store = promise_store()
@@ -129,7 +130,8 @@ def look_for_interrupts() -> None:
 
 
 def watching(values: Callable[[ObservedSpan], None] | None) -> Callable[[ObservedSpan], None]:
-    """Returns what to call with the first call of each run. `values`: what records what runs read, if they do."""
+    """Returns the function to call with the first call of each run: it registers the run for interrupts, then calls
+    `values`, which records the values that runs read (None: they are not recorded)."""
 
     def started(span: ObservedSpan) -> None:
         watch_for_interrupts(span.run)
@@ -140,7 +142,8 @@ def watching(values: Callable[[ObservedSpan], None] | None) -> Callable[[Observe
 
 
 def looking_first(before_read: Callable[[], bool]) -> Callable[[], bool]:
-    """Returns what the thread that delivers calls before each look at the journal: also, whether a run is to stop."""
+    """Returns `before_read`, the function that the delivery thread calls before each read of the journal, extended: it
+    first looks for requests to stop runs."""
 
     def look() -> bool:
         if _runs:

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
 _Word = Literal["none", "all", "always", "writes"]
 ToolRule = _Word | list[str] | tuple[str, ...] | set[str] | frozenset[str] | Callable[[str, dict[str, Any]], Any]
-"""`none`, `all` (of one tool: `always`), `writes` (tools that are not declared idempotent), names, or a function of the
-tool's name and arguments."""
+"""Which tools need approval: `none`, `all` (for one tool: `always`), `writes` (tools not declared idempotent), names of
+tools, or a function of the tool's name and arguments."""
 _WORDS = get_args(_Word)
 
 
@@ -28,13 +28,13 @@ class _ApprovalOfTools:
 
 
 def approve_tools(rule: ToolRule | None, *, suspend: bool = False) -> None:
-    """Sets which tools of this process need approval; None: none."""
+    """Sets which tools of this process need approval; None: no tool does."""
     _ApprovalOfTools.rule = "none" if rule is None else checked_rule(rule)
     _ApprovalOfTools.suspend = suspend
 
 
 def checked_rule(rule: Any) -> ToolRule:
-    """Returns the rule. Raises SettingInvalid for one that would let a tool run without the approval that was meant."""
+    """Returns the rule. Raises SettingInvalid for an unknown one, which could let a tool run without approval."""
     if callable(rule) or (isinstance(rule, str) and rule in _WORDS):
         return cast(ToolRule, rule)
     if isinstance(rule, list | tuple | set | frozenset) and all(isinstance(name, str) for name in cast(Any, rule)):
@@ -46,7 +46,7 @@ def checked_rule(rule: Any) -> ToolRule:
 
 
 def rule_or_always(rule: Any) -> ToolRule:
-    """Returns the rule, or `always` with one warning for one that cannot be used: nothing runs for a misspelt word."""
+    """Returns the rule. For an invalid one warns once and returns `always`: a typing error must not let a tool run."""
     try:
         return checked_rule(rule)
     except SettingInvalid as error:
@@ -60,9 +60,9 @@ def needs_rule(own: ToolRule | None) -> bool:
 
 
 def approved_first(own: ToolRule | None, name: str, arguments: dict[str, Any], *, idempotent: bool) -> Waiting[None]:
-    """The steps until a person has approved of a tool's call, if it needs that. Raises Denied.
+    """Returns the steps that wait until a person approves a tool's call, if the rule asks for that. Raises Denied.
 
-    A rule that raises is one that asks: nothing runs for want of a decision.
+    If a rule function raises, the call needs approval.
     """
     rule = _ApprovalOfTools.rule if own is None else own
     if _applies(rule, name, arguments, idempotent=idempotent):

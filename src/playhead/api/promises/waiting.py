@@ -1,7 +1,7 @@
-"""Waiting for the answer to a promise: opened durably, recorded as events, answered once; with or without asyncio.
+"""Waits for the answer to a promise: opened durably, recorded as events, answered once; with or without asyncio.
 
-A wait is a generator of steps (`calls.steps`).  Timeouts are measured by a monotonic clock: the machine's time may be
-set meanwhile.
+A wait is a generator of steps (`calls.steps`). Timeouts use a monotonic clock, since the machine's time may be changed
+meanwhile.
 """
 
 from __future__ import annotations
@@ -34,16 +34,16 @@ if TYPE_CHECKING:
     from playhead.wire.answers.promises import Promise, PromiseAnswer
 
 OnReminder = Callable[["Promise"], object]
-# Soon enough for a person who has just answered; a file or a request per look.
+# Short enough for a person who has just answered; each poll costs a file read or a request.
 _FIRST_POLL_SECONDS, _MAX_POLL_SECONDS = 0.05, 1.0
-# Where nothing is recorded, promises are shown all the same.
+# For promises of programs that record nothing: they are shown, too, and need their secrets masked.
 _DEFAULT_MASK = Mask()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Question:
-    """What is asked, and how long to wait. `key`: of the program's own, for a promise that does not belong to one run;
-    `seconds`: None: for ever; `suspend`: end the process instead of waiting in it."""
+    """A question, and how long to wait. `key`: the program's own key, for a promise that does not belong to one run.
+    `seconds` None: no limit. `suspend`: end the process instead of waiting in it."""
 
     kind: str
     name: str | None = None
@@ -59,7 +59,8 @@ class Question:
 
 
 def wait(question: Question) -> Waiting[PromiseAnswer]:
-    """The steps from a question to its answer. Raises Suspended, and JournalUnusable where nothing can be kept."""
+    """Returns the steps that open a question's promise and wait; the result is the answer. Raises Suspended, and
+    JournalUnusable if the promise cannot be stored."""
     runtime.recorder()  # set up from the environment, if nothing was configured yet
     span = current_span()
     promise, key = _promise_of(question, span)
@@ -85,7 +86,8 @@ def wait(question: Question) -> Waiting[PromiseAnswer]:
 def until_answered(
     question: Question, store: PromiseStore, promise: Promise, span: ObservedSpan | None
 ) -> Waiting[PromiseAnswer]:
-    """The steps from an open promise to its answer, which may be that nobody waits any more. Raises Suspended."""
+    """Returns the steps that wait for the answer to an open promise; the result is the answer, with outcome `expired`
+    after the timeout. Raises Suspended."""
     began, pause, reminded = time.monotonic(), _FIRST_POLL_SECONDS, False
     left = _seconds_left(question, promise)
     while True:
@@ -96,7 +98,7 @@ def until_answered(
         if left is not None and waited >= left:
             ended = yield lambda: store.answer(promise["id"], answer_of(p.EXPIRED))
             if ended is not None and ended["answer"] is not None:
-                return ended["answer"]  # maybe somebody's, who was quicker
+                return ended["answer"]  # a person may have answered at the last moment
             return answer_of(p.EXPIRED)
         if question.suspend or not store.may_wait(promise):
             raise _suspended(promise, span)
@@ -108,13 +110,14 @@ def until_answered(
 
 
 def answer_of(outcome: Any, value: Any = None, by: str | None = None, reason: str | None = None) -> PromiseAnswer:
-    """An answer that is given now."""
+    """Makes an answer with the current time."""
     return {"outcome": outcome, "value": value, "by": by, "reason": reason, "time": rfc3339(time.time_ns())}
 
 
 def _promise_of(question: Question, span: ObservedSpan | None) -> tuple[Promise, str]:
-    """The promise, with the same id whenever this place of the run asks the same; and its key, which forks share."""
-    # Of what the program asks, not of what is shown of it: a resumed run that asks the same has the answer.
+    """Returns the promise and its key in the record. The same question at the same call path of the run always has the
+    same promise id; forks share the key."""
+    # The digest is of the question itself, not of its redacted form: a resumed run that asks the same gets the answer.
     asked = [question.action, question.name, question.details]
     if question.kind == p.EVENT:
         key, scope, found = question.key or "", None, p.event_id(question.name or "", question.key or "")
@@ -147,14 +150,14 @@ def _promise_of(question: Question, span: ObservedSpan | None) -> tuple[Promise,
 
 
 def place_of(span: ObservedSpan) -> str:
-    """Where in its run something is asked: the path of the call. In a process that was handed a part of the run, also
-    in which: what two of them ask alike is asked twice."""
+    """Returns the place of a question in its run: the call path, after the process id in a process that was handed a
+    part of the run. Equal questions of two such processes are two promises."""
     process = span.run.process
     return span.path if process is None else f"{process} {span.path}"
 
 
 def shown_prompt(text: str, span: ObservedSpan | None) -> str:
-    """What people are asked, as they may see it: redacted as in the record, and without passwords and the like."""
+    """Returns a question as people may see it: redacted as in the record, with secrets masked."""
     plain = text if type(text) is str else safe_repr(text)
     to = _recorder_of(span)
     if to is None:
@@ -163,7 +166,7 @@ def shown_prompt(text: str, span: ObservedSpan | None) -> str:
 
 
 def shown_details(details: Any, span: ObservedSpan | None) -> Any:
-    """The details as plain JSON values, redacted as they are in the record."""
+    """Returns the details as plain JSON values, redacted as in the record."""
     if details is None:
         return None
     to = _recorder_of(span)
@@ -173,12 +176,13 @@ def shown_details(details: Any, span: ObservedSpan | None) -> Any:
 
 
 def _recorder_of(span: ObservedSpan | None) -> Recorder | None:
-    """The recorder of a call, or of the process; None: nothing is recorded."""
+    """Returns the recorder of the call, or without one of the process; None: nothing is recorded."""
     return span.recorder if span is not None else runtime.recorder()
 
 
 def _seconds_left(question: Question, promise: Promise) -> float | None:
-    """Until the promise's own deadline, which an earlier process may have set."""
+    """Returns the seconds left to wait; None: no limit. With `suspend`, the time until the promise's deadline, which an
+    earlier process may have set."""
     if question.seconds is None or promise["deadline"] is None:
         return question.seconds
     since = parse_time(promise["deadline"]) - parse_time(promise["created"])
