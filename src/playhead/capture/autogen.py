@@ -30,7 +30,7 @@ SUPPORTS = "autogen-agentchat >= 0.7"
 
 @none_on_error
 def _agent(instance: Any, args: Any, kwargs: Any) -> Begin | None:
-    """None where the method is called by another one of the same agent, which is recorded."""
+    """Returns None if another method of the same agent calls this one: that call is recorded already."""
     name, outer = str(instance.name), current_span()
     if outer is not None and outer.kind == "agent" and outer.attributes.get(names.AGENT_NAME) == name:
         return None
@@ -45,7 +45,7 @@ def _text(message: Any) -> Any:
 
 @none_on_error
 def _answer(result: Any) -> Any:
-    """The message with which an agent or a team ended; None: the result is none."""
+    """Returns the last message of an agent's or a team's result; None if `result` is not one."""
     if hasattr(result, "chat_message"):
         return result.chat_message
     return result.messages[-1] if hasattr(result, "stop_reason") and result.messages else None
@@ -71,7 +71,7 @@ def _streamed(begin: Begin, made: Any) -> Any:
 
 
 async def _with_output(steps: AsyncGenerator[Any, Any]) -> AsyncGenerator[Any, Any]:
-    """What an agent gives, the last of which is its answer."""
+    """Yields the items of an agent's stream, and records its answer."""
     try:
         async for step in steps:
             _note_output(step)
@@ -95,12 +95,12 @@ def _tool(instance: Any, args: Any, kwargs: Any) -> Begin | None:
     if not is_inside_run() or is_observed(getattr(instance, "_func", None)):
         return None
     given = {**dict(zip(("args", "cancellation_token", "call_id"), args, strict=False)), **kwargs}
-    # A tool that runs an agent or a team.
+    # Only a tool that runs an agent or a team has a `_task_runner`.
     return tool(instance.name, dict(given["args"]), given.get("call_id"), is_agent=hasattr(instance, "_task_runner"))
 
 
 def _as_task_result(instance: Any, value: Any) -> Any:
-    """What a tool returns that runs an agent or a team, for a text that a fork gives in the place of its result."""
+    """Converts a text that a fork sets as the result of a tool that runs an agent or a team to a TaskResult."""
     if not isinstance(value, str) or not hasattr(instance, "_task_runner"):
         return value
     from autogen_agentchat.base import TaskResult  # noqa: PLC0415 # pyright: ignore[reportMissingImports, reportUnknownVariableType]
@@ -123,7 +123,7 @@ def _stream_tool(wrapped: Any, instance: Any, args: Any, kwargs: Any) -> Any:
 
 
 def _run_function(wrapped: Any, instance: Any, args: Any, kwargs: Any) -> Any:
-    """Plain functions are run in a thread, which does not inherit the current run."""
+    """Passes the current run on to the thread in which AutoGen calls a plain function."""
     bound = _with_run(wrapped, instance)
     return wrapped(*args, **kwargs) if bound is None else bound(*args, **kwargs)
 

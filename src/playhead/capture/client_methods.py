@@ -46,7 +46,7 @@ May raise: the call then ends without an answer, and the program gets the result
 
 
 def record_result(api: "ClientApi", observed: ObservedModelCall, result: Any, asked: MethodCall) -> Any:
-    """Of most clients: the result is the answer, or the iterator of the answer's chunks."""
+    """`RecordResult` of most clients: the result is the answer, or an iterator of the answer's chunks."""
     run = observed.span.run
     if api.is_streamed(asked):
         recording = StreamRecording(observed, lambda seen: api.assemble(seen, run, asked), api.keep_chunk)
@@ -66,24 +66,25 @@ class ClientApi:
     is_streamed: Callable[[MethodCall], bool]
     """Whether the result is a stream of chunks."""
     read_response: Callable[[Any, ActiveRun, MethodCall], ModelResponse | None]
-    """Reads an answer that is no stream; None for what is not an answer."""
+    """Reads an unstreamed answer; None if the result is not an answer."""
     assemble: Callable[[list[Any], ActiveRun, MethodCall], ModelResponse | None]
-    """Reads the chunks of a stream, as many as came; None for what is not an answer."""
+    """Reads the answer from the chunks received so far; None if they are not an answer."""
     read_recorded: Callable[[Any, ActiveRun, MethodCall], ModelResponse | None]
-    """As `read_response`, of the `raw` of a recorded ModelResponse, streamed or not."""
+    """Reads the answer from the `raw` of a recorded ModelResponse, streamed or not."""
     restore: Callable[[Any, MethodCall, BaseException | None], Any]
-    """What the method returned when `raw` was recorded, or an awaitable of it if the call `is_async`; a stream raises
-    the error, if there is one, after its last chunk.  Raises CannotRestore."""
+    """Rebuilds what the method returned from `raw`, or an awaitable of it if the call `is_async`.  A stream raises the
+    error, if there is one, after its last chunk.  Raises CannotRestore."""
     with_message: Callable[[Any, Any, MethodCall], Any]
     """The recorded `raw` (None: there is none), with this message as the model's answer."""
     with_edit: Callable[[MethodCall, list[Any] | None, str | None], MethodCall | None]
-    """The call with other messages, and with another system prompt where that is apart from the messages (None: as
-    they were).  Returns None where that cannot be."""
+    """The call with other messages, and another system prompt if the API has it outside the messages (None:
+    unchanged).  Returns None if the call cannot be edited."""
     record_result: RecordResult = field(default=record_result)
     keep_chunk: Callable[[Any], Any] | None = None
-    """Returns a chunk of a stream as it is kept for `assemble`: a copy, or its JSON, where programs change chunks."""
+    """Returns the copy or the JSON of a chunk that is kept for `assemble`, for clients whose programs change chunks.
+    None: the chunk itself is kept."""
     one_shot: tuple[str, ...] = ()
-    """Names of arguments that may be iterators, which can be read once only, and both we and the client read them."""
+    """Names of arguments that may be iterators.  Both we and the client read them, so they are replaced by lists."""
 
 
 def observing(api: ClientApi) -> Wrapper:
@@ -133,8 +134,8 @@ def observing_async(api: ClientApi) -> Wrapper:
 def begin_call(api: ClientApi, asked: MethodCall) -> ObservedModelCall | None:
     """Begins to record the call; None: it is not recorded.  Raises RunStopped, in resumed runs.
 
-    If the call has an `answer`, `unwrap` that instead of calling the method; if it is `edited`, that is the
-    MethodCall to make instead.
+    If the call has an `answer`, `unwrap` that instead of calling the method; if it has `edited`, make that MethodCall
+    instead.
     """
     return ObservedModelCall.start(lambda: api.read_request(asked), lambda run: _recorded(api, run, asked))
 

@@ -1,11 +1,10 @@
-"""`subprocess`: commands that the program starts, each as a tool call.  Only where that was asked for.
+"""`subprocess`: commands that the program starts, each as a tool call.  Recorded only on request.
 
 `run`, `call`, `check_call`, `check_output`, `getoutput` and `getstatusoutput` are recorded with command, folder, input,
 exit code and output, and answered on resume like any tool.  `Popen`, and so `asyncio.create_subprocess_exec`, is
-recorded with its command, and is in doubt on resume: a process cannot be given back.
+recorded with its command, and is in doubt on resume: a process cannot be restored.
 
-The environment of a command is not recorded: that is where its secrets are.  `os.system` and what takes the place of
-this process are not seen.
+The environment of a command is not recorded, since it may hold secrets.  `os.system` and `os.exec*` are not recorded.
 """
 
 import inspect
@@ -25,7 +24,7 @@ from playhead.model import names
 
 SUPPORTS = "Python's own"
 
-# Of the options of Popen: what a command works on.  All else is how it is started.
+# The options of Popen that are recorded: the command's input.  The others only say how it is started.
 _RECORDED = ("cwd", "input", "shell", "stdin")
 _PIPES = {subprocess.PIPE: "PIPE", subprocess.STDOUT: "STDOUT", subprocess.DEVNULL: "DEVNULL"}
 
@@ -53,7 +52,7 @@ _POPEN = tuple(inspect.signature(subprocess.Popen).parameters)
 
 @none_on_error
 def _begin(name: str, args: Any, kwargs: Any, parameters: Sequence[str]) -> Begin | None:
-    """None: the command is a part of a call that is recorded and answered as a whole, or belongs to no run."""
+    """Returns None if a recorded call around the command is answered as a whole, or if the command is in no run."""
     span = current_span()
     if span.can_be_answered if span is not None else not belongs_to_run():
         return None
@@ -87,7 +86,7 @@ def _as_plain(result: Any) -> Any:
 
 
 def _as_given(said: Any, args: Any, kwargs: Any) -> Any:
-    """What the function returns, of a recorded result, or of one that a person set."""
+    """Rebuilds the function's return value from a recorded result, or from one that a person set."""
     if not isinstance(said, dict) or "returncode" not in said:
         return cast(Any, said)
     result = cast("dict[str, Any]", said)

@@ -40,7 +40,7 @@ _requested: contextvars.ContextVar[tuple[str, str] | None] = contextvars.Context
 
 @none_on_error
 def _crew(instance: Any, args: Any, kwargs: Any) -> Begin | None:
-    """None where the method only starts another one that is recorded: a stream, or a crew from a checkpoint."""
+    """Returns None if the method only starts another one that is recorded: a stream, or a crew from a checkpoint."""
     given = {**dict(zip(("inputs", "input_files", "from_checkpoint"), args, strict=False)), **kwargs}
     checkpoint = given.get("from_checkpoint")
     if instance.stream or getattr(checkpoint, "restore_from", None) is not None:
@@ -59,7 +59,7 @@ def _flow(instance: Any, args: Any, kwargs: Any) -> Begin | None:
 
 @none_on_error
 def _task_agent(instance: Any, args: Any, kwargs: Any) -> Begin | None:
-    """An agent that works on a task; None where it tries again, inside its own call."""
+    """Begins the call of an agent that works on a task; None for a retry, which is inside the agent's own call."""
     name, outer = str(instance.role), current_span()
     if outer is not None and outer.kind == "agent" and outer.attributes.get(names.AGENT_NAME) == name:
         return None
@@ -119,7 +119,7 @@ def _requested_call(call: Any) -> tuple[str, str] | None:
     if found is None:
         return None
     call_id, name, _ = found
-    return name, "" if call_id == f"call_{id(call)}" else call_id  # else one that the framework made up
+    return name, "" if call_id == f"call_{id(call)}" else call_id  # that id is one that the framework made up
 
 
 def _with_requested_call(wrapped: Any, instance: Any, args: Any, kwargs: Any) -> Any:
@@ -154,7 +154,7 @@ def _tool_call(called: Any, arguments: dict[str, Any]) -> Begin | None:
 
     name = cast(Any, sanitize_tool_name)(called.name)
     requested, call_id = _requested.get() or (name, "")
-    if requested != name:  # tools of one name get numbers
+    if requested != name:  # the framework appends numbers to tools of equal names
         name, call_id = (requested, call_id) if requested.startswith(name) else (name, "")
     is_agent = any(kind.__name__ == "BaseAgentTool" for kind in type(original).__mro__)
     return tool(name, arguments, call_id, is_agent=is_agent)
@@ -162,7 +162,7 @@ def _tool_call(called: Any, arguments: dict[str, Any]) -> Begin | None:
 
 @none_on_error
 def _note_failure(result: Any) -> None:
-    """Marks the call of a tool as failed that returned a `ToolFailure`; the agent gets that, also on resume."""
+    """Marks a tool call that returned a `ToolFailure` as failed; the agent still gets that value, also on resume."""
     span, module = current_span(), sys.modules.get("crewai.tools.tool_failure")
     if span is None or span.kind != "tool" or not isinstance(result, getattr(module, "ToolFailure", ())):
         return
@@ -233,7 +233,7 @@ async def _noting_failure_async(wrapped: Any, args: Any, kwargs: Any) -> Any:
 _FLOW = "crewai.flow.runtime"
 _TOOLS = "crewai.tools.base_tool"
 _STRUCTURED = "crewai.tools.structured_tool"
-# In each module that calls it: one imports it from the other.
+# Modules that call `execute_single_native_tool_call`, each patched: one imports it from the other.
 _CALLED_IN = ("crewai.utilities.agent_utils", "crewai.agents.step_executor")
 _crewai = Instrumentation(
     [

@@ -1,7 +1,7 @@
 """Applies a person's edit to a model call of a resumed run: other messages, or another system prompt.
 
-The record has both: what the model saw, as the call's messages, and beside them what the program asked, by which the
-call is found when this run is resumed in its turn.
+Both are recorded: the messages that the model saw, and beside them those that the program passed, by which the call is
+found when this run itself is resumed.
 """
 
 from collections.abc import Callable
@@ -16,15 +16,15 @@ from playhead.model import names
 from playhead.model.ref import ContentRef
 
 BuildArguments = Callable[[list[Any] | None, str | None], Any]
-"""The call, in the capture module's own form, with other messages and another prompt (None: as they were).  Returns
-None where that cannot be."""
+"""Returns the call, in the capture module's own form, with other messages and another system prompt (None: unchanged);
+None if the call cannot be edited."""
 
 
 def edited_arguments(
     span: ObservedSpan, request: ModelRequest, edit: RequestEdit, build_arguments: BuildArguments | None
 ) -> Any:
-    """Returns what `build_arguments` makes of the edit, to call with instead; None when the edit does not concern this
-    call. Raises RunStopped."""
+    """Records the edit of this call. Returns the result of `build_arguments`, with which to call instead; None if the
+    edit does not concern this call. Raises RunStopped."""
     to, asked = span.recorder, span.attributes
     native = request.as_native or _as_it_is
     unused = to.frames()

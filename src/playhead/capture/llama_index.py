@@ -35,7 +35,7 @@ def _workflow(instance: Any, args: Any, kwargs: Any) -> Begin | None:
     given = {**dict(zip(("ctx", "start_event"), args, strict=False)), **kwargs}
     context, event = given.pop("ctx", None), given.pop("start_event", None)
     if getattr(context, "is_running", False):
-        return None  # a handler for a run that goes on
+        return None  # no new run: the call returns a handler for a running one
     given.pop("run_id", None)
     name = getattr(instance, "name", None)
     started = given if event is None else _question(event)
@@ -61,7 +61,7 @@ def _run(wrapped: Any, instance: Any, args: Any, kwargs: Any) -> Any:
     except BaseException as error:
         fail_and_detach(span, error)
         raise
-    detach(span)  # the tasks that it has started have their own context, in which the run goes on
+    detach(span)  # the tasks that it has started have copies of the context, in which the span stays current
     _await_end(span, handler)
     return handler
 
@@ -134,7 +134,7 @@ async def _acall(wrapped: Any, instance: Any, args: Any, kwargs: Any) -> Any:
 
 
 def _as_tool_output(instance: Any, kwargs: dict[str, Any], result: Any) -> Any:
-    """What agents take from a tool, for the plain value that a fork gives in the place of its result."""
+    """Converts a plain value that a fork sets as a tool's result to the ToolOutput that agents expect."""
     kind: Any = sys.modules["llama_index.core.tools.types"].ToolOutput
     if isinstance(result, kind):
         return result
@@ -150,7 +150,7 @@ def _retriever(instance: Any, args: Any, kwargs: Any) -> Begin | None:
 
 
 def _as_nodes(value: Any) -> Any:
-    """What a retriever returns, for texts that a fork gives in the place of its result."""
+    """Converts texts that a fork sets as a retriever's result to the nodes that it returns."""
     from llama_index.core.schema import NodeWithScore, TextNode  # noqa: PLC0415 # pyright: ignore[reportMissingImports, reportUnknownVariableType]
 
     found = cast("list[Any]", value) if isinstance(value, list) else [value]

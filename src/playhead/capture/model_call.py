@@ -43,7 +43,7 @@ class ResponseReplayer:
     restore: ResponseRestorer
     read: Callable[[Any], ModelResponse | None]
     build_arguments: BuildArguments | None = None
-    """None: what it asks cannot be changed."""
+    """None: requests cannot be edited."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,9 +69,9 @@ class ObservedModelCall:
         self.span = span
         self.recorded: ResponseReplayer | None = None
         self.answer: ReplayAnswer | None = None
-        """What the record says of a run that is resumed or forked: `unwrap` it instead of calling."""
+        """The recorded answer, in a resumed or forked run: `unwrap` it instead of calling.  None: call the model."""
         self.edited: Any = None
-        """What `build_arguments` made for a call that asks what a person has edited; None: call as it was asked."""
+        """Result of `build_arguments`, if a person has edited this request; None: call with the program's own."""
         self.began = time.perf_counter()
         self.noted_tools = False
         """Whether the tool calls that the answer requests were noted while it came."""
@@ -87,9 +87,9 @@ class ObservedModelCall:
     ) -> "ObservedModelCall | None":
         """Reads the request and begins; when this returns, the call is in the journal as started, or has an `answer`.
 
-        None also for a client's call inside a model call that is recorded already.  `began`: when it began, if it is
-        only now known to be a model call of its own.  `only_if_known`: None for a call that the record of a resumed
-        run does not have.  Raises RunStopped, and nothing else.
+        Returns None also for a client's call inside a model call that is recorded already.  `began`: start time, if
+        the call is only now known to be one to record.  `only_if_known`: returns None for a call that the record of a
+        resumed run does not have.  Raises RunStopped, and nothing else.
         """
         try:
             where = CONTEXTS.get_current()
@@ -107,18 +107,18 @@ class ObservedModelCall:
             let_through(error)
             swallowed("observe a model call", error)
             return None
-        if span.run.replay is not None and recorded is not None:  # what this raises, the program asked to hear of
+        if span.run.replay is not None and recorded is not None:  # not guarded: the program gets what this raises
             call._ask_record(request, recorded(span.run), is_late=began is not None)
         if call.answer is None or call.answer.is_new:
             try:
                 enter(span)
-            except BaseException as error:  # of a signal's handler: the model is not called
+            except BaseException as error:  # raised by a signal handler: the model is not called
                 fail_and_detach(span, error)
                 raise
         return call
 
     def _ask_record(self, request: ModelRequest, recorded: ResponseReplayer, *, is_late: bool) -> None:
-        """Sets `answer` or `edited`. `is_late`: the model has been asked, and only a divergence is still to be told."""
+        """Sets `answer` or `edited`. `is_late`: the model has been called already; only checks for a divergence."""
         self.recorded = recorded
         answer = recorded_answer(self.span, recorded.restore)
         if answer is None or is_late:
@@ -160,8 +160,8 @@ class ObservedModelCall:
         self.span.attributes.setdefault(names.TIME_TO_FIRST_CHUNK, round(time.perf_counter() - self.began, 6))
 
     def end(self, read: Callable[[], ModelResponse | None], *, aborted: bool = False) -> None:
-        """Ends the call with its answer; `aborted`: the stream was closed before its end. None: the answer cannot be
-        read.
+        """Ends the call with its answer; `aborted`: the stream was closed before its end. `read` returns None if the
+        answer cannot be read.
         """
         self._take(read)
         if self.span.sent_body is not None:
@@ -191,8 +191,8 @@ class ObservedModelCall:
 
 
 def _is_part_of_model_call(where: Context) -> bool:
-    """Whether a model call is current that another instrumentation of ours records: what its library calls inside is
-    no second one.  One that has ended is only still current because another instrumentation restored its context."""
+    """Whether we record a model call around this one already, which counts it in `inner_model_calls`.  One that has
+    ended does not count: it is current only because another instrumentation restored its context."""
     above = where.get(CURRENT)
     if not isinstance(above, ObservedSpan) or above.inner_model_calls is None or above.end_ns is not None:
         return False
@@ -209,7 +209,7 @@ def _begin(request: ModelRequest, where: Context, *, is_tentative: bool) -> Obse
         **request.attributes,
     }
     label = f"{request.operation} {request.model}"
-    # The model is part of what is asked, not of which call it is: replay tells a changed model from another.
+    # The model belongs to the request, not to the call's name: replay can tell a changed model from another call.
     name, root = request.name or request.operation, {names.RUN_NAME: label}
     kind = "llm" if request.embedding_input is None else "embedding"
     asked = request if kind == "llm" else None
@@ -244,11 +244,11 @@ def _record_request(span: ObservedSpan, request: ModelRequest, conversation: Run
         _set_ref(span, names.TOOL_DEFINITIONS_REF, to.repeated(request.tools, frames, span.redact))
     if request.system is not None:
         _set_ref(span, names.SYSTEM_INSTRUCTIONS_REF, to.repeated(request.system, frames, span.redact))
-    if request.settings or request.shape is not None:  # of another API than Chat Completions, there may be none
+    if request.settings or request.shape is not None:  # APIs other than Chat Completions may have no settings
         _set_ref(span, names.REQUEST_REF, to.repeated(request.settings, frames, span.redact))
         if span.run.replay is not None and (request.messages or request.system or request.embedding_input is not None):
             compared = to.digest_of_part(request.settings, compared_settings, span.redact)
-            if compared is not None:  # else all of them are
+            if compared is not None:  # else all settings are compared
                 span.attributes[names.COMPARED_SETTINGS] = compared
 
 
@@ -288,7 +288,7 @@ def _record_answer(span: ObservedSpan, response: ModelResponse) -> None:
 
 
 def _raw_ref(span: ObservedSpan, response: ModelResponse) -> ContentRef | None:
-    # All of it: what came over the network is given back as it was.
+    # Unbounded: replay gives the program the response exactly as it was received.
     return span.recorder.payload(response.raw, span.frames, span.redact, unbounded=True)
 
 

@@ -2,7 +2,7 @@
 
 A framework calls its model through a class of its own, which may call a client, which may be instrumented.  The
 framework's call begins first, and only the client's is to be recorded, since that sees the request as it is sent.  So
-the framework's call is a scope, and whoever records a model call inside claims it.
+the framework's call is a scope, and a model call that is recorded inside claims it.
 """
 
 from collections.abc import Generator
@@ -33,7 +33,7 @@ class ModelScope:
         try:
             yield
         finally:
-            with suppress(ValueError):  # of another context
+            with suppress(ValueError):  # the token is from another context
                 CONTEXTS.detach(token)
 
     def claim(self) -> None:
@@ -46,7 +46,7 @@ class ModelScope:
 
 def claim_scope(where: Context) -> None:
     """Claims the scope in this context, if there is one."""
-    if _SCOPE in where:  # a look-up, in each call of a model: most are in no framework's
+    if _SCOPE in where:  # cheap look-up first: most model calls have no framework around them
         scope = _scope_in(where)
         if scope is not None:
             scope.claim()

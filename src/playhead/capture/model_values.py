@@ -1,4 +1,4 @@
-"""What a capture module reads off a call of a model: the request, and the response."""
+"""What a capture module reads from a model call: the request, and the response."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -9,12 +9,12 @@ from playhead.model.message import Message
 
 @dataclass(slots=True)  # not frozen: that costs a microsecond of each call
 class ModelRequest:
-    """What was asked.  `messages` are the provider's own as they are sent; `to_message` makes ours of one, and
-    `from_message` theirs again; `settings` is the rest of the request as it is sent; `attributes` are the GenAI
-    conventions' `gen_ai.request.*`.  `shape` says where the messages stand in the request, if that is not a list under
-    `messages` as Chat Completions has it (see `playhead_collector.read.context.request_body`).
-    `as_native` makes the provider's form of a message whose `content` an edit has set to a text (None: it is that).
-    A request for embeddings has an `embedding_input` (texts, or what the client takes for them) and no messages."""
+    """Request of a model call.  `messages` are in the provider's form, as sent; `to_message` converts one to ours,
+    `from_message` back; `settings` is the rest of the request, as sent; `attributes` are the GenAI conventions'
+    `gen_ai.request.*`.  `shape` describes where the request has its messages, unless that is a list `messages` as in
+    Chat Completions (see `playhead_collector.read.context.request_body`).
+    `as_native` converts a message whose `content` an edit has set to a text to the provider's form (None: no need).
+    A request for embeddings has an `embedding_input` (texts, or what the client accepts instead) and no messages."""
 
     provider: str
     operation: str
@@ -53,9 +53,9 @@ class ModelRequest:
 
 @dataclass(slots=True)
 class ModelResponse:
-    """A model's response. `raw` is the response as received, as JSON values, for exact replay; of embeddings it is all
-    there is, with vectors as `capture.vectors` packs them. `ordered` are those values in `raw` of which the program
-    sees in which order their keys stand, such as arguments of calls that are no text."""
+    """A model's response. `raw` is the response as received, as JSON values, for exact replay; embeddings have only
+    that, with vectors packed by `capture.vectors`. `ordered`: values in `raw` whose order of keys the program can see,
+    such as tool arguments that are objects instead of text."""
 
     messages: Sequence[Message]
     raw: Any

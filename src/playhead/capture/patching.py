@@ -1,6 +1,6 @@
 """Replaces functions of a library by wrappers that record their calls, and puts the originals back.
 
-Each capture module lists what it wraps; how that is done, in which order of imports, and undone, is here.
+Each capture module lists what it wraps; this module applies and undoes that, also for modules imported later.
 """
 
 import functools
@@ -35,12 +35,12 @@ class Patch(Protocol):
         ...
 
     def undo(self, module: Any) -> None:
-        """Takes the change back, where nobody else has put something on top of it."""
+        """Undoes the change, unless another library has wrapped on top of it."""
         ...
 
 
 class _RecordingWrapper(wrapt.FunctionWrapper):  # pyright: ignore[reportMissingTypeArgument]
-    """A wrapper of ours, to be told from those of others."""
+    """Our own class of wrappers, which tells them from those of other libraries."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +55,7 @@ class Wrap:
     """Whether supported versions of the library may lack it."""
 
     def apply(self, module: Any, is_on: Callable[[], bool]) -> None:
-        """Wraps it.  Raises AttributeError where it is missing, and not optional."""
+        """Wraps the function.  Raises AttributeError if it is missing and not optional."""
         owner, name, found = self._find(module)
         if found is not None and not _is_wrapped(found):
             setattr(owner, name, _RecordingWrapper(found, self.wrapper, is_on))
@@ -73,7 +73,7 @@ class Wrap:
         return self._find(module)[2]
 
     def _find(self, module: Any) -> tuple[Any, str, Any]:
-        """Module or class, name in it, and what is there; None: nothing is."""
+        """Returns the module or class, the name in it, and the function there; None: there is none."""
         class_name, _, name = self.path.rpartition(".")
         owner = getattr(module, class_name, None) if class_name else module
         own = {} if owner is None else cast("dict[str, Any]", vars(owner))
@@ -84,17 +84,17 @@ class Wrap:
 class WrapSubclasses:
     """Methods of all subclasses of a class, present and future ones, each where a subclass defines it.
 
-    For frameworks that call what users and other libraries implement, without a method of their own around it.
+    For frameworks that call methods of users and other libraries directly, with no method of their own around them.
     """
 
     module: str
     base: str
     """The class: its own methods are not wrapped."""
     wrappers: Mapping[str, Wrapper]
-    """By the method's name."""
+    """Method name → wrapper."""
 
     def apply(self, module: Any, is_on: Callable[[], bool]) -> None:
-        """Wraps them, and sees to it that later subclasses are.  Raises AttributeError where there is no such class."""
+        """Wraps them, also in later subclasses, when these are defined.  Raises AttributeError if `base` is missing."""
         base: type = getattr(module, self.base)
         hook = _own(base, _HOOK)
         if type(hook) is not _SubclassHook:
@@ -131,7 +131,7 @@ class _SubclassHook:
     """Descriptor in the place of a class's `__init_subclass__`, which is called with each new subclass."""
 
     def __init__(self, owner: type, own: Any, wrap: Callable[[type], None]):
-        """`own` is what the class had in its place; None: nothing."""
+        """`own`: the class's own `__init_subclass__`; None: it has none."""
         self._owner = owner
         self._own = own
         self._wrap = wrap
@@ -151,7 +151,7 @@ class _SubclassHook:
             swallowed(f"instrument {getattr(kind, '__qualname__', 'a class')}", error)
 
     def remove(self) -> None:
-        """Gives the class back what it had."""
+        """Restores the class's own `__init_subclass__`."""
         if self._own is None:
             delattr(self._owner, _HOOK)
         else:
@@ -159,7 +159,7 @@ class _SubclassHook:
 
 
 def _own(kind: type, name: str) -> Any:
-    """What the class itself has under this name, as it is there; None: nothing."""
+    """Returns this entry of the class's own `__dict__`; None: it has none."""
     return cast("dict[str, Any]", vars(kind)).get(name)
 
 
@@ -177,7 +177,7 @@ def _subclasses(base: type) -> Iterator[type]:
 
 def _is_wrapped(function: Any) -> bool:
     while function is not None:
-        # The second is how a class has a method that it took from a class whose method is wrapped.
+        # The second is a bound wrapper: `class B: method = A.method`, where the method of A is wrapped.
         if type(function) is _RecordingWrapper or type(getattr(function, "_self_parent", None)) is _RecordingWrapper:
             return True
         function = getattr(function, "__wrapped__", None)
@@ -185,13 +185,13 @@ def _is_wrapped(function: Any) -> bool:
 
 
 def wrappers_of(function: Any, most: int) -> Iterator[str]:
-    """The modules of the wrappers around a function, outermost first: ours, and those of others."""
+    """Yields the modules of the wrappers around a function (ours and others'), outermost first, at most `most`."""
     for _ in range(most):
         beneath = getattr(function, "__wrapped__", None)
         if beneath is None:
             return
         wrapper = getattr(function, "_self_wrapper", None)
-        if wrapper is None:  # a plain function made with `functools.wraps`, which gives it the other's `__module__`
+        if wrapper is None:  # a plain function made with `functools.wraps`, which copies the wrapped one's `__module__`
             name = cast("dict[str, Any]", getattr(function, "__globals__", {})).get("__name__")
         else:
             name = getattr(wrapper, "__module__", None) or type(wrapper).__module__
@@ -224,7 +224,7 @@ class Instrumentation:
                     yield f"{name}.{cast(Wrap, patch).path}", found
 
     def patch(self) -> None:
-        """Patches what is imported, and what will be.  A second time changes nothing."""
+        """Patches the imported modules now, and the others when they are imported.  A second time changes nothing."""
         self.is_on = True
         for name in self._patches:
             if not self._is_waiting:
@@ -234,7 +234,7 @@ class Instrumentation:
         self._is_waiting = True
 
     def unpatch(self) -> None:
-        """Leaves the library as it was.  Where our wrapper is beneath another's, it passes calls through."""
+        """Restores the library.  A wrapper of ours that is beneath another's stays, and passes calls through."""
         self.is_on = False
         for name, patches in self._patches.items():
             if (module := sys.modules.get(name)) is not None:

@@ -39,23 +39,23 @@ BORDERS: dict[str, str] = {
     "celery": "playhead.capture.borders.celery",
     "starlette": "playhead.capture.borders.starlette",
 }
-"""Import name of what starts work whose calls belong together → the module that instruments it.  Instrumented beside
-any library: without it, an agent in a pool of threads or in tasks is a run for each of its calls."""
+"""Import name of a package that starts units of work (a task, a request) → the module that instruments it.
+Instrumented with any library: otherwise each call of an agent in a thread pool or in tasks is a run of its own."""
 
 OPT_IN: dict[str, str] = {"subprocess": "playhead.capture.commands"}
-"""What is recorded only where it is named, or a setting asks for it: here PLAYHEAD_RECORD_COMMANDS."""
+"""Recorded only if named in `instrument`, or if a setting asks for it: here PLAYHEAD_RECORD_COMMANDS."""
 
 _requested: set[str] = set()
 """Libraries that are instrumented, or will be when the program imports them."""
 
 _left_alone: set[str] = set()
-"""Those of `BORDERS` that the program has switched off."""
+"""Names in `BORDERS` that the program has switched off."""
 _waiting: set[str] = set()
 """Libraries that are patched as soon as the program imports them."""
 _hooked: set[str] = set()
 
 _FIRST_MODULE = {"langgraph": "langgraph.pregel"}
-"""Of a namespace package, whose import nobody is told of: a module that every program imports that uses the library."""
+"""Namespace package (its import calls no hook) → a module in it that every user of the library imports."""
 
 
 class Capture(Protocol):
@@ -75,9 +75,9 @@ class Capture(Protocol):
 def instrument(*libraries: str) -> tuple[str, ...]:
     """Records the calls of these libraries, or of every installed one that is supported; returns their names.
 
-    Beside them, Celery, Starlette (FastAPI) and asyncio say what starts and ends, so that the calls of one request or
-    task are one run; the setting `PLAYHEAD_GROUP_CALLS=false` leaves them alone.  An unknown name, or a library that is
-    not installed, is a warning, not an error.
+    Also instruments Celery, Starlette (FastAPI) and asyncio, so that the calls of one request or task are one run; the
+    setting `PLAYHEAD_GROUP_CALLS=false` turns that off.  An unknown name, or a library that is not installed, is a
+    warning, not an error.
     """
     return tuple(
         name for name in libraries or (*LIBRARIES, *_asked_for()) if _instrument(name, is_explicit=bool(libraries))
@@ -85,7 +85,7 @@ def instrument(*libraries: str) -> tuple[str, ...]:
 
 
 def _instrument(name: str, *, is_explicit: bool) -> bool:
-    """Whether it is done, or will be with its import."""
+    """Returns whether the library is patched, or will be when it is imported."""
     try:
         path = _path(name, is_explicit=is_explicit)
         if path is not None:
@@ -128,7 +128,7 @@ def instrumented() -> frozenset[str]:
 
 
 def is_installed(name: str) -> bool:
-    """Whether a library can be imported; a package that it is in may be, too, or may not be there."""
+    """Whether a library can be imported.  False also if the parent package of a dotted name is missing."""
     try:
         return importlib.util.find_spec(name) is not None
     except ModuleNotFoundError:
@@ -136,9 +136,9 @@ def is_installed(name: str) -> bool:
 
 
 def _patch_when_imported(name: str, path: str) -> None:
-    """Patches the library; where the program has not imported it, as soon as it does, and not before.
+    """Patches the library now if the program has imported it, else when it does.
 
-    What a capture module needs takes longer to load than all else that a program does when it starts.
+    Not earlier: the imports of a capture module take longer than everything else at a program's start.
     """
     if name in sys.modules or path in sys.modules:
         _patch(name, path)
@@ -160,7 +160,7 @@ def _on_import(name: str, path: str, _: object) -> None:
 
 
 def _patch(name: str, path: str) -> None:
-    """Patches the library, and with the first one what says when work begins."""
+    """Patches the library, and also `BORDERS` unless the settings or the program switch them off."""
     _capture(path).patch()
     if name not in BORDERS and groups_calls():
         for border, module in BORDERS.items():
@@ -169,18 +169,18 @@ def _patch(name: str, path: str) -> None:
 
 
 def groups_calls() -> bool:
-    """Whether the settings say that calls are put together by what started them."""
+    """Whether the calls of one task or request are grouped into one run.  False if the settings are invalid."""
     from playhead.settings.sdk import load  # noqa: PLC0415 - a program that uses no library needs none of it
 
     try:
         return load(on_invalid=lambda sentence: warn_once(sentence, sentence)).group_calls
-    except SettingInvalid:  # said by whoever starts recording
+    except SettingInvalid:  # reported when recording starts
         return False
 
 
 def _capture(path: str) -> Capture:
-    """The module that instruments a library.  What records its calls is imported beside it: here, where the program
-    imports a library, and not with its first call, which may be one of many in an event loop."""
+    """Imports the module that instruments a library, and the modules that record its calls.  Those are imported here,
+    with the library, and not in its first call, which may be one of many in an event loop."""
     with delay_forks():
         from playhead.api.runtime import import_root  # noqa: PLC0415 - a program that uses no library needs none of it
 

@@ -1,10 +1,10 @@
-"""The body that a library sent for a model call, where it makes that out of other arguments.
+"""Records the request body that a library sent for a model call, if it builds that from other arguments.
 
 LiteLLM is called with messages in one form, and sends each provider a body in that provider's own.  The list of
 messages in it is recorded as a thread, so that the calls of a conversation share it, whatever form the messages have.
 The content of `playhead.sent_ref`:
 
-    {"list": name | null, "body": ref, "messages": ref | null}    under which name the list stands, the other members of
+    {"list": name | null, "body": ref, "messages": ref | null}    name of the list in the body, the other members of
                                                                   the body, and how the messages differ from what
                                                                   their canonical form restores (`playhead.exact_ref`)
 """
@@ -23,8 +23,8 @@ _LISTS = ("messages", "contents", "input")  # of most providers; Gemini; OpenAI'
 
 
 def note_sent_body(body: Callable[[], Mapping[str, Any] | None]) -> None:
-    """Notes how to read the body that is being sent for the current model call. A later one, of a retry or a fallback,
-    takes its place."""
+    """Notes how to read the body that is being sent for the current model call. That of a retry or a fallback replaces
+    it."""
     span = current_span()
     if span is not None and span.kind == "llm" and span.inner_model_calls is not None and span.end_ns is None:
         span.sent_body = body

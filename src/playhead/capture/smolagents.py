@@ -45,7 +45,7 @@ def _run(wrapped: Any, instance: Any, args: Any, kwargs: Any) -> Any:
 
 
 def _with_output(steps: Generator[Any, Any, Any]) -> Generator[Any, Any, Any]:
-    """The steps of an agent, the last of which has its output."""
+    """Yields an agent's steps, and records its output, which the last one has."""
     try:
         for step in steps:
             _note_output(step)
@@ -74,7 +74,7 @@ def _note_requested(instance: Any, args: Any, kwargs: Any) -> None:
 
 @none_on_error
 def _read_call(instance: Any, args: Any, kwargs: Any) -> tuple[str, Any, str, Any]:
-    """Name, arguments and id of the call that an agent makes, and the agent that it asks, if it asks one."""
+    """Returns name, arguments and id of an agent's call, and the managed agent that it calls (None: a tool)."""
     name, arguments = {**dict(zip(("tool_name", "arguments"), args, strict=False)), **kwargs}.values()
     # The framework passes on the arguments of the model's answer: the same object, unless there are none.
     asked = [each for each in _requested.get(instance, []) if each.function.name == name]
@@ -117,7 +117,7 @@ def _tool(instance: Any, args: Any, kwargs: Any) -> Begin | None:
 
 def _call_tool(wrapped: Any, instance: Any, args: Any, kwargs: Any) -> Any:
     begin = _tool(instance, args, kwargs)
-    token = _current.set(None)  # a tool that it calls itself is another call
+    token = _current.set(None)  # a tool that this tool calls is another call
     try:
         if begin is None:
             return wrapped(*args, **kwargs)
@@ -139,7 +139,7 @@ def _agent_text() -> Any:
 
 
 def _timeout(wrapped: Any, instance: Any, args: Any, kwargs: Any) -> Any:
-    """The decorator that runs an agent's code in a thread of its own: a thread does not inherit the current run."""
+    """Wraps the decorator that runs an agent's code in a thread, to pass the current run on to that thread."""
     decorate = wrapped(*args, **kwargs)
 
     def decorated(function: Callable[..., Any]) -> Any:
@@ -149,8 +149,8 @@ def _timeout(wrapped: Any, instance: Any, args: Any, kwargs: Any) -> Any:
 
 
 def _is_rate_limit_error(wrapped: Any, instance: Any, args: Any, kwargs: Any) -> Any:
-    """The framework looks for "429" in an error's text, which may be a part of an id or an argument in ours: it would
-    wait for minutes, and ask a run again that stands still until a person decides."""
+    """False for our own errors.  The framework looks for "429" in an error's text, which in ours may be part of an id
+    or an argument: it would wait for minutes, and then retry a run that waits for a person's decision."""
     raised = args[0] if args else kwargs.get("exception")
     return not isinstance(raised, PlayheadError) and wrapped(*args, **kwargs)
 

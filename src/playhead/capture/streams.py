@@ -30,9 +30,9 @@ class StreamRecording:
     __slots__ = ("assemble", "begun", "call", "chunks", "keep")
 
     def __init__(self, call: ObservedModelCall, assemble: Assemble, keep: Callable[[Any], Any] | None = None):
-        """From here on the call is not current: the consumer's own context stands between chunks.
+        """Detaches the call: between chunks, the consumer's own context is current.
 
-        `keep` returns a chunk as it is to be kept, for chunks that programs change; if it raises, the chunk is kept.
+        `keep` returns the copy of a chunk to keep, for chunks that programs change; if it raises, the chunk is kept.
         """
         self.call: ObservedModelCall | None = call
         self.assemble = assemble
@@ -95,12 +95,12 @@ class _WatchedResponse(wrapt.ObjectProxy):  # pyright: ignore[reportMissingTypeA
         self._self_watch = recording
 
     def close(self) -> Any:
-        """As the response's own."""
+        """Ends the call, and closes the response."""
         self._self_watch.finish(aborted=True)
         return self._self_response.close()
 
     async def aclose(self) -> Any:
-        """As the response's own."""
+        """Ends the call, and closes the response."""
         self._self_watch.finish(aborted=True)
         return await self._self_response.aclose()
 
@@ -147,7 +147,7 @@ class ObservedStream(_ObservedStreamBase):
         return self._self_stream.__exit__(kind, raised, trace)
 
     def close(self) -> Any:
-        """As the stream's own; the call ends with what has gone by."""
+        """Ends the call with the chunks so far, and closes the stream."""
         self._self_watch.finish(aborted=True)
         return self._self_stream.close()
 
@@ -179,7 +179,7 @@ class ObservedAsyncStream(_ObservedStreamBase):
         return await self._self_stream.__aexit__(kind, raised, trace)
 
     async def close(self) -> Any:
-        """As the stream's own; the call ends with what has gone by."""
+        """Ends the call with the chunks so far, and closes the stream."""
         self._self_watch.finish(aborted=True)
         return await self._self_stream.close()
 
@@ -194,7 +194,7 @@ class ObservedRawResponse(wrapt.ObjectProxy):  # pyright: ignore[reportMissingTy
         self._self_streamed = streamed
 
     def parse(self, *args: Any, **kwargs: Any) -> Any:
-        """As the response's own: the stream, or an awaitable of it."""
+        """Returns the parsed answer or stream, recorded, or an awaitable of it."""
         parsed = self._self_response.parse(*args, **kwargs)
         return self._seen_later(parsed) if isawaitable(parsed) else self._seen(parsed)
 
@@ -212,13 +212,13 @@ class ObservedOpenResponse(ObservedRawResponse):
     """A raw response that the caller reads: its content is recorded if the caller uses the client's own `parse()`."""
 
     def close(self) -> Any:
-        """As the response's own, also if that has to be awaited."""
+        """Ends the call, and closes the response.  Returns what its own `close` returns, perhaps an awaitable."""
         self._self_watch.finish(aborted=self._self_watch.begun)
         return self._self_response.close()
 
 
 def _within(stream: Any) -> Any:
-    """The client's own stream: other instrumentations put proxies around it that have the methods of both kinds."""
+    """Returns the client's own stream.  Proxies of other instrumentations have both `__next__` and `__anext__`."""
     for _ in range(_MAX_PROXIES):
         inner = getattr(stream, "__wrapped__", None)
         if inner is None:

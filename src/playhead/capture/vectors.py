@@ -14,7 +14,7 @@ _KEY = "$f32"  # base64 of little-endian floats
 
 
 def pack_vector(values: Any) -> Any:
-    """The vector as a JSON value; what is no list of floats, or needs 64 bits, is returned as it is."""
+    """Packs a vector as a JSON value.  Returns it unchanged if it is not a list of floats, or needs 64 bits."""
     if not isinstance(values, list) or not values:
         return cast(Any, values)
     given = cast("list[Any]", values)
@@ -22,14 +22,14 @@ def pack_vector(values: Any) -> Any:
         packed = array("f", given)
     except (TypeError, OverflowError):
         return given
-    # 0 and 0.0 are equal, and not the same: a vector that has integers keeps them.
+    # 0 == 0.0, so integers are looked for, too: a vector that has any is kept as it is.
     if packed.tolist() != given or any(type(value) is not float for value in given):
         return given
     return {_KEY: base64.b64encode(_little_endian(packed).tobytes()).decode()}
 
 
 def unpack_vector(kept: Any) -> Any:
-    """What was given to `pack_vector`.  Raises CannotRestore."""
+    """Reverses `pack_vector`.  Raises CannotRestore."""
     if not isinstance(kept, dict) or _KEY not in kept:
         return cast(Any, kept)
     packed = array("f")

@@ -2,7 +2,7 @@
 responses; also by the clients of Bedrock, Vertex and Foundry, and in the tool runner, whose tools are tool calls.
 
 The client's own retries happen inside the wrapped method, so they are one call here.  Token counting and batches are
-left alone.
+not recorded.
 """
 
 from collections.abc import Collection, Iterator
@@ -28,7 +28,7 @@ SUPPORTS = "anthropic >= 0.60"
 _MODULES = (
     "anthropic.resources.messages.messages",
     "anthropic.resources.beta.messages.messages",
-    # These take their methods from the beta's class, before or after it is patched.
+    # The classes of these copy the methods of the beta's class, before or after it is patched.
     "anthropic.lib.bedrock._beta_messages",
     "anthropic.lib.vertex._beta_messages",
 )
@@ -39,7 +39,7 @@ class AnthropicInstrumentor(BaseInstrumentor):
     """For `opentelemetry-instrument`, and for programs that use OpenTelemetry's instrumentors."""
 
     def instrumentation_dependencies(self) -> Collection[str]:
-        """What has to be installed."""
+        """The library that has to be installed."""
         return (SUPPORTS,)
 
     def _instrument(self, **kwargs: Any) -> None:
@@ -62,7 +62,7 @@ def _with_message(raw: Any, message: Any, asked: MethodCall) -> Any:
 
 
 def _with_edit(asked: MethodCall, messages: list[Any] | None, system: str | None) -> MethodCall | None:
-    """The system prompt is the first of the messages."""
+    """`system` is not used: the system prompt is the first of `messages`."""
     kwargs = reading.with_edit(asked.kwargs, messages)
     return None if kwargs is None else asked.with_kwargs(kwargs)
 
@@ -83,7 +83,7 @@ _MESSAGES = ClientApi(
 
 
 def _wraps() -> Iterator[Wrap]:
-    """Which methods have which wrapper; not every version of the library has all of them."""
+    """Yields the methods with their wrappers; not every version of the library has all of them."""
     plain, later = observing(_MESSAGES), observing_async(_MESSAGES)
     wrappers: dict[tuple[str, str], Wrapper] = {
         ("Messages", "create"): plain,

@@ -5,7 +5,7 @@ from typing import Any, cast
 
 from playhead.model.canonical import canonical_json, parse_json
 
-# Deltas that are pieces of a text: where it belongs in the block.
+# Type of a delta with a piece of a text → the block's key for that text.
 _PIECES = {"text_delta": "text", "thinking_delta": "thinking"}
 _NO_TOKENS = {"input_tokens": 0, "output_tokens": 0}
 
@@ -27,7 +27,7 @@ def whole_message(events: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
             case "message_delta":
                 _end(message, event)
             case _:
-                pass  # a block's or the message's end, and what is new
+                pass  # the end of a block or of the message, and unknown events
     for index, text in inputs.items():
         blocks[index]["input"] = _parsed(text)
     message["content"] = [blocks[index] for index in sorted(blocks)]
@@ -43,12 +43,12 @@ def _add(block: dict[str, Any], delta: Mapping[str, Any], inputs: dict[int, str]
         inputs[index] = inputs.get(index, "") + delta.get("partial_json", "")
     elif kind == "citations_delta":
         block["citations"] = [*(block.get("citations") or ()), delta.get("citation")]
-    else:  # a signature, a compaction: whole at once
+    else:  # not in pieces: a signature, a compaction
         block |= {key: value for key, value in delta.items() if key != "type"}
 
 
 def _end(message: dict[str, Any], event: Mapping[str, Any]) -> None:
-    """The counts are totals; those that are not said again stay."""
+    """Adds a `message_delta`.  Its token counts are totals; counts that it does not repeat are kept."""
     message |= cast("dict[str, Any]", event.get("delta") or {})
     usage: Mapping[str, Any] = event.get("usage") or {}
     counted = {key: value for key, value in usage.items() if value is not None}
@@ -59,7 +59,7 @@ def _end(message: dict[str, Any], event: Mapping[str, Any]) -> None:
 
 
 def _parsed(text: str) -> Any:
-    """A tool's input; the text itself where the stream broke off in the middle of it."""
+    """Parses a tool's input; returns the text itself if the stream broke off in the middle of it."""
     try:
         return parse_json(text) if text else {}
     except ValueError:
@@ -67,7 +67,7 @@ def _parsed(text: str) -> Any:
 
 
 def events_of(message: Mapping[str, Any], characters: int | None = None) -> list[dict[str, Any]]:
-    """The events of a stream that says the message, texts in pieces of that many characters (None: whole)."""
+    """The events of a stream of this message; texts in pieces of `characters` (None: whole)."""
     usage: dict[str, Any] = {**_NO_TOKENS, **(message.get("usage") or {})}
     ending = {"stop_reason": message.get("stop_reason"), "stop_sequence": message.get("stop_sequence")}
     begun: dict[str, Any] = {**message, "content": [], **dict.fromkeys(ending), "usage": {**usage, "output_tokens": 1}}
@@ -84,7 +84,7 @@ def events_of(message: Mapping[str, Any], characters: int | None = None) -> list
 
 
 def _deltas(block: Mapping[str, Any], characters: int | None) -> tuple[dict[str, Any], list[dict[str, Any]]]:
-    """A block as it begins, and what is added to it."""
+    """Returns the block of a `content_block_start`, and the deltas that complete it."""
     match block.get("type"):
         case "text":
             deltas = [{"type": "text_delta", "text": piece} for piece in _pieces(block["text"], characters)]

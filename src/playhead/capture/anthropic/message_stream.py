@@ -1,7 +1,7 @@
-"""`messages.stream()`: a helper that asks when its block is entered, and reads the stream for the program.
+"""`messages.stream()`: a helper that sends its request when its `with` block is entered, and reads the stream.
 
-The helper keeps the request that it will make in a private attribute, which all supported versions have.  It is
-replaced by one that is observed.  In a version without it, the helper works, and its calls are not recorded.
+The helper keeps the request to make in a private attribute, which all supported versions have.  We replace that by an
+observed request.  In a version without the attribute, the helper works, and its calls are not recorded.
 """
 
 from collections.abc import Awaitable, Callable, Generator, Mapping
@@ -13,7 +13,7 @@ from playhead.capture.patching import Wrapper
 from playhead.model.objects.interrupts import let_through
 
 _REQUEST = "__api_request"
-# Other instrumentations whose helpers are around the client's: there are three, and each is switched on once.
+# Bound on other instrumentations' helpers around the client's: there are three, and each is switched on once.
 _MAX_LAYERS = 8
 
 
@@ -44,9 +44,9 @@ def _observing_helper(api: ClientApi, observe: Wrapper, kind: "type[_Request | _
 
 
 def _held(helper: Any) -> tuple[dict[str, Any], str]:
-    """The attributes of the client's own helper, and the name of the one that is its request.  Raises KeyError.
+    """Returns the attributes of the client's own helper, and the name of its request among them.  Raises KeyError.
 
-    Other instrumentations return a helper of theirs that keeps the client's, or another one's, in an attribute.
+    Other instrumentations return their own helper, with the client's (or a third one's) in an attribute.
     """
     level = [helper]
     for _ in range(_MAX_LAYERS):
@@ -73,7 +73,8 @@ def _is_helper(value: Any) -> bool:
 class _Request:
     """The observed request of a plain helper, which calls it.
 
-    `observe` calls what it is given as a method of the client: `stream`, which returns what the helper reads from.
+    `observe` records a call of its argument like a method of the client.  Its argument is `stream`, whose result the
+    helper reads from.
     """
 
     def __init__(self, method: Any, kwargs: Mapping[str, Any], request: Any, observe: Callable[[Any], Any]):
@@ -86,7 +87,7 @@ class _Request:
         return self._observe(self.stream)
 
     def stream(self, *args: Any, **kwargs: Any) -> Any:
-        """Makes the request, or that of another helper if a person has edited what is asked."""
+        """Makes the request; if a person has edited it, makes that of a new helper with the edited arguments."""
         if _is_same(kwargs, self._kwargs):
             return self._request()
         holder, name = _held(self._method(*args, **kwargs))
@@ -109,13 +110,13 @@ class _AsyncRequest:
         try:
             return await self._observe(self.stream)
         finally:
-            # A coroutine, begun or not: of a recorded answer it is not awaited, about which Python would warn.
+            # A coroutine.  With a recorded answer it is never awaited, and Python would warn of that.
             close = getattr(self._request, "close", None)
             if close is not None:
                 close()
 
     async def stream(self, *args: Any, **kwargs: Any) -> Any:
-        """As `_Request.stream`."""
+        """Like `_Request.stream`."""
         if _is_same(kwargs, self._kwargs):
             return await self._request
         holder, name = _held(self._method(*args, **kwargs))

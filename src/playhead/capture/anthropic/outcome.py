@@ -5,9 +5,9 @@ from typing import Any, cast
 
 from playhead.capture.anthropic.events import events_of, whole_message
 
-# What an answer is that nobody has given: a call that was in doubt has no recorded one to change.
+# Defaults for a call without a recorded answer: one that was in doubt.
 _UNKNOWN = {"id": "msg_playhead", "type": "message", "role": "assistant"}
-# Says something about the recorded answer only.
+# True of the recorded answer only, so not copied.
 _RECORDED_KEYS_REPLACED = {"content", "usage", "stop_reason", "stop_sequence", "stop_details", "stream"}
 
 

@@ -39,7 +39,7 @@ _USAGE = (
     ("", "cache_creation_input_tokens", names.CACHE_WRITE_TOKENS),
     ("output_tokens_details", "thinking_tokens", names.REASONING_TOKENS),
 )
-# In the terms of Chat Completions, where it has one.
+# Anthropic's reason → the reason's name in Chat Completions; others are kept.
 _FINISH_REASONS = {
     "end_turn": "stop",
     "stop_sequence": "stop",
@@ -85,8 +85,8 @@ def read_request(client: Any, kwargs: Mapping[str, Any], method: str = "create")
 
 
 def sent_messages(kwargs: Mapping[str, Any]) -> tuple[list[Any], int]:
-    """The system prompt and the messages as the client sends them, cut: see `dialect.anthropic`.  And how many of the
-    first are known to have needed no cutting."""
+    """Returns the system prompt and the messages as the client sends them, cut (see `dialect.anthropic`), and how many
+    of the first are known to need no cutting."""
     system = kwargs.get("system")
     prompt = system if type(system) is str else _sent_content(system) if type(system) in _CUT_SYSTEM else None
     given: Any = kwargs.get("messages") or ()
@@ -97,10 +97,10 @@ def sent_messages(kwargs: Mapping[str, Any]) -> tuple[list[Any], int]:
 
 
 def _known_turns(messages: list[Any], prompt: Any) -> list[Any] | None:
-    """The first messages with the prompt before them, as far as an earlier call of the run had them and they need no
-    cutting: to compare them with what is remembered of that call takes half as long as to look at each block.
+    """Returns the prompt and the first messages that an earlier call of the run had, too, and that need no cutting;
+    None if there are none.  Comparing them with that call's takes half as long as looking at each block.
 
-    They are the remembered copies, which the recorder then knows without comparing them once more.
+    Returns the remembered copies, which the recorder recognizes without comparing them again.
     """
     span = current_span()
     if span is None:
@@ -112,7 +112,7 @@ def _known_turns(messages: list[Any], prompt: Any) -> list[Any] | None:
             thread.whole = whole = dialect.count_whole(begin, thread.whole)
             del begin[whole:]
         if len(begin) > first and _begins_with(messages, prompt, begin):
-            for at in thread.numeric:  # Python says `1 == True`: the recorder looks at these again
+            for at in thread.numeric:  # in Python `1 == True`, so the recorder has to compare these itself
                 if first <= at < len(begin):
                     begin[at] = messages[at - first]
             return begin
@@ -164,7 +164,7 @@ def _sent_block(block: Any) -> Any:
 
 
 def _tools(tools: Any) -> list[Any] | None:
-    """Tool definitions as they are sent; functions with a definition of their own among them."""
+    """Tool definitions as sent; for function tools, the definition that they make themselves."""
     if tools is None or type(tools).__name__ in LEFT_OUT:
         return None
     given: list[Any] = tools if type(tools) is list else list(tools)  # pyright: ignore[reportUnknownVariableType]
@@ -176,7 +176,7 @@ def _tool(tool: Any) -> Any:
 
 
 def _with_output_format(kwargs: dict[str, Any]) -> dict[str, Any]:
-    """The arguments with what the client makes of a class that the answer is parsed to."""
+    """The arguments with the schema that the client sends for the class in `output_format`."""
     kind = kwargs.pop("output_format", None)
     if kind is None or type(kind).__name__ in LEFT_OUT:
         return kwargs
@@ -206,22 +206,22 @@ def read_response(response: Any, run: ActiveRun, kwargs: Mapping[str, Any]) -> M
 
 
 def assemble(events: list[Any], run: ActiveRun, kwargs: Mapping[str, Any]) -> ModelResponse | None:
-    """Reads the events of a stream, or what `kept_event` made of them; None if there are none."""
+    """Reads the events of a stream, or the results of `kept_event`; None if there are none."""
     return _streamed([kept_event(event) for event in events], run, kwargs) if events else None
 
 
 def kept_event(event: Any) -> Any:
-    """The JSON of an event as it came: programs add the deltas to the block that an event began with."""
+    """The JSON of an event as received: programs add the deltas in place, to the block of an earlier event."""
     return event if type(event) is dict else _dumped(event)  # pyright: ignore[reportUnknownVariableType]
 
 
 def read_recorded(raw: dict[str, Any], run: ActiveRun, kwargs: Mapping[str, Any]) -> ModelResponse:
-    """As `read_response`, from a recorded response."""
+    """Like `read_response`, from a recorded response."""
     return _streamed(raw["stream"], run, kwargs) if "stream" in raw else _response(raw, run, kwargs)
 
 
 def with_edit(kwargs: Mapping[str, Any], messages: list[Any] | None) -> dict[str, Any] | None:
-    """The arguments with other messages, cut; None where the server has some of them."""
+    """The arguments with these cut messages, joined again; None if the server keeps some of the messages."""
     if messages is None:
         return dict(kwargs)
     if isinstance(kwargs.get("thread"), Mapping):
@@ -236,7 +236,7 @@ def with_edit(kwargs: Mapping[str, Any], messages: list[Any] | None) -> dict[str
 
 
 def provider_of(client: Any) -> str:
-    """The provider to whose API a resource of the client speaks."""
+    """The provider whose API a resource of the client calls."""
     kind: Any = type(getattr(client, "_client", None))  # pyright: ignore[reportUnknownVariableType]
     return _provider_of_kind(kind)
 
@@ -271,7 +271,7 @@ def _response(answer: dict[str, Any], run: ActiveRun, kwargs: Mapping[str, Any])
 
 
 def _dumped(value: Any) -> Any:
-    """JSON values of one of the client's objects, without what it parsed."""
+    """JSON values of one of the client's objects, without the parsed values that it adds."""
     native: Any = answer_json(value)
     blocks: Any = native.get("content")
     if type(blocks) is list:

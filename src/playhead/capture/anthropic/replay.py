@@ -21,7 +21,7 @@ def restore(
     is_async: bool,
     ending: BaseException | None = None,
 ) -> Any:
-    """What `client.method(**kwargs)` answered when `raw` was recorded; of `stream`, what its helper reads from.
+    """Rebuilds what `client.method(**kwargs)` returned from `raw`; for `stream`, the stream that its helper reads.
 
     See `stainless.replay`.  Raises CannotRestore.
     """

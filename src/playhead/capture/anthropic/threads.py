@@ -1,7 +1,7 @@
 """The conversation that the server holds between turns (beta `thread`), which the request does not contain.
 
-What this run itself sent and got is known, so the recorded context is whole.  Where it is not (a thread of another
-run), a block `playhead.elsewhere` takes its position.
+Messages that this run itself sent and received are known and complete the recorded context.  A block
+`playhead.elsewhere` stands for unknown ones (a thread of another run).
 """
 
 from collections.abc import Mapping, Sequence
@@ -9,12 +9,12 @@ from typing import Any, cast
 
 from playhead.api.run import ActiveRun
 
-# A run that asks without end must not become a leak; the oldest are forgotten first.
+# Limits the memory of an endless run; the oldest are forgotten first.
 _MAX_REMEMBERED = 4096
 
 
 def earlier_messages(run: ActiveRun | None, request: Mapping[str, Any]) -> list[Any]:
-    """The messages before those of a request, cut."""
+    """The messages of the thread before this request's own, cut."""
     at = _continued(request)
     found: list[Sequence[Any]] = []
     while at is not None:

@@ -1,7 +1,7 @@
 """asyncio: a task, such as that of `asyncio.run`, and the tasks that it waits for with `gather` are one run.
 
-Other tasks have runs of their own: a task that nobody waits for may do the work of somebody else, as the handlers of a
-server and of a bot do, also inside `asyncio.run`.
+Other tasks have runs of their own: a task that nobody waits for may serve another request, like the handlers of a
+server or a bot, also inside `asyncio.run`.
 """
 
 import sys
@@ -20,7 +20,7 @@ def _gather(wrapped: Callable[..., Any], instance: Any, args: Any, kwargs: Any) 
 
 
 async def _wait_for(wrapped: Callable[..., Awaitable[Any]], instance: Any, args: Any, kwargs: Any) -> Any:
-    """Before Python 3.12, a task is made of the coroutine."""
+    """Only before Python 3.12, where `wait_for` makes a task of a coroutine."""
     with awaiting((args[0] if args else kwargs.get("fut"),)):
         return await wrapped(*args, **kwargs)
 

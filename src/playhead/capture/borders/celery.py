@@ -1,6 +1,6 @@
 """Tasks of Celery: the calls of one execution of a task are one run, named after the task.
 
-Celery says itself when a task begins and ends, by its signals.
+Celery's signals tell when a task begins and ends.
 """
 
 from importlib import import_module
@@ -16,7 +16,7 @@ _NAME = "playhead"
 
 
 class _ExecutedTasks:
-    """Executions that have begun and not ended, by the ids that Celery gives them."""
+    """Executions that have begun and not ended, by Celery's task id."""
 
     mutex = fork_safe_lock()
     borders: dict[Any, WorkBorder] = {}  # noqa: RUF012 - of the process
@@ -30,7 +30,7 @@ def patch() -> None:
 
 
 def unpatch() -> None:
-    """Listens no more."""
+    """Stops listening to Celery's signals."""
     signals = _signals()
     signals.task_prerun.disconnect(dispatch_uid=_NAME)
     signals.task_postrun.disconnect(dispatch_uid=_NAME)

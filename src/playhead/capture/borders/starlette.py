@@ -18,8 +18,8 @@ _Scope = MutableMapping[str, Any]
 
 def _call(wrapped: Callable[..., Awaitable[None]], instance: Any, args: Any, kwargs: Any) -> Awaitable[None]:
     scope: Any = args[0] if args else kwargs.get("scope")
-    # An application that is mounted in another one gets a scope that names that one. Other scopes than requests begin
-    # with the server, or stay open for as long as a client wishes.
+    # Not recorded: a mounted application (its scope has the outer one as "app"), and scopes other than requests, which
+    # last as long as the server (lifespan) or the client (websocket) wants.
     if not isinstance(scope, MutableMapping) or _is_other(cast(_Scope, scope)):
         return wrapped(*args, **kwargs)
     border = WorkBorder(partial(_name, cast(_Scope, scope)))
@@ -36,7 +36,7 @@ async def _inside(border: WorkBorder, wrapped: Callable[..., Awaitable[None]], a
 
 
 def _name(scope: _Scope) -> str:
-    """Method and path of the route that was found; the path itself may name a person."""
+    """Method and route template: the real path may contain personal data."""
     path = getattr(scope.get("route"), "path", None)
     method = str(scope.get("method"))
     return f"{method} {scope.get('root_path', '')}{path}" if isinstance(path, str) else method

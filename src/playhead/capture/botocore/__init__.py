@@ -1,4 +1,4 @@
-"""`botocore` (and so boto3): models on Amazon Bedrock, by Converse or by their own APIs; other services are left alone.
+"""`botocore` (and so boto3): models on Amazon Bedrock, by Converse or by their own APIs, and no other service.
 
 All calls of all services go through one method of the client, so the name of the service is looked at first.  The
 client's own retries happen inside that method, so they are one call here.  aiobotocore is not observed.
@@ -62,7 +62,7 @@ class BotocoreInstrumentor(BaseInstrumentor):
     """For `opentelemetry-instrument`, and for programs that use OpenTelemetry's instrumentors."""
 
     def instrumentation_dependencies(self) -> Collection[str]:
-        """What has to be installed."""
+        """The library that has to be installed."""
         return (SUPPORTS,)
 
     def _instrument(self, **kwargs: Any) -> None:

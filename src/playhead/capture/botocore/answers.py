@@ -17,7 +17,7 @@ _BODY = "body"
 
 
 def record_converse(api: ClientApi, observed: ObservedModelCall, result: Any, asked: MethodCall) -> Any:
-    """Of Converse: the answer is a dictionary, or a stream of events in one."""
+    """`RecordResult` of Converse: the answer is a dictionary, or a stream of events in one."""
     run, headers = observed.span.run, kept_headers(result)
     if asked.args[0] in STREAMED:
         recording = StreamRecording(observed, lambda seen: _events(api, headers, seen, asked))
@@ -29,7 +29,7 @@ def record_converse(api: ClientApi, observed: ObservedModelCall, result: Any, as
 
 
 def record_invoked(api: ClientApi, observed: ObservedModelCall, result: Any, asked: MethodCall) -> Any:
-    """Of an invoked model: the answer is a body to read, or a stream of chunks."""
+    """`RecordResult` of InvokeModel: the answer is a body to read, or a stream of chunks."""
     run, headers = observed.span.run, kept_headers(result)
     if asked.args[0] in STREAMED:
         recording = StreamRecording(observed, lambda seen: _events(api, headers, seen, asked))
@@ -45,13 +45,13 @@ def record_invoked(api: ClientApi, observed: ObservedModelCall, result: Any, ask
 
 
 def kept_headers(result: Mapping[str, Any]) -> dict[str, str]:
-    """Those of a response that say something about the answer: its id, token counts."""
+    """The response's headers with facts about the answer: request id, content type, token counts."""
     headers: Mapping[str, str] = result.get("ResponseMetadata", {}).get("HTTPHeaders", {})
     return {name: value for name, value in headers.items() if name in _KEPT or name.startswith(_COUNTS)}
 
 
 def kept_bytes(data: bytes) -> dict[str, str]:
-    """A body as JSON values: its text, so that it is given back byte for byte."""
+    """A body as a JSON value: its text, or base64 if it is not UTF-8, so that it can be restored byte for byte."""
     try:
         return {"text": data.decode()}
     except UnicodeDecodeError:

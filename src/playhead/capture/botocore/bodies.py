@@ -13,10 +13,10 @@ from playhead.model.objects.interrupts import let_through
 
 
 def observe_events(stream: Any, recording: StreamRecording, copy_of: Callable[[Any], Any]) -> None:
-    """Has an `EventStream` of the client end its call, however it is left.  `copy_of` an event is what is recorded:
-    programs take events apart (langchain-aws pops the usage off them).
+    """Makes an `EventStream` of the client end its call, however reading it ends.  `copy_of` returns the copy of an
+    event to record: programs change events (langchain-aws pops the usage from them).
 
-    The object stays what it is, since proxies differ from it in `list += stream`; its class becomes one of its own.
+    Sets the class of the object to a subclass instead of using a proxy, which behaves differently in `list += stream`.
     """
     recording.begun = True
     stream._playhead_recording, stream._playhead_copy = recording, copy_of
@@ -57,7 +57,7 @@ def _observed_class(kind: Any) -> Any:
 
 
 class ObservedBody(wrapt.ObjectProxy):  # pyright: ignore[reportMissingTypeArgument]
-    """What a `StreamingBody` reads from: the call ends with the body, whichever way the program reads it."""
+    """The raw stream of a `StreamingBody`: the call ends with the body, whichever way the program reads it."""
 
     def __init__(self, raw: Any, length: int | None, recording: StreamRecording):
         super().__init__(raw)  # pyright: ignore[reportUnknownMemberType]
@@ -67,26 +67,26 @@ class ObservedBody(wrapt.ObjectProxy):  # pyright: ignore[reportMissingTypeArgum
         self._self_read: list[bytes] = []
 
     def read(self, *args: Any, **kwargs: Any) -> Any:
-        """As the body's own."""
+        """Reads from the body, and records the bytes."""
         wanted = args[0] if args else kwargs.get("amt")
         data = self._reading(lambda: self._self_raw.read(*args, **kwargs))
         self._note(data, is_last=wanted is None or (wanted > 0 and not data))
         return data
 
     def readinto(self, buffer: Any) -> Any:
-        """As the body's own."""
+        """Reads from the body, and records the bytes."""
         count = self._reading(lambda: self._self_raw.readinto(buffer))
         self._note(bytes(memoryview(buffer)[:count]), is_last=count == 0 and len(buffer) > 0)
         return count
 
     def readlines(self, *args: Any) -> Any:
-        """As the body's own."""
+        """Reads from the body, and records the bytes."""
         lines = self._reading(lambda: self._self_raw.readlines(*args))
         self._note(b"".join(lines), is_last=not args)
         return lines
 
     def close(self) -> Any:
-        """As the body's own; the call ends with what was read."""
+        """Ends the call with the bytes read so far, and closes the body."""
         self._self_watch.chunks = [b"".join(self._self_read)]
         self._self_watch.finish(aborted=True)
         return self._self_raw.close()
@@ -109,12 +109,12 @@ class ObservedBody(wrapt.ObjectProxy):  # pyright: ignore[reportMissingTypeArgum
             is_last = is_last or self._self_left <= 0
         if is_last:
             self._self_watch.finish_unstreamed(b"".join(self._self_read))
-        else:  # what is known if the body is dropped now
+        else:  # the answer to record if the program drops the body now
             self._self_watch.chunks = self._self_read
 
 
 class RecordedBytes(io.BytesIO):
-    """A recorded body to read from; `ending` is what the program's reading raised after it, if anything."""
+    """A recorded body to read from; `ending` is the error that reading raised at its end, if any."""
 
     def __init__(self, data: bytes, ending: BaseException | None):
         super().__init__(data)
@@ -128,7 +128,7 @@ class RecordedBytes(io.BytesIO):
 
 
 class RecordedFrames:
-    """Frames of a recorded event stream, as the HTTP library gives them."""
+    """Frames of a recorded event stream, with the interface of the HTTP library's response."""
 
     def __init__(self, frames: Sequence[bytes], ending: BaseException | None):
         self._frames = frames
@@ -136,7 +136,7 @@ class RecordedFrames:
         self._is_closed = False
 
     def stream(self, *_: Any, **__: Any) -> Iterator[bytes]:
-        """One frame after the other."""
+        """Yields one frame after the other, then raises `ending` if there is one."""
         for each in self._frames:
             if self._is_closed:
                 return
@@ -145,5 +145,5 @@ class RecordedFrames:
             raise self._ending
 
     def close(self) -> None:
-        """Ends it."""
+        """Ends the iteration of `stream`."""
         self._is_closed = True

@@ -23,12 +23,12 @@ _USAGE = {
     "cacheWriteInputTokens": names.CACHE_WRITE_TOKENS,
 }
 _INPUT = ("inputTokens", "cacheReadInputTokens", "cacheWriteInputTokens")
-# Of Nova's own API: what was not cached is called as Converse calls it, and the rest otherwise.
+# Nova's own API has other names than Converse for the tokens that were cached.
 _OTHER_NAMES = {
     "cacheReadInputTokenCount": "cacheReadInputTokens",
     "cacheWriteInputTokenCount": "cacheWriteInputTokens",
 }
-# In the terms of Chat Completions, where it has one.
+# Converse's reason → the reason's name in Chat Completions; others are kept.
 FINISH_REASONS = {
     "end_turn": "stop",
     "stop_sequence": "stop",
@@ -98,7 +98,7 @@ def response_of(body: Mapping[str, Any], raw: Any) -> ModelResponse:
 
 
 def usage_attributes(usage: Mapping[str, Any]) -> dict[str, Any]:
-    """Token counts by the conventions' names: input tokens are all, also those that were cached."""
+    """Token counts by the conventions' names; input tokens include cached ones."""
     counts = {_OTHER_NAMES.get(name, name): count for name, count in usage.items() if isinstance(count, int)}
     attributes: dict[str, Any] = {to: counts[name] for name, to in _USAGE.items() if name in counts}
     if _INPUT[0] in counts:
@@ -124,7 +124,7 @@ def with_message(raw: Any, message: Any, *, streamed: bool) -> dict[str, Any]:
 
 
 def with_edit(asked: MethodCall, messages: list[Any] | None, system: str | None) -> MethodCall:
-    """The call with other messages, the system prompt among them."""
+    """The call with other messages, which include the system prompt."""
     if messages is None:
         return asked
     operation, parameters = asked.args

@@ -1,4 +1,4 @@
-"""The events of a streamed Converse answer, put together, and the events that would say a given message.  Pure."""
+"""Joins the events of a streamed Converse answer to an answer, and back.  Pure."""
 
 import base64
 from collections.abc import Mapping, Sequence
@@ -10,7 +10,7 @@ _ABOUT = ("usage", "metrics", "trace", "performanceConfig", "serviceTier")
 
 
 def whole_answer(events: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """What Converse would have answered instead of these events, as far as they came."""
+    """The answer in the form of an unstreamed one, as far as it was received."""
     answer: dict[str, Any] = {}
     role = "assistant"
     blocks: dict[int, dict[str, Any]] = {}
@@ -34,7 +34,7 @@ def whole_answer(events: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 
 
 def events_of(answer: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """The fewest events that say this answer."""
+    """The events of a stream of this answer, as few as possible."""
     message = answer["output"]["message"]
     events: list[dict[str, Any]] = [{"messageStart": {"role": message["role"]}}]
     for index, block in enumerate(message["content"]):
@@ -94,7 +94,7 @@ def _finished(block: dict[str, Any]) -> dict[str, Any]:
 
 
 def _input(text: Any) -> Any:
-    """A tool's input; the text itself where it is not JSON, as when the stream broke off in it."""
+    """Parses a tool's input; returns the text itself if it is not JSON, e.g. because the stream broke off in it."""
     if not text:
         return {}
     try:

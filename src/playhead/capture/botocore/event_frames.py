@@ -1,4 +1,4 @@
-"""AWS's binary event streams (`application/vnd.amazon.eventstream`), written: one frame an event.  Pure.
+"""Writes AWS's binary event streams (`application/vnd.amazon.eventstream`), one frame per event.  Pure.
 
 A frame is its length, the length of its headers, a checksum of these two, the headers, the payload, and a checksum of
 all that; integers are 4 bytes, most significant first, checksums CRC-32.
@@ -15,13 +15,13 @@ _OVERHEAD = 16  # two lengths and two checksums
 
 
 def event_frame(event: str, payload: Mapping[str, object]) -> bytes:
-    """An event with a JSON payload."""
+    """The frame of an event with a JSON payload."""
     about = {":event-type": event, ":content-type": "application/json", ":message-type": "event"}
     return frame(about, canonical_json(payload))
 
 
 def exception_frame(kind: str, payload: Mapping[str, object]) -> bytes:
-    """An exception that the service's model names, which ends a stream."""
+    """The frame of an exception of the service's model, which ends a stream."""
     about = {":exception-type": kind, ":content-type": "application/json", ":message-type": "exception"}
     return frame(about, canonical_json(payload))
 

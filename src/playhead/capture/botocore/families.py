@@ -1,6 +1,6 @@
 """The APIs that invoked models have: Anthropic's, Nova's (as Converse), Chat Completions, one text, embeddings.
 
-A request says by its form which one it speaks; a model's id may be the name of a profile, which says nothing.
+The form of the request tells which one it is; a model's id may be the name of a profile, which does not.
 """
 
 from collections.abc import Mapping, Sequence
@@ -31,28 +31,28 @@ class Family(Protocol):
     """One API; requests, answers and chunks are JSON objects."""
 
     def read_request(self, model: str, body: dict[str, Any]) -> ModelRequest:
-        """The request."""
+        """Reads the request."""
         ...
 
     def whole(self, chunks: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-        """The answer that was streamed in these chunks, as many as came."""
+        """Joins the chunks of a stream, as far as they were received, to an answer."""
         ...
 
     def read_answer(self, answer: Mapping[str, Any], raw: Any) -> ModelResponse:
-        """The answer, whose recorded form is `raw`."""
+        """Reads the answer; `raw` is its recorded form."""
         ...
 
     def with_message(self, recorded: Sequence[Any], message: Any, *, streamed: bool) -> list[Any]:
-        """The answer, or the chunks, with this message; `recorded` are those of the record.  Raises CannotRestore."""
+        """The answer, or the chunks, with this message; `recorded`: the recorded ones.  Raises CannotRestore."""
         ...
 
     def with_messages(self, body: dict[str, Any], messages: Sequence[Any]) -> dict[str, Any] | None:
-        """The request with other messages; None where that cannot be."""
+        """The request with other messages; None if it cannot be edited."""
         ...
 
 
 def family_of(model: str, body: Mapping[str, Any] | None) -> Family | None:
-    """The API that the request speaks; None: none that is known."""
+    """The API that the request uses; None if it is unknown."""
     if body is None:
         return None
     if "embed" in model or ("texts" in body and "input_type" in body):
@@ -70,7 +70,7 @@ def _is_nova(model: str, body: Mapping[str, Any]) -> bool:
 
 
 class _Anthropic:
-    """Anthropic's Messages; the client's parameters say the model, and whether the answer is streamed."""
+    """Anthropic's Messages, with the model and the choice to stream in the client's parameters, not in the body."""
 
     def read_request(self, model: str, body: dict[str, Any]) -> ModelRequest:
         request = messages_api.read_request(None, body)
@@ -96,7 +96,7 @@ class _Anthropic:
 
 
 class _Nova:
-    """Amazon Nova's: requests, answers and the events of streams are those of Converse."""
+    """Amazon Nova's API: requests, answers and the events of streams are those of Converse."""
 
     def read_request(self, model: str, body: dict[str, Any]) -> ModelRequest:
         return converse.request_of(model, body, streamed=False)
@@ -140,7 +140,7 @@ class _Chat:
         )
 
     def whole(self, chunks: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-        """Texts are joined, calls of tools come whole; Mistral's chunks have a `message` where others have a delta."""
+        """Joins texts and arguments of tool calls.  Mistral's chunks have a `message` where others have a `delta`."""
         choice: dict[str, Any] = {"message": {"role": "assistant"}}
         answer: dict[str, Any] = {}
         for chunk in chunks:

@@ -1,6 +1,6 @@
 """Reads requests and answers of InvokeModel for the capture stage: each family of models has an API of its own.
 
-A request is read as far as its body is a JSON object; another (of an image model, or a file to read from) is a call
+A request is read if its body is a JSON object; any other body (of an image model, or a file to read from) makes a call
 without messages.
 """
 
@@ -18,7 +18,7 @@ from playhead.errors import CannotRestore
 from playhead.model import names
 from playhead.model.canonical import canonical_json, parse_json
 
-# Sent as headers: they are none of the body, which `context` shows.
+# Sent as headers, so not part of the body that `context` shows.
 _HEADERS = ("contentType", "accept")
 _METRICS = "amazon-bedrock-invocationMetrics"
 _COUNTS = {
@@ -88,7 +88,7 @@ def with_message(raw: Any, message: Any, asked: MethodCall) -> Any:
 
 
 def with_edit(asked: MethodCall, messages: list[Any] | None) -> MethodCall | None:
-    """The call with other messages, the system prompt among them."""
+    """The call with other messages, which include the system prompt; None if it cannot be edited."""
     operation, parameters = asked.args
     body, family = _body(parameters), _family(asked)
     if messages is None:

@@ -23,7 +23,7 @@ _UNKNOWN_MEMBER = "SDK_UNKNOWN_MEMBER"
 
 
 def restore(raw: Any, client: Any, operation: str, ending: BaseException | None) -> Any:
-    """The response of this operation of the client when `raw` was recorded.  Raises CannotRestore."""
+    """Rebuilds the client's response to this operation from `raw`.  Raises CannotRestore."""
     recorded = cast("dict[str, Any]", raw if isinstance(raw, dict) else {})
     if isinstance(recorded.get("$playhead"), str):  # a marker in the place of content that was not kept
         raise CannotRestore(f"the model's answer was not kept ({recorded['$playhead']}); fork the run before this call")
@@ -58,7 +58,7 @@ def _parsed(recorded: Mapping[str, Any], client: Any, operation: str, ending: Ba
 
 
 def _with_unknown_members(value: Any) -> Any:
-    """The answer as it was sent, where the client has put a marker for a block that its version does not know."""
+    """Replaces the client's markers for blocks that its version did not know by such blocks, without their content."""
     if isinstance(value, list):
         return [_with_unknown_members(each) for each in cast("list[Any]", value)]
     if not isinstance(value, dict):
@@ -80,14 +80,14 @@ def body_bytes(recorded: Mapping[str, Any]) -> bytes:
 
 
 def _payloads(event: Mapping[str, Any]) -> list[tuple[str, Mapping[str, Any]]]:
-    """The event's type and payload; a chunk of an invoked model's own answer is bytes."""
+    """The event's type and payload; a chunk of an invoked model's answer is sent as base64 of its bytes."""
     if isinstance(event.get("chunk"), Mapping):
         return [("chunk", {"bytes": base64.b64encode(body_bytes(event["chunk"])).decode()})]
     return list(event.items())
 
 
 def with_own_error(answer: ReplayAnswer, client: Any) -> ReplayAnswer:
-    """The answer with its error of the client's own class, which each client makes for itself by the error's code."""
+    """Converts the answer's error to the client's own exception class, which each client makes per error code."""
     response = getattr(answer.error, "response", None)
     operation = getattr(answer.error, "operation_name", None)
     if answer.is_new or not isinstance(response, dict) or not isinstance(operation, str):

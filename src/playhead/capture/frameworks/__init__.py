@@ -61,7 +61,7 @@ def _layers(function: Any) -> Iterator[Any]:
 def tool(name: str, arguments: dict[str, Any], call_id: Any, *, is_agent: bool = False) -> Begin:
     """Begins the span of a tool call, with its arguments and the id of the model's request.
 
-    `is_agent`: the tool only runs an agent, so if it was cut off it is called again and can go on.
+    `is_agent`: the tool only runs an agent, so it is idempotent: a call that was cut off is made again on resume.
     """
     more: dict[str, Any] = {names.TOOL_CALL_ID: call_id} if isinstance(call_id, str) and call_id else {}
     if is_agent:
@@ -75,13 +75,13 @@ def retriever(name: str, query: dict[str, Any]) -> Begin:
 
 
 def guardrail(name: str, checked: dict[str, Any]) -> Begin:
-    """Begins the span of a check of what goes into an agent or comes out of it. `checked`: that, by name."""
+    """Begins the span of a check of an agent's input or output. `checked`: the checked values by name."""
     return lambda: _GUARDRAIL.begin(name, checked, {})
 
 
 def agent(name: str, agent_input: Any, *, session: Any = None) -> Begin:
     """Begins the span of an agent: a run if there is none, else an agent of the current run. `agent_input`: its input,
-    or None. `session`: that of the run, if one begins here.
+    or None. `session`: session of the run, if one begins here.
     """
     observation = _AGENT
     if session is not None:
@@ -99,9 +99,10 @@ def set_session(session: Any) -> None:
 
 
 def recorded_result(read: Callable[[Any, Any, Any], T | None], record: Callable[[T, Any], Any]) -> Wrapper:
-    """A wrapper that gives what the function returned (a coroutine, a stream, a block) to `record`, and returns that.
+    """A wrapper that passes the function's result (a coroutine, a stream, a context manager) to `record`, and returns
+    what that returns.
 
-    `read` looks at the object, args and kwargs of the call, and says what to record, e.g. a `Begin`; None: nothing.
+    `read` gets the object, args and kwargs of the call, and returns what to record, e.g. a `Begin`; None: nothing.
     """
 
     def wrapper(wrapped: Any, instance: Any, args: Any, kwargs: Any) -> Any:
@@ -112,11 +113,11 @@ def recorded_result(read: Callable[[Any, Any, Any], T | None], record: Callable[
 
 
 def enclosing_tool_call(name: str, arguments: Mapping[str, Any]) -> ObservedSpan | None:
-    """The recorded tool call around this place that is the same call, seen by a framework, or None.
+    """Returns the current span if it records this same tool call already, at an outer layer; else None.
 
     A framework calls a tool of an MCP server through its own tool class, and that through the server's client: that is
-    one call, and the outermost of what sees it records it. It is the same if the arguments are equal and the outer
-    name is the tool's, or ends with it after a prefix such as the server's name.
+    one call, recorded by the outermost layer. It is the same call if the arguments are equal and the outer name is the
+    tool's, or ends with it after a prefix such as the server's name.
     """
     span = current_span()
     while span is not None and span.kind == "step":
@@ -144,13 +145,13 @@ def is_inside_run() -> bool:
 def call(
     begin: Begin, output: str, wrapped: Callable[..., Any], args: Any, kwargs: Any, fit: wrappers.Fit | None = None
 ) -> Any:
-    """Calls a plain function, recorded; or returns the recorded answer. `fit`: of an outcome that a person has set."""
+    """Calls a plain function, recorded; or returns the recorded answer. `fit` converts an outcome that a person set."""
     span = begin()
     return wrapped(*args, **kwargs) if span is None else wrappers.call(span, output, wrapped, args, kwargs, fit)
 
 
 def call_async(begin: Begin, made: Awaitable[Any], output: str, fit: wrappers.Fit | None = None) -> Awaitable[Any]:
-    """Awaits a framework's coroutine, recorded; or returns the recorded answer. `fit`: as of `call`."""
+    """Awaits a framework's coroutine, recorded; or returns the recorded answer. `fit`: as in `call`."""
     coroutine = made if inspect.iscoroutine(made) else _awaited(made)
     return wrappers.call_async(begin, output, cast("Coroutine[Any, Any, Any]", coroutine), fit)
 

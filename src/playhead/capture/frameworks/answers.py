@@ -1,6 +1,6 @@
-"""`playhead.answers`: what people have answered to a framework that waits, in the form that the framework goes on with.
+"""`playhead.answers`: waits for people's answers to a framework's open questions, in the form that the framework takes.
 
-LangGraph, OpenAI Agents and pydantic-ai; each by the part of its instrumentation that says what it waits for.
+For LangGraph, OpenAI Agents and pydantic-ai; the instrumentation of each finds its open questions.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -26,7 +26,8 @@ def answers(
     remind_after: float | None = None,
     on_reminder: OnReminder | None = None,
 ) -> Any:
-    """Waits until people have answered what a framework waits for; returns what it goes on with, None: nothing waits.
+    """Waits for the answers to all open questions of a framework's result. Returns the value with which to call the
+    framework again; None if nothing is open.
 
     `waiting`: a result of LangGraph, its interrupts or a snapshot of its state: returns a `Command(resume=...)`; a
     result of OpenAI Agents or its state: returns the state, with each call approved or rejected; a result of
@@ -34,7 +35,7 @@ def answers(
 
     Each question is a promise that `playhead promises` lists, as soon as the framework has stopped, and that any later
     process finds again.  `timeout`: seconds for all of them; None: for ever.  The rest is as in `approval`.  Raises
-    Unanswered after the timeout; who is denied is for the framework to tell its model.
+    Unanswered after the timeout.  A denial does not raise: the framework tells its model.
     """
     question = Question(
         kind=INPUT, seconds=timeout, suspend=suspend, remind_after=remind_after, on_reminder=on_reminder
@@ -50,7 +51,7 @@ async def answers_async(
     remind_after: float | None = None,
     on_reminder: OnReminder | None = None,
 ) -> Any:
-    """As `answers`, while other tasks go on."""
+    """Like `answers`, without blocking the event loop."""
     question = Question(
         kind=INPUT, seconds=timeout, suspend=suspend, remind_after=remind_after, on_reminder=on_reminder
     )
@@ -81,7 +82,7 @@ def _steps(waiting: Any, question: Question) -> Waiting[Any]:
 
 
 def _interrupts(waiting: Any) -> list[Any]:
-    """The interrupts of a result, a snapshot, or that were given as such."""
+    """Returns the interrupts of a result or a snapshot, or `waiting` itself if it is a list of them; else []."""
     if isinstance(waiting, Mapping):
         found: Any = cast("Mapping[str, Any]", waiting).get(_INTERRUPTS)
     else:
@@ -131,7 +132,7 @@ def _is_messages(waiting: Any) -> bool:
 
 
 def _of_messages(messages: list[Any]) -> Waiting[tuple[list[PendingWait], _GoOn]]:
-    """Messages do not say which calls need approval, and which another system's result: their promises do."""
+    """Finds the open calls by their promises: messages do not say which calls need approval or an external result."""
     from playhead.capture.pydantic_ai.deferred import results_of, waits_in  # noqa: PLC0415 - as above
 
     waits = waits_in(messages)

@@ -27,7 +27,7 @@ def chat_request(
 ) -> ModelRequest:
     """The request of a framework's `model` object.
 
-    `messages` and `tools` are dictionaries as in Chat Completions.  `settings` are JSON values of what else is asked,
+    `messages` and `tools` are dictionaries as in Chat Completions.  `settings`: the other parameters as JSON values,
     under the names of Chat Completions where it has them.
     """
     kept = {name: value for name, value in (settings or {}).items() if value is not None}
@@ -55,10 +55,10 @@ def chat_response(
     response_id: str | None = None,
     reasoning: Any = None,
 ) -> ModelResponse:
-    """The answer `raw` of a framework's model, which says this message of Chat Completions.
+    """Makes the response of a framework's model from its raw answer and the same message as in Chat Completions.
 
     `usage` are counts of tokens by the attributes' names in `model.names`; a count that is None is not known.
-    `reasoning` is that of the answer, if it is not in the message.
+    `reasoning`: the answer's reasoning, if `message` does not contain it.
     """
     said, found = dialect.output_message(message)
     attributes: dict[str, Any] = {name: count for name, count in (usage or {}).items() if count is not None}

@@ -1,14 +1,14 @@
 """Records the calls of a framework's own model classes where no instrumented client inside records them.
 
-A module of a framework describes how its models are called as a `FrameworkModelApi`, and wraps their methods with
-the functions of `model_methods`.  Who records a call is decided as follows:
+A framework's module describes how its models are called as a `FrameworkModelApi`, and wraps their methods with the
+functions of `model_methods`.  Who records a call is decided as follows:
 
-- A client's instrumentation, of ours, records a call inside: nothing is recorded here, since the client sees the
-  request as it is sent.  That is known only when the client is called, so the call here begins late: with its first
-  result, its error or its end, under the time at which it really began.
-- Nobody does: it is recorded here.  Later calls of the same class are then announced before they begin, as a client's
-  are.  If a client is called inside one all the same, that is taken as part of it, and from then on calls of the class
-  begin late again.
+- Our instrumentation of a client records a call inside: nothing is recorded here, since the client sees the request as
+  it is sent.  That is known only when the client is called, so the span here begins late: with the call's first result,
+  its error or its end, but with the time at which the call really began.
+- No client does: the call is recorded here.  Later calls of the same class are then recorded as started before they
+  begin, like a client's.  If a client is called inside one nevertheless, its call is part of this one, and from then on
+  calls of the class begin late again.
 - A resumed run whose record has the call here is answered from it, before anything is called.
 """
 
@@ -42,12 +42,12 @@ class _KnownModelClasses:
 
     @classmethod
     def records_itself(cls, kind: type) -> bool:
-        """Whether calls of this class may be announced at once."""
+        """Whether calls of this class may be recorded as started at once: no client was seen to record them."""
         return kind in cls.without_client and kind not in cls.with_client
 
 
 class FrameworkModelCall:
-    """One call of a framework's model.  Nothing here raises but RunStopped, in resumed runs.
+    """One call of a framework's model.  Its methods raise only RunStopped, in resumed runs.
 
     Use: `begin`; if there is an `answer`, return it; else call the method of `asked` inside `current()`, and then one
     of `end`, `end_stream` and `fail`.
@@ -67,7 +67,7 @@ class FrameworkModelCall:
         self._chunks: list[Any] = []
 
     def begin(self) -> None:
-        """Begins to record at once, where it is known that the call is recorded here.  Raises RunStopped."""
+        """Begins to record at once, if it is already known that the call is recorded here.  Raises RunStopped."""
         if _may_be_resumed():
             self._start(only_if_known=True)
         elif _KnownModelClasses.records_itself(self._kind):
@@ -116,7 +116,7 @@ class FrameworkModelCall:
             self._keep(chunk)
 
     def _keep(self, chunk: Any) -> None:
-        try:  # now, since frameworks change a chunk that they were given
+        try:  # now, since frameworks change chunks later
             self._chunks.append(self._api.dump(chunk))
         except BaseException as error:  # noqa: BLE001 - the guard
             let_through(error)
@@ -131,8 +131,8 @@ class FrameworkModelCall:
             self._note_inner_calls(observed)
 
     def fail(self, raised: BaseException, raw: Callable[[], Any] | None = None) -> None:
-        """Ends the call with an error, a cancellation, or the end of a reader's interest. `raw`: what had come of the
-        answer, if the framework says; else it is the chunks.
+        """Ends the call with an error or a cancellation; GeneratorExit: the reader stopped early. `raw`: the part of
+        the answer that had arrived, if the framework knows it; else the chunks are used.
         """
         if isinstance(raised, GeneratorExit):
             self.end_stream(aborted=True)
@@ -185,7 +185,7 @@ class FrameworkModelCall:
 
 def _may_be_resumed() -> bool:
     """Whether calls made here may be answered from a record."""
-    runtime.recorder()  # which reads from the environment whether a run is to be resumed
+    runtime.recorder()  # reads from the environment whether a run is to be resumed
     where = CONTEXTS.get_current()
     above = where.get(CURRENT)
     if isinstance(above, ObservedSpan):

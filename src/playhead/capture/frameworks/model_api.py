@@ -15,36 +15,37 @@ class FrameworkModelApi:
 
     Messages are dictionaries as in Chat Completions, in requests and in edits, so that they have the same refs as
     through any client (`capture.frameworks.chat` helps).  "Raw" is an answer, or a chunk of one, as JSON values: what
-    is recorded.  Any function may raise: the call is then recorded without what it would have said, or cannot be
-    given back.
+    is recorded.  Any function may raise: the call is then recorded without what the function would have returned, or
+    cannot be restored.
     """
 
     read_request: Callable[[MethodCall], ModelRequest]
     """`ModelRequest.name` should be the model's class: the call's name in the run."""
     with_messages: Callable[[MethodCall, list[Any]], MethodCall | None]
-    """The call with other messages, as Chat Completions has them; None where that cannot be."""
+    """The call with other messages (as in Chat Completions); None if the call cannot be edited."""
     dump: Callable[[Any], Any]
-    """The raw form of what the method returned, of a chunk for a method that streams."""
+    """The raw form of what the method returned; for a method that streams, of one chunk."""
     load: Callable[[Any], Any]
-    """The framework's own object again.  Raises CannotRestore."""
+    """Reverses `dump`: makes the framework's own object.  Raises CannotRestore."""
     read: Callable[[Any], ModelResponse | None]
-    """Reads the raw answer; that of a stream after `join`."""
+    """Reads the raw answer; for a stream, the one that `join` returns."""
     from_message: Callable[[Mapping[str, Any], MethodCall], Any]
-    """The raw answer that says this message of Chat Completions."""
+    """Makes a raw answer from a message in the form of Chat Completions."""
     join: Callable[[list[Any]], Any] | None = None
-    """One raw answer of the raw chunks of a stream; None: the method does not stream."""
+    """Joins the raw chunks of a stream to one raw answer; None: the method does not stream."""
     split: Callable[[Any], list[Any]] = lambda raw: [raw]
-    """Raw chunks of a raw answer."""
+    """Splits a raw answer into raw chunks."""
 
     def read_recorded(self, raw: Any) -> ModelResponse | None:
-        """Reads what was recorded of an answer."""
+        """Reads a recorded answer."""
         if self.join is None:
             return self.read(raw)
         read = self.read(self.join(raw["stream"]))
         return None if read is None else replace(read, raw=raw)
 
     def restore(self, raw: Any, ending: BaseException | None) -> Any:
-        """What the method returned: the answer, or an iterator of its chunks, with an error after them or none."""
+        """Rebuilds what the method returned: the answer, or an iterator of its chunks that raises `ending` at its end.
+        Raises `ending` itself if the method does not stream, and CannotRestore."""
         recorded = cast("dict[str, Any]", raw) if isinstance(raw, dict) else {}
         if isinstance(recorded.get("$playhead"), str):  # a marker in the place of content that was not kept
             raise CannotRestore(f"the answer was not kept ({recorded['$playhead']}); fork the run before this call")
@@ -58,7 +59,7 @@ class FrameworkModelApi:
             raise CannotRestore(f"the recorded answer cannot be read ({type(error).__name__}: {error})") from error
 
     def with_message(self, message: Any, asked: MethodCall) -> Any:
-        """What would be recorded of an answer that says this message: a text, or one of Chat Completions."""
+        """Makes the recorded form of an answer with this message (a text, or a message as in Chat Completions)."""
         said: Mapping[str, Any] = {"content": message} if isinstance(message, str) else message
         raw = self.from_message({"role": "assistant", **said}, asked)
         return raw if self.join is None else {"stream": self.split(raw)}

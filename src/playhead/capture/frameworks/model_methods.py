@@ -112,7 +112,7 @@ def observing_model_stream_async(api: FrameworkModelApi) -> Wrapper:
         except BaseException as error:
             if isinstance(error, GeneratorExit) and hasattr(chunks, "aclose"):
                 await chunks.aclose()
-            # A loop that shuts down cancels the generators that were left: the reader has gone.
+            # An event loop that shuts down cancels generators whose reader stopped early.
             recording.fail(GeneratorExit() if leaving else error)
             raise
         recording.end_stream()

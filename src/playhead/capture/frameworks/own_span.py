@@ -2,7 +2,7 @@
 are answered from the record.
 
 `begin` makes the span of a call, from the object, args and kwargs (None: the call is not recorded).  `end` ends it with
-the result; it gets the args and kwargs, too.  `fail` ends it with what was raised, which then goes on.
+the result; it gets the args and kwargs, too.  `fail` ends it with the exception, which is then raised again.
 """
 
 from collections.abc import Callable

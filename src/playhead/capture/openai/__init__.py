@@ -1,7 +1,7 @@
 """The `openai` library: Chat Completions, Responses and embeddings; plain, asynchronous, streamed, `parse()`, raw.
 
 The client's own retries happen inside the wrapped method, so they are one call here. Realtime sessions and Responses
-over a WebSocket (`connect()`) have no requests and answers that could be given again: they are left alone.
+over a WebSocket (`connect()`) are not recorded: they have no requests and answers that could be replayed.
 """
 
 import importlib
@@ -108,7 +108,7 @@ class OpenAIInstrumentor(BaseInstrumentor):
     """For `opentelemetry-instrument`, and for programs that use OpenTelemetry's instrumentors."""
 
     def instrumentation_dependencies(self) -> Collection[str]:
-        """What has to be installed."""
+        """The library that has to be installed."""
         return (SUPPORTS,)
 
     def _instrument(self, **kwargs: Any) -> None:
@@ -121,7 +121,7 @@ class OpenAIInstrumentor(BaseInstrumentor):
 def patch() -> None:
     """Wraps the client's methods.  A second time changes nothing.
 
-    The library is not imported for that: a program that does not use it starts without it.
+    Does not import the library, so that a program that does not use it starts without it.
     """
     if "openai" in sys.modules:  # now, since the client imports them within the program's first call
         for module in _openai.modules:
@@ -131,12 +131,12 @@ def patch() -> None:
 
 
 def unpatch() -> None:
-    """Stops recording, and removes our wrappers. A wrapper beneath another one stays and does nothing."""
+    """Stops recording, and removes our wrappers. A wrapper beneath another one stays, and passes calls through."""
     _openai.unpatch()
 
 
 def _wraps() -> Iterator[Wrap]:
-    """Which methods have which wrapper; not every version of the library has all of them."""
+    """Yields the methods with their wrappers; not every version of the library has all of them."""
     for methods in (_CHAT, _RESPONSES, _RETRIEVAL, _EMBEDDINGS):
         plain, asynchronous = methods.classes
         wrappers = {plain: observing(methods.api), asynchronous: observing_async(methods.api)}

@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from typing import Any, cast
 
-# What an answer is that nobody has given: a call that was in doubt has no recorded one to change.
+# Defaults for a call without a recorded answer: one that was in doubt.
 _UNKNOWN = {"id": "chatcmpl-playhead", "created": 0}
-# Says something about the recorded answer only.
+# True of the recorded answer only, so not copied.
 _RECORDED_KEYS_REPLACED = {"choices", "usage", "stream"}
 
 

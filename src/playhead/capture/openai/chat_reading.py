@@ -48,7 +48,7 @@ def read_request(client: Any, kwargs: Mapping[str, Any], method: str = "create")
     """Reads a request from its keyword arguments (the client takes no others)."""
     settings, attributes = settings_of(kwargs, _NOT_SETTINGS, _REQUEST_ATTRIBUTES, response_format)
     if method == "parse":
-        settings["stream"] = False  # which the client says by itself
+        settings["stream"] = False  # `parse` sends it
     if (choices := settings.get("n", 1)) != 1:
         attributes[names.REQUEST_CHOICES] = choices
     tools = kwargs.get("tools")
@@ -108,7 +108,7 @@ def assemble(chunks: list[Any]) -> ModelResponse | None:
 
 
 def read_recorded(raw: dict[str, Any]) -> ModelResponse:
-    """As `read_response`, from a recorded response."""
+    """Like `read_response`, from a recorded response."""
     return _streamed(raw["stream"]) if "stream" in raw else _response(raw)
 
 
@@ -147,20 +147,20 @@ def _drop_parsed(message: dict[str, Any]) -> None:
 
 
 def provider_of(client: Any) -> str:
-    """The provider to whose API a resource of the client speaks, as the GenAI conventions call it; `openai` for a host
-    that is not known, which speaks OpenAI's protocol."""
+    """The provider whose API a resource of the client calls, by its name in the GenAI conventions; `openai` for an
+    unknown host, which has OpenAI's protocol."""
     owner = getattr(client, "_client", None)
     try:
         return _provider_of_client[owner]
     except (KeyError, TypeError):
         pass
     provider = _provider_at(owner)
-    with suppress(TypeError):  # what cannot be referred to weakly is asked each time
+    with suppress(TypeError):  # no weak references to it: looked up each time
         _provider_of_client[owner] = provider
     return provider
 
 
-# Asked in each call, and a URL takes microseconds to tell its host.
+# A cache: needed in each call, and reading the host of a URL takes microseconds.
 _provider_of_client: WeakKeyDictionary[Any, str] = WeakKeyDictionary()
 
 
@@ -171,7 +171,7 @@ def _provider_at(owner: Any) -> str:
     return next((name for ending, name in _PROVIDERS.items() if host.endswith(ending)), "openai")
 
 
-# The conventions' names; ".host" ends "api.host" as well.
+# Ending of the host ("api.host" ends with ".host", too) → name in the conventions.
 _PROVIDERS = {
     "api.openai.com": "openai",
     ".openai.azure.com": "azure.ai.openai",

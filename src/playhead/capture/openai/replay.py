@@ -23,8 +23,7 @@ def restore(
     headers: Mapping[str, str] = MappingProxyType({}),
     ending: BaseException | None = None,
 ) -> Any:
-    """What `client.method(**kwargs)` answered when `raw` was recorded; see `stainless.replay`.  Raises
-    CannotRestore."""
+    """Rebuilds what `client.method(**kwargs)` returned from `raw`; see `stainless.replay`.  Raises CannotRestore."""
     streamed = kwargs.get("stream") is True
     return replay.restore(
         raw, _form(client), kwargs, client,

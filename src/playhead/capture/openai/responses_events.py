@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, cast
 
 _OVER = frozenset({"completed", "incomplete", "failed", "cancelled"})
-# What is streamed in pieces: where the piece belongs, within its item.
+# Event with a piece of a text → where the piece belongs in its item: list, key of the index, empty part, key.
 _PIECES = {
     "response.output_text.delta": ("content", "content_index", {"type": "output_text"}, "text"),
     "response.refusal.delta": ("content", "content_index", {"type": "refusal"}, "refusal"),
@@ -35,7 +35,7 @@ def _add(items: dict[int, dict[str, Any]], event: Mapping[str, Any]) -> None:
     if not isinstance(index, int):
         return
     if isinstance(event.get("item"), dict):
-        # A copy: pieces are added, and the event stays what it was.
+        # A copy: pieces are added to it, and the event must not change.
         items[index] = {**event["item"]}
     elif kind in _ARGUMENTS:
         item, key = items.setdefault(index, {}), _ARGUMENTS[kind]
@@ -51,8 +51,7 @@ def _add(items: dict[int, dict[str, Any]], event: Mapping[str, Any]) -> None:
 
 
 def events_of(response: Mapping[str, Any], piece_characters: int | None = None) -> list[dict[str, Any]]:
-    """The events that the response would have been streamed as; texts and arguments in pieces of that many characters,
-    or in one."""
+    """The events of a stream of this response; texts and arguments in pieces of `piece_characters` (None: whole)."""
     begun: dict[str, Any] = {
         **response,
         "status": "in_progress",

@@ -1,7 +1,7 @@
 """The conversation behind a `previous_response_id`, which the server has and the request does not contain.
 
-What this run itself sent and got is known, so the recorded context is whole. Where it is not (a response of another
-run, a conversation that the server keeps), a part `playhead.elsewhere` takes its position.
+Items that this run itself sent and received are known and complete the recorded context. A part `playhead.elsewhere`
+stands for unknown ones (a response of another run, a conversation that the server keeps).
 """
 
 from collections.abc import Mapping, Sequence
@@ -10,14 +10,14 @@ from typing import Any
 
 from playhead.api.run import ActiveRun
 
-# A run that asks without end must not become a leak; the oldest are forgotten first.
+# Limits the memory of an endless run; the oldest are forgotten first.
 _MAX_REMEMBERED = 4096
 
 
 @dataclass(frozen=True, slots=True)
 class KnownResponse:
-    """A response that this run has seen: the response before it, the items sent since, and what it said (nothing, as
-    long as it runs in the background)."""
+    """A response that this run has seen: the id of the previous response, the items sent since, and its output (empty
+    while it runs in the background)."""
 
     previous: str | None
     sent: Sequence[Any]
@@ -27,7 +27,7 @@ class KnownResponse:
 
 
 def previous_items(run: ActiveRun | None, request: Mapping[str, Any]) -> list[Any]:
-    """The items before those of a request."""
+    """The items of the conversation before this request's own."""
     conversation = request.get("conversation")
     if isinstance(conversation, dict | str):
         return [_elsewhere("conversation", conversation)]
@@ -59,13 +59,13 @@ def known_response(run: ActiveRun | None, response_id: str) -> KnownResponse | N
 def remember(run: ActiveRun, request: Mapping[str, Any], sent: Sequence[Any], response: Mapping[str, Any]) -> None:
     """Remembers a response, so that a later request can name it as the previous one."""
     previous = request.get("previous_response_id")
-    # Of a conversation's responses each stands after all that was said in it, of which only a part is known.
+    # In a `conversation`, each response follows all earlier items, of which only a part is known.
     head = previous_items(run, request) if isinstance(request.get("conversation"), dict | str) else []
     _keep(run, response, previous if isinstance(previous, str) and not head else None, [*head, *sent])
 
 
 def remember_retrieved(run: ActiveRun, response_id: str, response: Mapping[str, Any]) -> None:
-    """Remembers what a response that ran in the background has become."""
+    """Remembers the fetched state of a response that runs in the background."""
     known = known_response(run, response_id)
     if known is None:
         _keep(run, response, None, items_asked(run, response_id))

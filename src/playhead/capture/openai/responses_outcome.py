@@ -5,7 +5,7 @@ from typing import Any, cast
 
 from playhead.capture.openai.responses_events import events_of, whole_response
 
-# What an answer is that nobody has given: a call that was in doubt has no recorded one to change.
+# Defaults for a call without a recorded answer: one that was in doubt.
 _UNKNOWN: dict[str, Any] = {
     "id": "resp_playhead",
     "object": "response",
@@ -14,7 +14,7 @@ _UNKNOWN: dict[str, Any] = {
     "tool_choice": "auto",
     "tools": [],
 }
-# Says something about the recorded answer only.
+# True of the recorded answer only, so not copied.
 _RECORDED_KEYS_REPLACED = {"output", "usage", "stream", "incomplete_details", "error", "status"}
 
 

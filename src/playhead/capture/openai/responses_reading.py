@@ -99,7 +99,7 @@ def assemble(events: list[Any], run: ActiveRun, kwargs: Mapping[str, Any]) -> Mo
 
 
 def read_recorded(raw: dict[str, Any], run: ActiveRun, kwargs: Mapping[str, Any]) -> ModelResponse | None:
-    """As `read_response`, from a recorded response."""
+    """Like `read_response`, from a recorded response."""
     return _remembered(raw, run, kwargs)
 
 
@@ -117,12 +117,12 @@ def plain_response(response: Any) -> dict[str, Any] | None:
 
 
 def plain_stream(events: list[Any]) -> dict[str, Any] | None:
-    """The events of a stream, or what `kept_event` made of them, as they are recorded; None if there are none."""
+    """The recorded form of a stream's events (or of the results of `kept_event`); None if there are none."""
     return {"stream": [kept_event(event) for event in events]} if events else None
 
 
 def kept_event(event: Any) -> Any:
-    """The JSON of an event as it came: programs add the deltas to the item that an event began with."""
+    """The JSON of an event as received: programs add the deltas in place, to the item of an earlier event."""
     return event if type(event) is dict else _dumped(event)  # pyright: ignore[reportUnknownVariableType]
 
 
@@ -132,7 +132,7 @@ def whole(raw: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def with_edit(kwargs: Mapping[str, Any], messages: list[Any] | None, system: str | None) -> dict[str, Any] | None:
-    """The arguments with other items, or other instructions; None where the server has some of the items."""
+    """The arguments with other items or instructions; None if the server keeps some of the items."""
     changed: dict[str, Any] = dict(kwargs)
     if messages is not None:
         if kwargs.get("previous_response_id") or kwargs.get("conversation"):
@@ -144,7 +144,7 @@ def with_edit(kwargs: Mapping[str, Any], messages: list[Any] | None, system: str
 
 
 def model_response(raw: dict[str, Any]) -> ModelResponse:
-    """A response, or a stream of events, as it is recorded."""
+    """Reads a recorded response, or a recorded stream of events."""
     response = whole(raw)
     output = cast(list[dict[str, Any]], response.get("output") or [])
     read = [dialect.output_message(item) for item in output]
@@ -160,7 +160,7 @@ def model_response(raw: dict[str, Any]) -> ModelResponse:
 
 
 def _finish_reason(response: Mapping[str, Any], output: Sequence[Mapping[str, Any]]) -> str:
-    """The finish reason in the terms of Chat Completions, where it has one."""
+    """The finish reason by its name in Chat Completions, else the response's own."""
     status = response.get("status") or "completed"
     if status == "incomplete":
         details: Mapping[str, Any] = response.get("incomplete_details") or {}
@@ -176,13 +176,13 @@ def _sent(kwargs: Mapping[str, Any]) -> list[Any]:
     given = kwargs.get("input")
     if isinstance(given, str):
         return [{"role": "user", "content": given}]
-    if not isinstance(given, Sequence):  # not given, or nothing that the client takes either
+    if not isinstance(given, Sequence):  # not given, or a value that the client refuses, too
         return []
     return [item if type(item) is dict else dumped(item) for item in cast(Sequence[Any], given)]
 
 
 def to_message(native: Mapping[str, Any]) -> Message:
-    """The canonical form, without what the client parsed and added to its own objects."""
+    """The canonical form, without the parsed values that the client adds to its own objects."""
     if not _ADDED.isdisjoint(native) and native.get("type") != "reasoning":
         native = {key: value for key, value in native.items() if key not in _PARSED}
         if isinstance(content := native.get("content"), list):
@@ -198,7 +198,7 @@ def _plain_part(part: Any) -> Any:
 
 
 def _dumped(value: Any) -> Any:
-    """JSON values of one of the client's objects, without what it parsed."""
+    """JSON values of one of the client's objects, without the parsed values that it adds."""
     if not hasattr(value, "model_dump"):
         return value
     native: dict[str, Any] = answer_json(value)
@@ -211,7 +211,7 @@ def _dumped(value: Any) -> Any:
 
 
 def _items_in(native: dict[str, Any]) -> list[dict[str, Any]]:
-    """The items that a dumped object is or has: an item, a response, an event with either."""
+    """The items in a dumped object: it is an item or a response, or an event with one."""
     response = native.get("response")
     holder = cast(dict[str, Any], response) if isinstance(response, dict) else native
     items: list[Any] = [native, native.get("item"), *(holder.get("output") or ())]

@@ -1,7 +1,7 @@
-"""`responses.retrieve()`: what a response that runs in the background has become, as a call of its own.
+"""`responses.retrieve()`: records the polling of a response that runs in the background.
 
-A program asks again and again until the response has ended: each is one call of operation `fetch_response`. Its input
-is that of the response, and tokens count once, in the first call that has the ended response.
+Each poll is one call of operation `fetch_response`. Its input is that of the response, and tokens count once, in the
+first call that gets the ended response.
 """
 
 from collections.abc import Mapping
@@ -41,7 +41,7 @@ def _id_of(asked: MethodCall) -> str:
 
 
 def _named(asked: MethodCall) -> dict[str, Any]:
-    """The arguments with the id among them: the program may give it by position."""
+    """The keyword arguments with the id, which the program may pass by position."""
     return {**asked.kwargs, "response_id": _id_of(asked)}
 
 

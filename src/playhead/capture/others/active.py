@@ -28,7 +28,7 @@ class InstrumentedLibrary:
     counted_by: str | None
     """Whose record of a call counts (see `PLAYHEAD_PREFER`); None: nobody's."""
     wrapped: Mapping[str, tuple[str, ...]]
-    """Function that several have wrapped → who, outermost first: a family, or the module of the wrapper."""
+    """Function with several wrappers → their owners, outermost first: a family, or the module of the wrapper."""
 
     @property
     def is_seen_twice(self) -> bool:
@@ -62,7 +62,7 @@ def _described(library: str, path: str) -> InstrumentedLibrary:
 
 
 def _counted_by(library: str, by: tuple[str, ...]) -> str | None:
-    """As the collector believes them, unless ours leaves the library's calls to the preferred one."""
+    """Returns the first family of `by` in the collector's order, without ours if it leaves the library to another."""
     if OURS in by and is_left_to_others(library):
         by = tuple(family for family in by if family != OURS)
     return min(by, key=FAMILIES.index, default=None)

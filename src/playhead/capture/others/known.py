@@ -1,4 +1,4 @@
-"""The instrumentors that others have of the libraries that we instrument, and whether they are switched on."""
+"""Others' instrumentors of the libraries that we instrument, and whether they are switched on."""
 
 import sys
 from collections.abc import Iterator

@@ -1,7 +1,7 @@
 """Whose record of a model call counts when several instrumentations of one library are on: `PLAYHEAD_PREFER`.
 
-Ours counts by default.  Where another family is preferred and its instrumentor of a library is on, ours leaves that
-library's calls alone: such calls have one span from the beginning, and cannot be resumed.
+Ours counts by default.  If another family is preferred and its instrumentor of a library is on, ours does not record
+that library's calls: they have only the other's span, and cannot be resumed.
 """
 
 from playhead.api import runtime
@@ -13,7 +13,7 @@ OURS = FAMILIES[0]
 
 
 def is_left_to_others(library: str) -> bool:
-    """Whether calls of this library (its top module) are recorded by the instrumentation that is preferred to ours."""
+    """Whether another instrumentation, preferred to ours, records the calls of this library (its top module)."""
     if runtime.current is UNCONFIGURED:
         runtime.recorder()
     family = runtime.current.prefer

@@ -1,4 +1,4 @@
-"""What `playhead doctor -- COMMAND` prints when a process of the program ends: what was instrumented in it, by whom."""
+"""Prints, for `playhead doctor -- COMMAND`, what was instrumented in a process of the program when that ends."""
 
 import atexit
 import os
@@ -13,7 +13,7 @@ class _EndReport:
 
 
 def report_at_exit_if_asked() -> None:
-    """Reports when this process ends, or one that it forks, if the environment asks for that."""
+    """Registers the report for the end of this process and of those that it forks, if the environment asks for it."""
     if REPORT in os.environ and not _EndReport.is_registered:
         _EndReport.is_registered = True
         atexit.register(_report)

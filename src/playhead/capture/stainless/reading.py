@@ -6,15 +6,15 @@ from typing import Any, cast
 
 from playhead.model.objects.interrupts import let_through
 
-# Not part of the request's content (extra_body is told apart): and headers may hold secrets.
+# Not part of the request's content; headers may hold secrets. (`settings_of` merges extra_body.)
 TRANSPORT = frozenset({"extra_headers", "extra_query", "extra_body", "timeout"})
-# Types of the clients' that say: not given.
+# The clients' types for arguments that are not given.
 LEFT_OUT = frozenset({"Omit", "NotGiven"})
 _PLAIN = frozenset({str, int, float, bool})
 
 
 def listed(tools: Any) -> list[Any] | None:
-    """Tool definitions; None where there are none, or what the client does not take either."""
+    """Tool definitions as a list; None if there are none, or if the value is one that the client refuses, too."""
     kind: Any = type(tools)  # pyright: ignore[reportUnknownVariableType]
     if tools is None or kind is list:  # as nearly always
         return tools
@@ -27,9 +27,9 @@ def settings_of(
     known: Mapping[str, str],
     schema_of: Callable[[type], Any],
 ) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The request's other arguments as they are sent, and attributes for those that have a known name. `extra_body` is
-    merged in, as the client does it; an argument that is recorded elsewhere is kept only if it is null. `schema_of`
-    says what is sent for a class.
+    """Returns the request's other arguments as sent, and attributes for those in `known`. `extra_body` is merged in, as
+    the client does it; an argument in `elsewhere` is kept only if it is null. `schema_of` returns what is sent for a
+    class.
     """
     settings: dict[str, Any] = {}
     attributes: dict[str, Any] = {}
@@ -44,7 +44,7 @@ def settings_of(
             continue
         settings[name] = schema_of(value) if isinstance(value, type) else value
     extra: Any = kwargs.get("extra_body")
-    if extra is not None and isinstance(extra, Mapping):  # an abstract class takes its time to say no
+    if extra is not None and isinstance(extra, Mapping):  # None first: isinstance with an abstract class is slow
         body = cast("Mapping[str, Any]", extra)
         settings |= {name: value for name, value in body.items() if type(value).__name__ not in LEFT_OUT}
     return settings, attributes
@@ -72,7 +72,7 @@ def answer_json(value: Any) -> Any:
 
 @lru_cache(maxsize=256)
 def _serializer_of(kind: type[Any]) -> Callable[..., Any] | None:
-    """What pydantic's own `model_dump` calls, with a dozen arguments more; None: the class has another `model_dump`."""
+    """The function that pydantic's own `model_dump` calls; None: the class has another `model_dump`."""
     if getattr(getattr(kind, "model_dump", None), "__module__", None) != "pydantic.main":
         return None
     return getattr(getattr(kind, "__pydantic_serializer__", None), "to_python", None)
@@ -90,9 +90,9 @@ def usage_of(usage: Mapping[str, Any], known: Iterable[tuple[str, str, str]]) ->
 
 
 def audio_usage(usage: Mapping[str, Any], groups: Mapping[str, str]) -> dict[str, int]:
-    """Attributes of the tokens that were sound. `groups`: the attribute by the group that counts them.
+    """Attributes with counts of audio tokens. `groups`: key of the group that counts them → attribute.
 
-    None of a model that neither heard nor said anything, though such a model counts them, too.
+    Counts of 0 are left out: models without audio report them, too.
     """
     found: dict[str, int] = {}
     for group, name in groups.items():

@@ -1,8 +1,8 @@
 """Restores a recorded response of a generated client as the object that the live call returned.
 
-The recorded answer takes the server's place: the client's own method runs, on a copy of the client whose requests are
-answered from the record.  So parsing, streaming and raw responses are the library's, whatever its version, and nothing
-leaves the process: not the request, and no request for credentials either.
+The client's own method runs, on a copy of the client whose requests are answered from the record.  So parsing,
+streaming and raw responses are the library's, whatever its version, and nothing leaves the process: neither the request
+nor a request for credentials.
 """
 
 import copy
@@ -33,7 +33,7 @@ class AnswerForm:
     kind: str
     """The class of answers, and the module that has it."""
     names_events: bool
-    """Whether a stream says each event's type in a line of its own."""
+    """Whether a stream has each event's type in a line of its own (`event: ...`)."""
     last_event: bytes = b""
     """Ends a stream."""
     request_id: str = "x-request-id"
@@ -52,10 +52,10 @@ def restore(
     headers: Mapping[str, str] = MappingProxyType({}),
     ending: BaseException | None = None,
 ) -> Any:
-    """What `client.method(**kwargs)` answered when `raw` was recorded; an awaitable of it when `is_async`.
+    """Rebuilds what `client.method(**kwargs)` returned from `raw`; returns an awaitable of it if `is_async`.
 
-    `client` is the resource, as instrumentation sees it: `OpenAI().chat.completions`.  `headers` are those of
-    the live response that were kept; `ending` is what a stream raised after its last recorded chunk.  Raises
+    `client` is the resource, as instrumentation sees it: `OpenAI().chat.completions`.  `headers` are the kept headers
+    of the live response; `ending` is the error that a stream raised after its last recorded chunk.  Raises
     CannotRestore, at once or when awaited.
     """
     _check(raw, form, streamed=streamed)
@@ -79,8 +79,8 @@ def restore(
 def _built_directly(
     raw: Any, form: AnswerForm, kwargs: Mapping[str, Any], resource: Any, headers: Mapping[str, str]
 ) -> Any:
-    """Builds the client's object for an unstreamed response directly, without a request; None when the client has to
-    do it."""
+    """Builds the client's object for an unstreamed response directly, without a request; None if only the client's own
+    method can do it."""
     client = resource._client
     is_own = type(client).__module__.partition(".")[0] == form.library  # a subclass may do anything with an answer
     if not is_own or kwargs.get("extra_headers") or client._strict_response_validation:
@@ -143,7 +143,7 @@ def _answered_by(answer: "_RecordedHttpAnswer", resource: Any) -> Any:
     """A copy of the resource whose client gets this answer to any request."""
     client = copy.copy(resource._client)
     client._client = _ReplayedHttpClient(client._client, answer)
-    # These fetch or check credentials, which may be gone, and would ask for them over the network.
+    # The replaced hooks fetch or check credentials, perhaps over the network; these may not exist any more.
     client._prepare_options = answer.unchanged
     client._prepare_request = answer.unchanged
     client._validate_headers = lambda *_, **__: None  # pyright: ignore[reportUnknownLambdaType]
@@ -154,8 +154,8 @@ def _answered_by(answer: "_RecordedHttpAnswer", resource: Any) -> Any:
 
 
 def _without_additions(client: Any) -> None:
-    """Takes off the copy what some clients do around a request: middleware, whose effect is in the recorded answer;
-    spans of the library's own; and another format of streams than the recorded one.
+    """Removes from the copy what some clients do around a request: middleware (its effect is in the recorded answer),
+    the library's own spans, and decoders of other stream formats than the recorded one.
     """
     for name, value in (("_middleware", ()), ("_middleware_chain", None), ("_lazy_tracer", None)):
         if hasattr(client, name):
@@ -189,7 +189,7 @@ class _RecordedHttpAnswer:
         return _as_awaitable(value) if self._is_async else value
 
     def check(self) -> None:
-        """Raises CannotRestore when the result came from somewhere else."""
+        """Raises CannotRestore if the client did not read this answer."""
         if not self._taken:
             raise CannotRestore("this client does not send its requests in a way that can be answered from the record")
 

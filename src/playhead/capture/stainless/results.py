@@ -1,6 +1,6 @@
 """How results of a generated client are recorded: answers, streams, and raw responses that hold either.
 
-`with_raw_response` and `with_streaming_response` call the same methods with a header that says so.
+`with_raw_response` and `with_streaming_response` call the same methods with a header that marks the mode.
 """
 
 from collections.abc import Mapping
@@ -31,7 +31,8 @@ def record_result(api: ClientApi, observed: ObservedModelCall, result: Any, aske
 
 
 def _parsed(result: Any) -> Any:
-    """The answer in a raw response whose body has been read: then a method that has to be awaited waits for nothing."""
+    """Returns the parsed answer of a raw response whose body has been read.  An asynchronous `parse` then finishes in
+    its first step.  Raises ValueError if it does not."""
     parsed = result.parse()
     if not isawaitable(parsed):
         return parsed
