@@ -14,9 +14,9 @@ from playhead_collector.read.prices import Prices, shipped
 
 @dataclass(frozen=True, slots=True)
 class Configured:
-    """Prices, the tag in which models write down reasoning, the model that explains, the models that calls are
-    asked again of and how many of these questions at a time, and how many characters of a text
-    an analysis reads; `search` (None: it is off); `clock` gives ns since 1970."""
+    """Prices, the tag in which models write down reasoning, the model that explains, the models for
+    asking calls again and how many of these questions run at a time, and how many characters of a text an analysis
+    reads; `search` (None: it is off); `clock` gives ns since 1970."""
 
     prices: Prices = field(default_factory=shipped)
     reasoning_tag: str = TAG

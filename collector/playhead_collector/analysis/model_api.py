@@ -1,6 +1,6 @@
 """[analysis] → a model.  Asks an OpenAI-compatible API; the only place where the collector talks to a model.
 
-Whatever goes wrong there becomes a refusal that says what the other side said, and which setting to look at.
+Every error there becomes Refused, with the other side's message and the settings to look at.
 """
 
 from collections.abc import AsyncGenerator, Generator, Mapping, Sequence
@@ -32,7 +32,7 @@ class ModelApi:
     api_key: str | None = field(default=None, repr=False)
     transport: httpx.AsyncBaseTransport | None = None
     others: tuple[str, ...] = ()
-    """Further models there, which calls may be asked again of."""
+    """Further models at `url`, for asking calls again."""
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -63,7 +63,7 @@ class ModelApi:
 
     @contextmanager
     def _refusing(self) -> Generator[None]:
-        """What goes wrong within becomes Refused."""
+        """Turns errors of the block into Refused (502)."""
         try:
             yield
         except httpx.HTTPError as error:
@@ -114,7 +114,7 @@ async def _pieces(response: httpx.Response) -> AsyncGenerator[str]:
 
 
 async def _bounded(response: httpx.Response) -> AsyncGenerator[bytes]:
-    """What was answered, as it comes.  Raises Refused: a model that never ends would fill the memory."""
+    """Yields the answer as it arrives.  Raises Refused above 16 MiB: an endless answer would fill the memory."""
     size = 0
     async for data in response.aiter_bytes():
         size += len(data)

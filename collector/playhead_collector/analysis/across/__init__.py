@@ -7,7 +7,7 @@ steps         the tool calls of runs, by name        same_task      runs of one 
 statistics    how much do runs take?                transitions    which tool follows which?
 patterns      what is chosen after which result, and how do runs end that have it?
 differences   what distinguishes failed from succeeded runs?
-compression   do runs end otherwise whose context was compressed?
+compression   do runs with compressed contexts end differently?
 failures      which failures are alike?             divergences    where do runs of one task part ways?
 contents      which contents fill the contexts most?
 

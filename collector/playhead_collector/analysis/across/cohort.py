@@ -13,7 +13,7 @@ from playhead_collector.store.ports.cohorts import RunFacts
 from playhead_collector.store.ports.run_filter import RunFilter
 from playhead_collector.store.ports.scores import ScoreCondition
 
-_HALF: Final = 0.5  # a score without a comparison means success from here on: of a boolean, true
+_HALF: Final = 0.5  # least score of a success if the condition has no comparison; true counts as 1
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""Do runs end otherwise whose context was compressed?"""
+"""Do runs with compressed contexts end differently?"""
 
 from collections.abc import Mapping
 from typing import Any, Final

@@ -42,7 +42,7 @@ async def answer_context_contents(
 async def _count(
     store: ReadStore, project_id: int, called: Sequence[LlmCalled], sent: dict[ContentRef, SentMessage]
 ) -> None:
-    """Counts the messages of these model calls of a run.  The last thread of a growing conversation has the others."""
+    """Counts the messages of these model calls of a run.  Reads the last thread first: it often contains the others."""
     known: dict[ContentRef, Sequence[ContentRef]] = {}
     for event in reversed(called):
         if event.thread is None:

@@ -55,7 +55,7 @@ def differences_of(cohort: Cohort, walks: Sequence[ToolPath], limit: int) -> Out
 
 
 def features(walk: ToolPath) -> set[str]:
-    """What a run has or has not: tools, failures of tools, choices after a result, models, agents, tags."""
+    """The yes-or-no features of a run: tools, failures of tools, choices after a result, models, agents, tags."""
     found = {f"calls {step.tool}" for step in walk.steps}
     found |= {f"{step.tool} fails" for step in walk.steps if step.result == FAILED}
     found |= {f"{step.tool} returns an error" for step in walk.steps if step.result == RETURNED_ERROR}
@@ -84,7 +84,7 @@ def _presences(failed: Sequence[ToolPath], succeeded: Sequence[ToolPath]) -> Ite
     for feature, (in_failed, in_succeeded) in sorted(having.items()):
         times = len(in_failed) + len(in_succeeded)
         if times < MIN_RUNS or every - times < MIN_RUNS:
-            continue  # no pattern, or what nearly all have
+            continue  # too rare, or nearly all runs have it
         without = len(failed) - len(in_failed), len(succeeded) - len(in_succeeded)
         below = len(in_succeeded) * without[0]
         yield {

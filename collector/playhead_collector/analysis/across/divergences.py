@@ -1,8 +1,9 @@
 """Where do runs of one task part ways, and which way succeeds?
 
-Runs of a task form a tree of decisions: each a tool call with its arguments, the last one the end.  Where runs that did
-the same so far do different things, the mutual information between what they do and how they end says how much the
-choice tells.  It is no proof of a cause.  Prose in arguments is not compared: models never write the same twice.
+Runs of a task form a tree of decisions: each a tool call with its arguments, the last one the end.  Where runs with
+the same choices so far choose differently, the mutual information between choice and outcome measures how much the
+choice predicts the outcome.  It is no proof of a cause.  Prose in arguments is not compared: models never write the
+same twice.
 """
 
 import math

@@ -21,7 +21,7 @@ from playhead_collector.store.ports import ReadStore
 from playhead_collector.store.ports.cohorts import LastError
 
 _LAST: Final = 2  # decisions that clusters are made by
-_ATTRIBUTED: Final = 5  # clusters of which runs are attributed, and how many runs of each
+_ATTRIBUTED: Final = 5  # clusters whose runs are attributed
 _EVIDENCE: Final = 5
 
 
@@ -94,7 +94,7 @@ def _last(walk: ToolPath) -> ToolStep:
 
 
 async def _error_names(store: ReadStore, project_id: int, error: LastError | None) -> tuple[str | None, str | None]:
-    """The type of an error and what failed, as its event says: rows have only numbers for them."""
+    """Returns the type of an error and the name of what failed, from its event: rows have only numbers for them."""
     if error is None:
         return None, None
     found: Sequence[RunEvent] = await store.events(project_id, error.run, after=error.seq - 1, upto=error.seq)

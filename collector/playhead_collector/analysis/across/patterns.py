@@ -1,4 +1,4 @@
-"""What is chosen after which result of which tool, and how do the runs end that have it?"""
+"""What is chosen after which result of which tool, and how do such runs end?"""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -13,7 +13,7 @@ from playhead_collector.store.ports import ReadStore
 
 
 class Situation(NamedTuple):
-    """After this tool had this result; at the beginning of a run, `BEGIN` and None."""
+    """The last tool and its result, before a choice; at the beginning of a run, `BEGIN` and None."""
 
     tool: str
     result: str | None

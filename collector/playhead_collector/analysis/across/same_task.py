@@ -1,7 +1,7 @@
 """[analysis]: runs of the same task, and those of them that succeeded.
 
-What runs of one task have in common is said by `task`: `input`, `name`, `session`, `user`, or `tag:` and what the tag
-begins with.
+`task` names what runs of one task have in common: `input`, `name`, `session`, `user`, or `tag:` and what the tag begins
+with.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -20,7 +20,7 @@ from playhead_collector.store.ports.scores import ScoreCondition, ScoreFilter, S
 INPUT: Final = "input"
 TAG: Final = "tag:"
 TASK_TAG: Final = "tag:task:"
-"""What names a task, unless the caller says otherwise: a tag that begins with `task:`."""
+"""The default of `task` for runs with such a tag: a tag that begins with `task:`."""
 MAX_SIBLINGS: Final = 5
 _BY_FIELD: Final = ("name", "session", "user")
 _LONGEST_TASK: Final = 200

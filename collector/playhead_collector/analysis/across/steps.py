@@ -1,4 +1,4 @@
-"""The tool calls of runs, by name, with what came of them."""
+"""The tool calls of runs, by name, with their results."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, NamedTuple
@@ -17,8 +17,8 @@ RETURNED_ERROR: Final = _RESULTS[ToolOutcome.RETURNED_ERROR]
 
 
 class ToolStep(NamedTuple):
-    """A tool call: the tool's name, what came of it (`completed`, `returned_error`, `failed`, `cancelled`, `open`), and
-    the seq of its start."""
+    """A tool call: the tool's name, its result (`completed`, `returned_error`, `failed`, `cancelled`, `open`), and the
+    seq of its start."""
 
     tool: str
     result: str
@@ -39,7 +39,7 @@ async def read_steps(store: ReadStore, project_id: int, members: Sequence[Member
 
 
 def steps_of(members: Iterable[Member], found: Mapping[str, ToolSteps]) -> list[ToolPath]:
-    """The tool calls with the names that the runs' summaries have for their numbers.  Pure."""
+    """Returns the tool calls with names: the numbers of tools are resolved with the runs' summaries.  Pure."""
     names: dict[int | None, str] = {}
     walks: list[ToolPath] = []
     for member in members:

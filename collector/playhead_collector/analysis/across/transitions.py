@@ -23,7 +23,7 @@ class Occurrences:
     first: list[RunMoment] = field(default_factory=list[RunMoment])
 
     def add(self, walk: ToolPath, seq: int) -> None:
-        """One more, at the event `seq` of this run."""
+        """Counts one more, at the event `seq` of this run."""
         self.times += 1
         if walk.member.run not in self.runs:
             self.runs[walk.member.run] = walk.member.succeeded

@@ -44,7 +44,7 @@ class PreparedQuestion:
 
 
 async def prepare(record: RunRecord, at: str | None, changes: Changes, models: ChatModels) -> PreparedQuestion:
-    """The call that `at` belongs to (default: the last one), with the changes.  Raises Refused."""
+    """Prepares the call that `at` belongs to (default: the last one), with the changes.  Raises Refused."""
     model = models.names[0] if changes.model is None else changes.model
     if model not in models.names:
         known = ", ".join(models.names)
@@ -60,7 +60,7 @@ async def prepare(record: RunRecord, at: str | None, changes: Changes, models: C
 
 
 async def ask(question: PreparedQuestion, models: ChatModels, clock: Callable[[], int]) -> AskedAgain:
-    """Asks the model, and keeps its answer as content of no event.  Raises Refused."""
+    """Asks the model, and stores its answer as content that no event names.  Raises Refused."""
     record, begin = question.record, question.begin
     completion = await models.complete(question.body)
     try:

@@ -82,7 +82,8 @@ def tools_of(recorded: Any) -> list[dict[str, Any]]:
 
 
 def _native(message: Message) -> list[dict[str, Any]]:
-    """A recorded message; each result of a tool is a message of its own here, which not all providers do."""
+    """Converts a recorded message. Each tool result becomes a message of its own, which it is not with all
+    providers."""
     results = [part for part in message["parts"] if part.get("type") == "tool_call_response"]
     others = [part for part in message["parts"] if part.get("type") != "tool_call_response"]
     if not results or (len(results) == 1 and not others):
@@ -112,7 +113,7 @@ def _stored(value: Any, begin: LlmCalled) -> Any:
 
 
 def _checked(message: Mapping[str, Any]) -> dict[str, Any]:
-    """A message that the caller gave."""
+    """Returns the caller's message if it has a role and content.  Raises Refused."""
     if message.get("role") not in _ROLES:
         raise Refused(422, "bad_message", f"each of `messages` needs a role, one of {', '.join(_ROLES)}")
     if not isinstance(message.get("content"), str | list) and not message.get("tool_calls"):

@@ -8,7 +8,7 @@ question.
 |---|---|
 | tool call | the model's answer that asked for it (requested); messages that its values are from (value) |
 | model's answer | the evidence of what it asked for (user_request, follow_up, ...); facts that it tells (cites); the newest message (replies); its call (answered) |
-| message of a result | the end of the tool call (entered); that on its start (returned) |
+| message of a result | the end of the tool call (entered), which rests on its start (returned) |
 | message said | the model's answer (said) |
 | model call | the messages that were new to it (read) |
 | state, plan, handoff, annotation, end of the run | the last answer or result before it (noted, ended) |
@@ -28,7 +28,7 @@ from playhead_collector.analysis.rules import StrengthRule
 from playhead_collector.analysis.texts.passages import USER, passages_of
 from playhead_collector.analysis.transcript.transcript import ToolRun, Transcript, Turn
 
-# Whatever rests on an event mostly does so soon, and each later call has to be attributed to know.
+# Later calls that are examined: effects mostly follow soon, and to find them each later call has to be attributed.
 MAX_LATER = 400
 
 

@@ -31,7 +31,7 @@ async def answer_causes(record: RunRecord, at: str, direction: Direction = "both
     seq = await seq_at(record, at)
     transcript = await read_transcript_page(record, seq - 1, MAX_LATER, ev.LlmCompleted, with_contexts=True)
     walk = await asyncio.to_thread(_walked, transcript, seq, direction)
-    # What the page begins behind is named where something rests on it, and followed no further.
+    # Causes before the first event of the page are nodes, too, but are followed no further.
     before = [each for each in sorted(walk.distances) if each < transcript.events[0].seq]
     events = [await record.event(each) for each in before]
     cache = await fetch(record.store, record.project_id, refs_in_events(events))

@@ -36,7 +36,7 @@ class Facets:
 
 
 Pair = tuple[int | None, int | None]
-"""Places in the two runs; None where one has nothing in its place."""
+"""Positions of a call in the two runs; None for the run without a counterpart."""
 _Range = tuple[int, int, int, int]
 _Key = Callable[[Facets], Hashable]
 
@@ -53,7 +53,7 @@ def align(ours: Sequence[Facets], theirs: Sequence[Facets]) -> list[Pair]:
 
 
 def _comes_first(one: Sequence[Facets], other: Sequence[Facets]) -> bool:
-    """Whether `one` comes before `other` in an order that both ways to name two runs agree on."""
+    """Whether `one` comes before `other` in an order that does not depend on which run is named first."""
     for a, b in zip(one, other, strict=False):
         if a != b:
             return repr(a) < repr(b)
@@ -144,7 +144,7 @@ def _anchors(ours: Sequence[Facets], theirs: Sequence[Facets], stretch: _Range, 
     a, a_end, b, b_end = stretch
     here, there = _unique_positions(ours, a, a_end, key), _unique_positions(theirs, b, b_end, key)
     found = [(i, there[k]) for k, i in here.items() if k in there]
-    # The longest rising line through them: for each length the lowest place where one ends.
+    # Longest increasing subsequence; `ends`: for each length the lowest position at which one ends.
     ends: list[int] = []
     last: list[int] = []
     before: list[int | None] = []

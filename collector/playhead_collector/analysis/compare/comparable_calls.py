@@ -23,7 +23,7 @@ _ENDS = (ev.LlmCompleted, ev.LlmFailed, ev.ToolCompleted, ev.ToolFailed, ev.Step
 MODEL_REQUEST = ("model", "system", "tools", "settings", "messages", "input")
 CALL_REQUEST = ("arguments",)
 MODEL_RESPONSE, CALL_RESPONSE = ("status", "error", "answer"), ("status", "error", "result")
-# Messages are read so many at a time: their keys are kept, and not what they say.
+# Messages that are read at a time: only their keys are kept.
 _AT_ONCE = 1_000
 Keys = Mapping[ContentRef, Hashable]
 
@@ -58,20 +58,20 @@ class ComparableCall:
 
     @property
     def error(self) -> tuple[str, str] | None:
-        """Type and message of what it raised."""
+        """Type and message of its exception; None if it did not fail."""
         end = self.end
         failed = isinstance(end, ev.LlmFailed | ev.ToolFailed) or (isinstance(end, ev.StepCompleted) and end.error_type)
         return (str(getattr(end, "error_type", "")), str(getattr(end, "message", "") or "")) if failed else None
 
     def request_refs(self) -> dict[str, ContentRef | None]:
-        """What it was asked, apart from messages, as refs."""
+        """Refs of the request by their names, without messages."""
         begin = self.begin
         if isinstance(begin, ev.LlmCalled):
             return {"system": begin.system, "tools": begin.tools, "settings": begin.request, "input": begin.input}
         return {"arguments": begin.arguments if isinstance(begin, ev.ToolCalled) else begin.input}
 
     def result(self) -> ContentRef | None:
-        """What it returned; a model call's answer is in `outputs`, unless it put out something else."""
+        """Ref of its result; of a model call only if it returned something other than messages (`outputs`)."""
         end = self.end
         if isinstance(end, ev.ToolCompleted):
             return end.result
@@ -87,13 +87,13 @@ class ComparableRun:
     begun: ev.RunStarted | None = None
     ended: ev.RunCompleted | ev.RunFailed | None = None
     parts: list[tuple[str, int]] = field(default_factory=list[tuple[str, int]])
-    """In whose records its events stand, each up to a seq: a fork's first ones in its parent's."""
+    """Runs that recorded its events, each with the last seq: a fork's first events are its parent's."""
     _open: dict[str, ComparableCall] = field(default_factory=dict[str, ComparableCall])
     _waiting: dict[str, list[ContentRef]] = field(default_factory=dict[str, list[ContentRef]])
     _of_span: dict[str, ComparableCall] = field(default_factory=dict[str, ComparableCall])
 
     def take(self, event: ev.RunEvent) -> None:
-        """One more event, in order."""
+        """Takes one more event, in seq order."""
         span = event.span or ""
         if self.parts and self.parts[-1][0] == event.run:
             self.parts.pop()
@@ -126,7 +126,7 @@ class ComparableRun:
             self._of_span[span].outputs.append(event.message)
 
     def answer(self) -> ContentRef | None:
-        """What the run came to: what it returned, else what a model said last."""
+        """Ref of the run's output, else of the last message of a model; None if it failed or has neither."""
         if isinstance(self.ended, ev.RunFailed):
             return None
         if self.ended is not None and self.ended.output is not None:
@@ -135,7 +135,7 @@ class ComparableRun:
 
 
 async def read_run(record: RunRecord) -> ComparableRun:
-    """The whole run."""
+    """Reads the whole run."""
     run = ComparableRun(record)
     async for block in record.onwards(0):
         for event in block:
@@ -161,7 +161,7 @@ async def _messages(record: RunRecord, refs: Sequence[ContentRef]) -> AsyncItera
             try:
                 yield ref, read_message(content.data)
             except (ValueError, RecursionError):
-                continue  # it is told apart by its ref
+                continue  # it is compared by its ref
 
 
 def _key(message: Message) -> Hashable:

@@ -28,7 +28,7 @@ _FIGURES = ("llm_calls", "tool_calls", "input_tokens", "output_tokens")
 
 
 async def answer_compare(a: RunRecord, b: RunRecord, limit: int, after: int) -> c.Comparison:
-    """The answer: aligned calls; pairs after the common part, from pair number `after` on."""
+    """Aligns the calls of two runs. `items`: pairs after the common part, from pair number `after` on."""
     one, other = await read_run(a), await read_run(b)
     shared = _shared_calls(one.calls, other.calls)
     rest = [*one.calls[shared:], *other.calls[shared:]]
@@ -64,21 +64,21 @@ class RunComparison:
         self._shared, self._ours, self._theirs = shared, ours, theirs
 
     def op(self, pair: Pair) -> str:
-        """What a pair is."""
+        """`same`, `changed`, `only_a` or `only_b`."""
         i, j = pair
         if i is None or j is None:
             return ONLY_B if i is None else ONLY_A
         return CHANGED if self.differs(pair) else SAME
 
     def differs(self, pair: Pair) -> list[str]:
-        """What is not the same; nothing for a call that has no other."""
+        """Names of the facets that differ; [] for a call without a counterpart."""
         i, j = pair
         if i is None or j is None or i < self._shared:
             return []
         return differing(self._ours[i - self._shared], self._theirs[j - self._shared])
 
     def calls(self, pair: Pair) -> tuple[ComparableCall | None, ComparableCall | None]:
-        """The calls themselves."""
+        """The two calls of a pair; None for a missing one."""
         i, j = pair
         return None if i is None else self.one.calls[i], None if j is None else self.other.calls[j]
 

@@ -12,7 +12,7 @@ from playhead_collector.analysis.texts.passages import ASSISTANT, RESULT, Passag
 from playhead_collector.read.record import RunRecord
 from playhead_collector.read.values import ContentCache
 
-# Whatever was lost will be missed soon, or not at all; and all that was said since has to be read.
+# Events that are searched: lost facts are missed soon or never, and each event's content has to be read.
 _MAX_EVENTS = 4_000
 _TOLD = (MessageAdded, ToolCalled, ToolCompleted)
 

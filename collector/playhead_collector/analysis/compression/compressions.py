@@ -133,7 +133,7 @@ def _tokens(event: ContextCompressed, fates: MessageFates, cache: ContentCache) 
     reported = _reported(event)
     if reported["saved"] is not None:
         return reported
-    # The call before was not given its own answer.
+    # The input of the call before did not have its own answer.
     sides = (fates.diff.before[: fates.input_length], fates.diff.after)
     before, after = (estimate_all(cache.parsed_message(ref) for ref in side) for side in sides)
     factor = 1.0

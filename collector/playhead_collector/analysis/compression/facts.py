@@ -62,7 +62,7 @@ _NO_NAMES = {
     "json", "api", "id", "ids", "url", "am", "pm", "usd", "eur", "gbp", "http", "https", "true", "false", "null",
     "none", "monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday", *MONTHS,
 }  # fmt: skip
-# What stands between the word that a fact is called by and the fact.
+# Words that may come between a fact and the word that names it.
 _NO_LABELS = {
     "is", "are", "was", "were", "be", "the", "a", "an", "my", "your", "our", "their", "of", "for", "to", "at", "on",
     "in", "and", "or", "with", "by", "it", "its", "s", "that", "this", "as", "from", "no", "nr", "number", "id",
@@ -70,7 +70,7 @@ _NO_LABELS = {
 }  # fmt: skip
 _LABEL = re.compile(r"(?<![\w-])[^\W\d_]{2,}(?![\w-])")
 _BEFORE = 48
-# Of the places of a fact's rarest word so many are compared: a text may repeat that word as often as it likes.
+# Places of a fact's rarest word that are compared: a text may repeat that word without limit.
 _MAX_PLACES = 4_096
 _MIN_NUMBER = 10
 
@@ -94,12 +94,12 @@ class FactIndex:
     words: list[str] = field(default_factory=list[str])
     """All words, one after the other; an empty one between two texts."""
     positions: "dict[str, array[int]]" = field(default_factory=lambda: {})  # noqa: PIE807 - keeps its type
-    """Where each word stands in `words`."""
+    """Positions of each word in `words`."""
     numbers: set[str] = field(default_factory=set[str])
     years: dict[tuple[int | None, int], set[int | None]] = field(
         default_factory=dict[tuple[int | None, int], set[int | None]]
     )
-    """The years that each month and day was said with; None: without one."""
+    """The years that each month and day occurs with; None: without a year."""
 
     def add(self, text: str) -> None:
         """Adds a text."""

@@ -8,8 +8,8 @@
 | wrong_value | the agent names another value under the same name, which nobody has ever said |
 | used | the agent uses it although nothing in its context said it any more |
 
-What a result gives back is not needed for that: a read gives whole records, and a write echoes them.  So a fact of a
-result waits until the agent uses it, and one of a write (by its tool's name, see `writes`) is only back in the context.
+A fact is not needed just because a result has it: a read returns whole records, and a write echoes them.  So a fact of
+a read counts once the agent uses it, and one of a write (by the tool's name, see `writes`) is only back in the context.
 """
 
 from collections import defaultdict
@@ -32,17 +32,17 @@ from playhead_collector.analysis.texts.passages import RESULT, USER, Passage
 from playhead_collector.analysis.texts.words import name_words, words_in
 
 ASKED, TOLD, LOOKED_UP, WRONG, USED = "asked_again", "told_again", "looked_up_again", "wrong_value", "used"
-# For how many lost facts at most another value of a kind may stand, in arguments and in words: a number may have been
-# computed and a date have been reckoned, so that one which may stand for several says nothing.
+# Most lost facts that one new value of a kind may replace, in arguments and in prose: numbers and dates may have been
+# computed, so that one which may replace several proves nothing.
 _MOST_RIVALS = {IDENTIFIER: (3, 3), NAME: (3, 2), DATE: (2, 2), NUMBER: (2, 1)}
-# A label that so many lost facts have (the rows of a table) does not say which value would have been the right one.
+# A label of more lost facts than this (the rows of a table) does not tell which value would have been right.
 _ROWS = 3
 _COMPARED = (IDENTIFIER, NUMBER, DATE, NAME)
 # A fact that was used is needed; a thousand more uses of it say nothing new.
 _EACH = 5
-# Of the facts that wait to be used so many are looked for in each text that the agent writes.
+# Facts waiting to be used that are searched for in each text that the agent writes.
 _MAX_WAITING = 256
-# Verbs with which the names of tools begin that change something; what they answer is an echo.
+# First verbs in the names of tools that change something; their results are echoes.
 _WRITE_VERBS = (
     "add append apply approve archive assign book buy cancel change charge checkout clear close commit confirm copy "
     "create decline delete deploy disable drop edit enable exchange execute insert install make mark merge "
@@ -104,7 +104,7 @@ class LostFactRecord:
 
 @dataclass(slots=True)
 class PreservedFactRecord:
-    """A fact that the summary or what was kept has, too, with the places where it was in what went."""
+    """A fact that the summary or a kept message has, too, with its places in the removed messages."""
 
     fact: Fact
     occurrences: list[TextSpan]
@@ -151,7 +151,7 @@ class _NeedFinder:
         self.question: TextSpan | None = None
         self.call: LaterStatement | None = None
         self.calls: dict[str, LaterStatement] = {}
-        # Facts that somebody has brought back: using them is no wonder any more.
+        # Facts that are back in the context: using them proves nothing any more.
         self.back: set[tuple[str, str]] = set()
         self.waiting: defaultdict[str, list[LostFactRecord]] = defaultdict(list)
         """By their first word."""
@@ -199,7 +199,7 @@ class _NeedFinder:
         self.waiting[first].append(lost)
 
     def _uses(self, each: LaterStatement, facts: Sequence[Fact]) -> None:
-        """Facts that had been looked up, and that the agent now names."""
+        """Marks facts as needed that were looked up again, and that the agent now names."""
         occurrences = {word: (start, end) for word, start, end in words_in(each.passage.text)} if self.waiting else {}
         near = [lost for word in occurrences if word in self.waiting for lost in self.waiting[word]]
         said = FactIndex()
@@ -227,7 +227,7 @@ class _NeedFinder:
                 self._compare(each, fact)
 
     def _compare(self, each: LaterStatement, fact: Fact) -> None:
-        """A value from nowhere, under the name of one that was lost."""
+        """Marks lost facts as needed if `fact`, which occurs nowhere before, has their label."""
         named = [self.by_label.get((fact.kind, word), []) for word in label_words(fact.label)]
         if any(len(lost) > _ROWS for lost in named):
             return
@@ -244,7 +244,7 @@ class _NeedFinder:
 
     def _note(self, lost: LostFactRecord, need: FactNeed, *, back: bool = True) -> None:
         key = (lost.fact.kind, lost.fact.norm)
-        # Once it is back in the context, hearing of it again is no need.
+        # Once a fact is back in the context, its repetition is no need.
         if key not in self.back and len(lost.needs) < _EACH:
             lost.needs.append(need)
         if back:
@@ -252,7 +252,7 @@ class _NeedFinder:
 
 
 def _rule_of_another(fact: Fact, *, in_arguments: bool, rivals: int) -> StrengthRule:
-    """The rule for a value from nowhere that may stand for this many lost facts."""
+    """The rule for a value that occurs nowhere before and may replace `rivals` lost facts."""
     if rivals <= 1 and fact.kind == IDENTIFIER:
         return rules.OTHER_IDENTIFIER if in_arguments else rules.OTHER_VALUE
     return rules.OTHER_VALUE if rivals <= 1 and fact.kind == NAME and in_arguments else rules.OTHER_VALUE_UNCLEAR

@@ -1,4 +1,4 @@
-"""[analysis]: where the facts of removed messages still stand after a compression.  Pure."""
+"""[analysis]: where the facts of removed messages still occur after a compression.  Pure."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -15,11 +15,11 @@ _MAX_TEXTS = 1_000
 
 @dataclass(slots=True)
 class ContextLeft:
-    """The texts of the context after a compression, by what they are: the summary, the system instructions, and what
-    was kept or was said anew."""
+    """The texts of the context after a compression, by what they are: the summary, the system instructions, and
+    messages that were kept or are new."""
 
     whole: FactIndex = field(default_factory=FactIndex)
-    """Of all texts."""
+    """Index of all texts."""
     _texts: dict[str, list[Passage]] = field(default_factory=lambda: {where: list[Passage]() for where in _SORTS})
     _indexes: dict[str, FactIndex] = field(default_factory=lambda: {where: FactIndex() for where in _SORTS})
 
@@ -30,7 +30,7 @@ class ContextLeft:
         self._texts[where].append(passage)
 
     def places_of(self, fact: Fact) -> list[KeptIn]:
-        """Where the fact stands: for each sort that has it in some form, the first text that has it word by word."""
+        """Where the fact occurs: for each sort that has it in some form, the first text that has it word by word."""
         return [
             next(self._literally(where, fact), _somewhere(where)) for where in _SORTS if self._indexes[where].has(fact)
         ]

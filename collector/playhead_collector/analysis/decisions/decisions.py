@@ -1,10 +1,10 @@
 """Where did the agent choose, what did it choose, and what else was open?
 
-| kind | stands at |
+| kind | its event |
 |---|---|
 | tool_selection, answer | the end of a model call that asked for tools, or that only said something |
 | tool_arguments | the start of a tool call that a model asked for |
-| handoff, branch, approval | the event that tells of it |
+| handoff, branch, approval | the event that records it |
 | stop | the end of the run, for the model call that it ended with |
 """
 
@@ -47,8 +47,8 @@ _CALLS_BESIDE = 64
 
 
 async def list_decisions(record: RunRecord, limit: int, after: int) -> Page[Decision]:
-    """Decisions behind seq `after`, in order."""
-    # Each end of a model call is a decision, so that so many are enough.
+    """Decisions after seq `after`, in order."""
+    # Each end of a model call is a decision, so that `limit` ends are enough.
     transcript = await read_transcript_page(record, after, limit, ev.LlmCompleted, with_contexts=False)
     found = await asyncio.to_thread(lambda: [each for each, _ in decisions(transcript) if each["seq"] > after])
     more = len(found) > limit
@@ -56,11 +56,11 @@ async def list_decisions(record: RunRecord, limit: int, after: int) -> Page[Deci
 
 
 async def answer_decision(record: RunRecord, at: str) -> DecisionDetail:
-    """The decision that this event is, or that it is part of, with all that bears on it.  Raises Refused."""
+    """The decision at this event, or in its call, with context, options and attributions.  Raises Refused."""
     seq = await seq_at(record, at)
     event = await record.event(seq)
     if isinstance(event, _OF_CALLS):
-        # What it is part of ends with the next end of a model call or the next, but for calls that run side by side.
+        # Its decision is at one of the next two ends of model calls, unless calls run in parallel.
         transcript = await read_transcript_page(record, seq - 1, _CALLS_BESIDE, ev.LlmCompleted, with_contexts=True)
     else:
         transcript = await read_transcript(record)

@@ -1,7 +1,7 @@
 """What was chosen elsewhere in exactly this context?
 
-Two model calls had the same context when their threads have the same ref, in whatever runs.  What they answered is
-compared as it stands, call ids apart.
+Two model calls had the same context when their threads have the same ref, in whatever runs.  Their answers are
+compared exactly, except for call ids.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -32,7 +32,7 @@ class Sibling:
 
 @dataclass(slots=True)
 class Choice:
-    """One answer, and who gave it."""
+    """One answer, and the calls that gave it."""
 
     chosen: Any
     calls: list[Sibling] = field(default_factory=list[Sibling])

@@ -1,4 +1,4 @@
-"""How did numbers of runs go over time?  The time of the runs in equal parts, with what the runs of each part took."""
+"""How did measures of runs change over time?  Divides the time of the runs into equal parts and measures each part."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final
