@@ -10,11 +10,11 @@
     handoffs         spans that pass the run on to another agent
     records          log records of coding agents: which part of a session each is
     unknown          what looks like content in spans that no dialect understood, so that they leak no payload
-    sent_on          what another Playhead has sent on: its refs again, and the content that they name
-    oversize         what no dialect knows and is too long for any span
+    sent_on          spans forwarded by another Playhead: restores the refs from their inline content
+    oversize         values that no dialect knows and that are too long for a span
 
-Pure, and never raises: what cannot be read is kept as text and marked.  Several dialects on one span are normal (an
-instrumentation that writes its own and OpenTelemetry's), so each takes what it knows, in the order of DIALECTS.
+Pure, and never raises: values that cannot be read are kept as text and marked.  Several dialects on one span are normal
+(an instrumentation that writes its own and OpenTelemetry's), so each takes what it knows, in the order of DIALECTS.
 """
 
 import dataclasses
@@ -62,9 +62,9 @@ _BODY = "body"  # of a log record, when it is a map
 
 @dataclass(frozen=True, slots=True)
 class Lifted:
-    """A span that carries refs only, and what they name.
+    """A span that carries refs only, and the contents and threads of these refs.
 
-    `is_understood`: False when there was what looks like content, and no dialect knew what it is.
+    `is_understood`: False when no dialect knew the attributes and some of them looked like content.
     """
 
     span: Span
@@ -75,7 +75,7 @@ class Lifted:
 
 @dataclass(frozen=True, slots=True)
 class LiftedLog:
-    """A log event that carries refs only, and what they name; `is_understood` as for spans."""
+    """A log event that has refs only, and the contents and threads of these refs; `is_understood` as in `Lifted`."""
 
     log: LogEvent
     contents: list[Content]
@@ -89,10 +89,10 @@ def lift(
     found: LiftedContent | None = None,
     shared: SharedMessages | None = None,
 ) -> Lifted:
-    """The span payload-free, its kind and names normalised.  The span given stays as it is.  Never raises.
+    """Returns a copy of the span without payload, its kind and attribute names normalised.  Never raises.
 
-    `inline_characters`: of a span that no dialect understands, longer texts become content.  `found`: an empty one that
-    takes the content instead of a new one.  `shared`: one for all spans that are lifted together, to save time.
+    `inline_characters`: in a span that no dialect understands, longer texts become content.  `found`: an empty
+    collection for the content; None: a new one.  `shared`: one for all spans that are lifted together, to save time.
     """
     if was_sent_on(span):
         found = found or LiftedContent(shared)
@@ -131,11 +131,11 @@ def lift(
 
 
 def lift_logs(logs: Iterable[LogEvent], inline_characters: int = INLINE_CHARACTERS) -> list[LiftedLog]:
-    """Each log event payload-free, its names normalised.  The events given stay as they are.  Never raises.
+    """Returns copies of the log events without payload, their attribute names normalised.  Never raises.
 
-    Of messages that come one by one, those of one span are put together in the order of their times, and the last of
-    them names the thread; `lift_log` puts nothing together.  Each names its own messages, too: other batches may have
-    more messages of the span, and the projector puts all of them together.
+    Log events that are single messages of one span are joined to a thread, by time; the last of them gets its ref
+    (`lift_log` does not join).  Each also gets the refs of its own messages: other batches may have more messages of
+    the span, and the projector joins all of them.
     """
     lifted: dict[int, LiftedLog] = {}
     conversations: dict[tuple[str | None, str], list[tuple[int, LogEvent]]] = {}
@@ -152,7 +152,7 @@ def lift_logs(logs: Iterable[LogEvent], inline_characters: int = INLINE_CHARACTE
 
 
 def _lift_conversation(logs: Sequence[LogEvent], inline_characters: int) -> list[LiftedLog]:
-    """The messages of one span, lifted together. At least one."""
+    """Lifts the message events of one span together. `logs`: at least one."""
     messages, found = MessageEvents(), LiftedContent()
     lifted: list[LiftedLog] = []
     times: Counter[tuple[int, str, str]] = Counter()
@@ -172,9 +172,9 @@ def _lift_conversation(logs: Sequence[LogEvent], inline_characters: int) -> list
 def lift_log(
     log: LogEvent, inline_characters: int = INLINE_CHARACTERS, found: LiftedContent | None = None
 ) -> LiftedLog:
-    """The log event payload-free, its names normalised.  The event given stays as it is.  Never raises.
+    """Returns a copy of the log event without payload, its attribute names normalised.  Never raises.
 
-    Arguments as of `lift`.
+    For the arguments see `lift`.
     """
     return _lift_log(log, inline_characters, MessageEvents(), found or LiftedContent())
 
@@ -191,7 +191,7 @@ def _lift_log(log: LogEvent, inline_characters: int, messages: MessageEvents, fo
     taken, known = _taken(attributes, kind, found)
     moved = taken
     if log.scope != names.SCOPE and not known and not messages.any and not _has_refs(log.attributes):
-        # What a log record says is content, whatever its length.
+        # A log record's body is content, whatever its length.
         moved = move(taken, [key for key in (names.LOG_BODY, _BODY) if key in taken], found)
         taken = moved
         moved = move_content_like(taken, found, inline_characters)
@@ -208,7 +208,7 @@ def _lift_log(log: LogEvent, inline_characters: int, messages: MessageEvents, fo
 
 
 def _status_message(span: Span, attributes: Attributes, found: LiftedContent) -> str:
-    """The message of a span's status; a long one is shortened, and whole behind a ref."""
+    """The status message of a span. A long one is shortened, and its whole text stored behind a ref."""
     message = span.status_message
     if not is_oversize(message):
         return message
@@ -233,7 +233,7 @@ def _kind(attributes: Attributes) -> str | None:
 
 
 def _has_refs(attributes: Attributes) -> bool:
-    """Whether this was lifted before."""
+    """Whether these attributes hold refs, as those that were lifted before do."""
     refs = [key for key in attributes if key.endswith(names.REF_SUFFIX)]
     return any(is_ref(attributes[key]) for key in refs)
 
@@ -241,9 +241,10 @@ def _has_refs(attributes: Attributes) -> bool:
 def _taken_together(
     given: Sequence[Attributes], kind: str | None, found: LiftedContent, inline_characters: int, *, known: bool
 ) -> tuple[list[Attributes], bool]:
-    """The attributes of a span and of its events without content, and whether it is known what they are.
+    """Returns the attributes of a span and of its events without content, and whether they were understood.
 
-    `known`: that is known already. If no dialect speaks in any of them, what looks like content is taken."""
+    `known`: they are understood already. Otherwise, if no dialect knows any of them, values that look like content are
+    moved."""
     taken: list[Attributes] = []
     for each in given:
         attributes, spoken = _taken(each, kind, found)
@@ -256,7 +257,7 @@ def _taken_together(
 
 
 def _taken(attributes: Attributes, kind: str | None, found: LiftedContent) -> tuple[Attributes, bool]:
-    """The attributes without the content that dialects know, and whether any speaks in them."""
+    """Returns the attributes without the content that dialects know, and whether any dialect recognised them."""
     attributes = dict(attributes)
     begin = {key.partition(".")[0] for key in attributes}
     spoken = False
@@ -265,7 +266,7 @@ def _taken(attributes: Attributes, kind: str | None, found: LiftedContent) -> tu
             before = dict(attributes)
             try:
                 dialect.take(attributes, kind, found)
-                # An empty value says nothing of what the others are, and is not there when the span is lifted again.
+                # A dialect that matched only an empty value does not count: the value is gone when lifted again.
                 spoken = spoken or _has_refs(attributes) or dialect.speaks(attributes)
             except Exception:  # noqa: BLE001 - a mistake of ours in one dialect must not cost anybody a span
                 attributes = before
@@ -273,7 +274,7 @@ def _taken(attributes: Attributes, kind: str | None, found: LiftedContent) -> tu
 
 
 def _events(events: Sequence[SpanEvent], lifted: Sequence[Attributes], onto: Attributes) -> list[SpanEvent]:
-    """The events with their attributes lifted; what they say about their span is copied onto it."""
+    """Returns the events with their lifted attributes, and copies attributes about the span to `onto`."""
     found = [SpanEvent(event.name, event.time_ns, each) for event, each in zip(events, lifted, strict=True)]
     for event in found:
         hoist(event, onto)

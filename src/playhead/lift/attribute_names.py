@@ -1,5 +1,5 @@
-"""One name per idea on a lifted span: older attribute names become today's, and what a dialect says of sessions,
-models and tokens is said under ours, too."""
+"""One name per idea on a lifted span: older attribute names become today's, and sessions, models and tokens that a
+dialect has under other names are copied to ours."""
 
 from collections.abc import Sequence
 from typing import Any, Final, cast
@@ -8,7 +8,7 @@ from playhead.lift.dialects import DIALECTS
 from playhead.model import names
 from playhead.model.span import Attributes
 
-# What providers were called under the older name, where that differs.
+# Providers' values under the older attribute name → today's, where they differ.
 _PROVIDERS = {
     "az.ai.inference": "azure.ai.inference",
     "az.ai.openai": "azure.ai.openai",
@@ -27,14 +27,14 @@ _RENAMED = {
 }
 
 
-# Their name → ours, and its place among the names for the same: what stands first in a dialect's table says it best.
+# Their name → (priority, our name). The first name in a dialect's table has precedence.
 _ALIASES: Final = {
     theirs: (priority, ours)
     for priority, (theirs, ours) in enumerate(
         (theirs, ours) for dialect in DIALECTS for theirs, ours in dialect.ALIASES.items()
     )
 }
-# What these say is shown and filtered by, and is no content.
+# Attributes that are shown and filtered by, and are not content.
 ADDED: Final = frozenset(ours for _, ours in _ALIASES.values())
 _MOST_CHARACTERS: Final = 256  # of an id or a name
 _NO_PROJECT: Final = "default"  # what Phoenix calls the project of those that name none
@@ -43,9 +43,9 @@ _UNNAMED_MODEL_CALL: Final = (names.INPUT_MESSAGES_REF, names.OUTPUT_MESSAGES_RE
 
 
 def normalise(attributes: Attributes, kind: str | None) -> None:
-    """Changes the attributes in place.  What stands under today's name wins; an older name that differs stays too.
+    """Changes the attributes in place.  Today's name has precedence; an older name with another value stays, too.
 
-    `kind`: what a dialect says it is, None if none does."""
+    `kind`: the kind from a dialect, None if no dialect knows it."""
     for old, new in _RENAMED.items():
         if old in attributes and attributes.setdefault(new, attributes[old]) == attributes[old]:
             del attributes[old]
@@ -79,7 +79,7 @@ def _add_aliases(attributes: Attributes) -> None:
 
 
 def _is_simple(value: Any) -> bool:
-    """Whether this can be an id, a name, a number, or some of them."""
+    """Whether this can be an id, a name or a number, or a list of up to 32 ids or names."""
     if isinstance(value, list | tuple):
         several = cast(Sequence[Any], value)
         return 0 < len(several) <= 32 and all(isinstance(one, str) and _is_simple(one) for one in several)
@@ -97,13 +97,14 @@ def _normalise_provider(attributes: Attributes) -> None:
     if not isinstance(system, str):
         return
     provider = _PROVIDERS.get(system, system)
-    # A value that the conventions never had may mean more to its writer than a provider.
+    # A value that the conventions do not define is kept under the old name, too: it may be more than a provider.
     if attributes.setdefault(names.PROVIDER, provider) == provider and provider in _SAME_NAME:
         del attributes[names.SYSTEM]
 
 
 def _kind(attributes: Attributes) -> str | None:
-    """Of a span that no dialect gives a kind: a tool by its name, a model call by what it says of a model."""
+    """Kind of a span for which no dialect knows one: `tool` if it has a tool name, `llm` if it has a model and messages
+    or input tokens; else None."""
     if names.OPERATION in attributes:
         return None
     if names.TOOL_NAME in attributes:

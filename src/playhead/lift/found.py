@@ -1,4 +1,4 @@
-"""What [lift] took out of one span: contents and threads, each once, and the keys whose JSON could not be read."""
+"""Collects what [lift] moves out of one span: contents and threads, each once, and keys whose JSON was unreadable."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -11,16 +11,16 @@ from playhead.model.span import Attributes
 from playhead.model.thread import node_ref
 from playhead.wire.pack import ThreadExtension
 
-# Attribute: the keys whose value should have been JSON and was not (cut off, most often); kept as text.
+# Attribute with the keys whose value looked like JSON and was not (mostly: cut off); the value is kept as text.
 UNPARSED = "playhead.lift.unparsed"
-# Where a ref that somebody else stamped is kept when the content it names was inline as well.
+# Suffix for a ref set by another program, kept when the span also had the content inline.
 EXTERNAL = ".external"
 
 
 class SharedMessages:
-    """Messages and threads of spans that are lifted together: calls of one conversation say the same again and again.
+    """Caches messages and threads of spans that are lifted together: calls of a conversation repeat its messages.
 
-    It holds what the spans hold, and is gone with them.
+    Discard it with the spans.
     """
 
     def __init__(self) -> None:
@@ -42,13 +42,13 @@ class SharedMessages:
 
 
 class LiftedContent:
-    """Grows while dialects read one span.
+    """The content that dialects moved out of one span.
 
     A subclass may keep contents elsewhere: it overrides `content`, `message`, `reasoning` and `thread`.
     """
 
     def __init__(self, shared: SharedMessages | None = None) -> None:
-        """`shared`: of spans that are lifted together."""
+        """`shared`: the cache of the spans that are lifted together."""
         self._shared = shared or SharedMessages()
         self._contents: dict[ContentRef, Content] = {}
         self._threads: dict[ContentRef, ThreadExtension] = {}
@@ -61,19 +61,19 @@ class LiftedContent:
 
     @property
     def threads(self) -> list[ThreadExtension]:
-        """Each thread once, whole."""
+        """Each thread once, with all its messages."""
         return list(self._threads.values())
 
     def content(self, value: Any) -> ContentRef:
-        """The ref of any value."""
+        """Adds any value as content and returns its ref."""
         return self._keep(content_of(value))
 
     def reasoning(self, value: Any) -> ContentRef:
-        """The ref of what a model thought aloud."""
+        """Adds a model's reasoning and returns its ref."""
         return self.content(value)
 
     def thread(self, messages: Iterable[Message]) -> ContentRef | None:
-        """The ref of a list of messages; None for an empty one."""
+        """Adds a list of messages and returns the thread's ref; None for an empty list."""
         thread = ThreadExtension(None, tuple(map(self.message, messages)))
         ref = self._shared.thread_ref(thread.messages)
         if ref is not None:
@@ -81,7 +81,7 @@ class LiftedContent:
         return ref
 
     def message(self, message: Message) -> ContentRef:
-        """The ref of one message."""
+        """Adds a message and returns its ref."""
         text = _only_text(message)
         if text is not None:
             known = self._shared.texts.get(text)
@@ -100,13 +100,13 @@ class LiftedContent:
         return self._keep(own)
 
     def unparsed(self, key: str, raw: Any) -> ContentRef:
-        """The ref of what should have been JSON, as it came."""
+        """Adds a value that could not be read as JSON, unchanged, notes its key, and returns its ref."""
         if key not in self._unparsed:
             self._unparsed.append(key)
         return self.content(raw)
 
     def mark(self, attributes: Attributes) -> None:
-        """Says on the span which keys could not be read."""
+        """Sets the attribute UNPARSED to the keys that could not be read; nothing if all could."""
         if self._unparsed:
             attributes[UNPARSED] = self._unparsed
 
@@ -116,7 +116,7 @@ class LiftedContent:
 
 
 def _only_text(message: Message) -> tuple[str, str] | None:
-    """Role and text of a message that says nothing else."""
+    """Role and text of a message that has nothing else; None for other messages."""
     parts = message["parts"]
     if len(message) == 2 and len(parts) == 1:
         (part,) = parts
@@ -127,7 +127,7 @@ def _only_text(message: Message) -> tuple[str, str] | None:
 
 
 def put_ref(attributes: Attributes, key: str, ref: ContentRef) -> None:
-    """Stamps `<key>_ref`.  A ref that stands there already, to content elsewhere, is kept beside it."""
+    """Sets `<key>_ref`.  Another ref that is there already (to external content) moves to `<key>_ref.external`."""
     name = key + REF_SUFFIX
     stamped = attributes.get(name)
     if stamped is not None and stamped != ref:

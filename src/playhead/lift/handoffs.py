@@ -1,4 +1,4 @@
-"""Spans that tell of a handoff from one agent to another, as `playhead.handoff.to`.
+"""Recognises spans that are a handoff from one agent to another, and sets `playhead.handoff.to` on them.
 
 | sender | span |
 |---|---|

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from playhead.model.span import Attributes
 
-_MOST_SEGMENTS: Final = 16  # names spell no deeper structures, and what walks them need not be prepared for more
+_MOST_SEGMENTS: Final = 16  # bounds the depth of the structure
 _MOST_DIGITS: Final = 9
 # The same names come with every span: how they are split is remembered, of short ones, so that the memory is bounded.
 _REMEMBERED: Final = 4_096
@@ -18,17 +18,16 @@ _REMEMBERED_CHARACTERS: Final = 128
 
 
 def take_indexed(attributes: Attributes, prefix: str) -> list[Any] | None:
-    """The list that the attributes below `prefix.` spell, which are taken out; None when there are none."""
+    """Removes the attributes below `prefix.` and returns the list that they encode; None when there are none."""
     elements = take_elements(attributes, prefix)
     return None if elements is None else list(map(structure, elements))
 
 
 def take_elements(attributes: Attributes, prefix: str) -> list[Attributes] | None:
-    """The attributes below `prefix.`, which are taken out, for each element of the list that they spell; None when
-    there are none.
+    """Removes the indexed attributes below `prefix.` and returns them by element of the list; None when there are none.
 
-    The names are what follows the element's number; it is empty for an element that is one value.  Only attributes
-    whose next segment is a number are taken: others below the same name are something else.
+    The names are without prefix and index; the name of an element that is a single value is empty.  Attributes below
+    `prefix.` without an index stay.
     """
     start = prefix + "."
     end = len(start)
@@ -50,7 +49,7 @@ def take_elements(attributes: Attributes, prefix: str) -> list[Attributes] | Non
 
 
 def structure(element: Mapping[str, Any]) -> Any:
-    """The value that the names of one element's attributes spell."""
+    """The value that one element's attributes encode."""
     if len(element) == 1 and "" in element:
         return element[""]
     tree = _Node()
@@ -69,7 +68,7 @@ _split = lru_cache(_REMEMBERED)(_split_any)
 
 
 class _Node(dict[str, Any]):
-    """A name that has others below it, as against a value that is an object."""
+    """A name with other names below it, as opposed to a value that is an object."""
 
 
 def _put(tree: _Node, path: list[str], value: Any) -> None:

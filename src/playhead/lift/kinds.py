@@ -1,4 +1,4 @@
-"""Which kind of span an attribute of a dialect names."""
+"""Reads a span's kind from an attribute of a dialect."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -7,6 +7,6 @@ from playhead.model.span import Attributes
 
 
 def kind_from(attributes: Attributes, key: str, kinds: Mapping[str, str]) -> str | None:
-    """The kind, whatever the case of the value; None when it names none."""
+    """The kind for the attribute's value, ignoring case; None when `kinds` does not have it."""
     value: Any = attributes.get(key)
     return kinds.get(value.lower()) if isinstance(value, str) else None

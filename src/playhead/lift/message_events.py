@@ -1,8 +1,8 @@
 """Conversations whose messages come one by one: OpenTelemetry's older events, of a span or as log records.
 
-Each event is one message, of what the model was asked or of what it answered.  The message becomes content, and its
-event keeps a ref to it; of a span's events the conversation is put together and stamped on the span.  Values come
-structured, as JSON text, or as Bedrock's content blocks (Strands).
+Each event is one input or output message of a model call.  The message becomes content, and its event keeps the ref;
+the messages in a span's events are joined, and the span gets the refs of the threads.  Values are structured, JSON
+text, or Bedrock's content blocks (Strands).
 """
 
 from collections.abc import Mapping
@@ -32,7 +32,7 @@ _WHOLE: Final = {"gen_ai.content.prompt": "gen_ai.prompt", "gen_ai.content.compl
 _BODY: Final = "body"  # of a log record, when it is a map
 _FIELDS: Final = ("content", "role", "tool_calls", "id", "name", "message", "tool.result", "finish_reason", "index")
 _CONTENTS: Final = ("content", "tool_calls", "message", "tool.result", _BODY, names.LOG_BODY)
-# What of them is no content, and stays.
+# Fields that are not content and stay.
 _KEPT: Final = ("role", "id", "name", "index", "finish_reason")
 
 
@@ -42,12 +42,12 @@ def is_message(name: str) -> bool:
 
 
 def is_answer(name: str) -> bool:
-    """Whether a message of this name is what a model or a tool answered."""
+    """Whether a message of this name is an output of a model or a tool."""
     return name in (_CHOICE, "gen_ai.content.completion")
 
 
 def message_of(name: str, fields: Mapping[str, Any]) -> tuple[list[Message], Any]:
-    """What an event says, as messages, and the reasoning of an answer; Bedrock's blocks may be several messages."""
+    """The messages of an event (several for Bedrock's blocks), and an answer's reasoning, None without one."""
     if name == _CHOICE:
         given = _read(fields.get("message", fields.get("content")))
         if isinstance(given, dict) and "finish_reason" in given:
@@ -95,7 +95,7 @@ class MessageEvents:
         self._result: Any = None
 
     def take(self, event: SpanEvent, found: LiftedContent) -> Attributes:
-        """The event's attributes without the content of a message; the same object when it is none."""
+        """Returns the event's attributes without the message's content; the same object if the event has none."""
         if not is_message(event.name):
             return event.attributes
         self.any = True
@@ -103,7 +103,7 @@ class MessageEvents:
         whole = _WHOLE.get(event.name)
         keys = (*_CONTENTS, whole) if whole else _CONTENTS
         if all(event.attributes.get(key) is None for key in keys):
-            return event.attributes  # its sender keeps content out of telemetry, or it was taken already
+            return event.attributes  # its sender does not record content, or it was lifted before
         attributes = dict(event.attributes)
         text = attributes.pop(names.LOG_BODY, None)
         body = attributes.pop(_BODY, text)
@@ -126,7 +126,7 @@ class MessageEvents:
         return attributes
 
     def _note_tool(self, name: str, fields: Mapping[str, Any]) -> None:
-        """On a tool's span the tool's message has the arguments, and the choice the result."""
+        """Remembers arguments and result of a tool: on its span, the tool message and the choice have these."""
         if name == "gen_ai.tool.message":
             self._arguments = fields.get("content")
         elif name == _CHOICE:
@@ -156,11 +156,11 @@ class MessageEvents:
         return messages
 
     def all(self, found: LiftedContent) -> ContentRef | None:
-        """The thread of the whole conversation, where the events of one span have it for several calls."""
+        """The thread of all messages, input and output; for an agent's span, whose events are of several calls."""
         return found.thread([*self._asked, *self._answered.messages])
 
     def stamp(self, attributes: Attributes, found: LiftedContent, kind: str | None = None) -> None:
-        """Puts the conversation on the span, unless the span says it itself; on a tool's, its arguments and result."""
+        """Sets the refs of the conversation on the span, unless it has them; on a tool's span, arguments and result."""
         if kind == "tool":
             if self._arguments is not None:
                 stamp_value(attributes, names.TOOL_ARGUMENTS_REF, self._arguments, "gen_ai.tool.message", found)

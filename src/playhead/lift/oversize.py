@@ -1,4 +1,4 @@
-"""The last step of [lift]: what is too long for a span and was taken by no dialect becomes content, `<key>_ref`."""
+"""The last step of [lift]: values too long for a span that no dialect moved become content, `<key>_ref`."""
 
 from collections.abc import Sequence
 from typing import Any, Final, cast
@@ -31,12 +31,12 @@ def is_oversize(value: Any) -> bool:
 
 
 def move_oversize(attributes: Attributes, found: LiftedContent) -> Attributes:
-    """The attributes without what is too long; the same object when nothing is."""
+    """The attributes with refs in place of values that are too long; the same object when there are none."""
     return move(attributes, [key for key, value in attributes.items() if is_oversize(value)], found)
 
 
 def move(attributes: Attributes, keys: Sequence[str], found: LiftedContent) -> Attributes:
-    """The attributes with refs in place of these; the same object when there are none."""
+    """The attributes with refs in place of the values of `keys`; the same object when there are no keys."""
     if not keys:
         return attributes
     moved = frozenset(keys)
@@ -50,5 +50,5 @@ def move(attributes: Attributes, keys: Sequence[str], found: LiftedContent) -> A
 
 
 def shorten(text: str) -> str:
-    """The beginning of a text that is content now."""
+    """The first 500 characters of a text, and its length."""
     return f"{text[:_SHORT_CHARS]}... ({len(text)} characters)"

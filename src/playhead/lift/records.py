@@ -1,9 +1,9 @@
-"""Log records of coding agents (Claude Code, Codex, Gemini CLI): which part of a session each of them is.
+"""Log records of coding agents (Claude Code, Codex, Gemini CLI): sets which part of a session each record is.
 
-These agents write their prompts, model calls and tools as log records, with traces or without.  A record without a
-trace belongs to its session, and so do all records of Codex and everything of Gemini CLI, which gives each call a trace
-of its own: the run is the session.  `playhead.log.part` says which part of it a record is, under OpenTelemetry's names;
-the projector makes calls of them.
+These agents write their prompts, model calls and tools as log records, with traces or without.  The run of a record
+without a trace is its session; the same holds for all records of Codex and all records and spans of Gemini CLI, which
+gives each call its own trace.  `playhead.log.part` is the part of the session; other attributes get OpenTelemetry's
+names.  The projector makes calls of these records.
 
 | part | Claude Code | Codex | Gemini CLI |
 |---|---|---|---|
@@ -84,7 +84,8 @@ def belongs_to_session(name: str, attributes: Mapping[str, Any], scope: str) -> 
 
 
 def in_session(span: Span) -> Span:
-    """The span of an agent that gives each call a trace of its own, in the run of its session; others as given."""
+    """Moves a span of Gemini CLI, which gives each call its own trace, into the run of its session. Returns other spans
+    unchanged."""
     session = span.attributes.get(names.CONVERSATION) if span.scope == _GEMINI else None
     if not isinstance(session, str) or not 0 < len(session) <= _MOST_CHARACTERS:
         return span
@@ -93,7 +94,8 @@ def in_session(span: Span) -> Span:
 
 
 def read_record(log: LogEvent, found: LiftedContent) -> LogEvent:
-    """The record under neutral names, its content taken out; other records as given.  Never raises."""
+    """Returns a record of a coding agent with neutral attribute names and without content; others unchanged.  Never
+    raises."""
     session = _session(log.attributes)
     if session is None:
         return log
@@ -126,7 +128,7 @@ def _with_part(log: LogEvent, name: str, session: str, found: LiftedContent) -> 
 
 
 def _beside(log: LogEvent, session: str) -> LogEvent:
-    """Another record that names a session: one of a coding agent gets a name by which its dialect knows it."""
+    """Sets `event.name` on another record of a coding agent, so that its dialect recognises it."""
     begin = next((begin for scope, begin in _SCOPES.items() if log.scope.startswith(scope)), None)
     if begin is None:
         return log
@@ -143,7 +145,7 @@ def _read(name: str, attributes: Mapping[str, Any], scope: str) -> str | None:
     begin = next((begin for known, begin in _SCOPES.items() if scope.startswith(known)), None)
     if begin is None:
         return None
-    # Codex names its records by the line of its source.
+    # The record names of Codex are lines of its source.
     own = str(attributes.get("event.name", name)) if begin == "codex." else name
     full = begin + own.removeprefix(begin)
     if full not in _PARTS or (full == "codex.sse_event" and "input_token_count" not in attributes):
@@ -188,7 +190,7 @@ def _rename(attributes: Attributes, agent: str, *, has_failed: bool) -> None:
 
 
 def _number(value: Any, otherwise: Any) -> Any:
-    """A number, also one that is written as text."""
+    """The value as a number, also if it is written as text; `otherwise` if it is neither."""
     if isinstance(value, str) and len(value) <= 20:
         try:
             value = float(value) if "." in value else int(value)

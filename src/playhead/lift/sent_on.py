@@ -1,7 +1,7 @@
-"""Spans and log events that another Playhead has sent on with their content inline: their refs again.
+"""Restores the refs of spans and log events that another Playhead forwarded with their content inline.
 
-What `playhead.content.inline` lists is JSON text that says exactly what a ref named, so that equal content has the same
-ref on both sides.  See `playhead.outbound.vocabularies.otel_genai`, which writes it.
+The attributes listed in `playhead.content.inline` hold the exact content of a ref as JSON text, so that equal content
+has the same ref on both sides.  See `playhead.outbound.vocabularies.otel_genai`, which writes it.
 """
 
 import base64
@@ -24,14 +24,14 @@ def was_sent_on(span: Span) -> bool:
 
 
 def with_refs_again(span: Span, found: LiftedContent) -> Span:
-    """The span with refs; its content is in `found`."""
+    """Returns the span with refs instead of inline content, which is added to `found`."""
     events = [dataclasses.replace(event, attributes=refs_again(event.attributes, found)) for event in span.events]
     return dataclasses.replace(span, attributes=refs_again(span.attributes, found), events=events)
 
 
 def refs_again(attributes: Attributes, found: LiftedContent) -> Attributes:
-    """The attributes with a ref in place of each content that they list.  What cannot be read stays, for the dialects
-    to look at."""
+    """The attributes with a ref in place of each listed content.  Content that cannot be read stays, for the
+    dialects."""
     listed = attributes.get(names.CONTENT_INLINE)
     kept = {key: value for key, value in attributes.items() if key != names.CONTENT_INLINE}
     for name in cast("list[Any]", listed) if isinstance(listed, list | tuple) else []:

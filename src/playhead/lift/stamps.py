@@ -1,7 +1,7 @@
-"""What dialects leave on a span in place of content: refs under the names that the projector reads.
+"""Functions with which dialects replace content on a span by refs, under the names that the projector reads.
 
-Several dialects may say the same of one span, and so may several attributes of one dialect: what was stamped first
-stays, equal content is stored once, and what differs is kept under its own name.
+Several dialects, or several attributes of one dialect, may hold the same content of a span: the first ref stays, equal
+content is stored once, and other content gets a ref under its own name (`own`).
 """
 
 from collections.abc import Iterable, Mapping
@@ -23,9 +23,9 @@ _MOST_ID_CHARACTERS: Final = 256
 
 
 def parsed(raw: Any) -> Any:
-    """What JSON text says, also when it was encoded twice; all else as it is, so that a text stays a text.
+    """The value of JSON text, also when it was encoded up to three times; anything else unchanged.
 
-    Raises ValueError for a text that looks like JSON and is none (it was cut off, most often), or has too many objects.
+    Raises ValueError for a text that looks like JSON and is not (mostly: cut off), or has too many objects.
     """
     value = raw
     for _ in range(_TIMES_ENCODED):
@@ -44,7 +44,8 @@ def parsed(raw: Any) -> Any:
 
 
 def stamp(attributes: Attributes, name: str, ref: ContentRef | None, own: str) -> None:
-    """Stamps `name`; when that says something else already, `<own>_ref` instead.  None is nothing to stamp."""
+    """Sets attribute `name` to `ref`. If it already holds another ref, sets `<own>_ref` instead. Does nothing for
+    None."""
     if ref is None:
         return
     if attributes.setdefault(name, ref) != ref:
@@ -52,7 +53,7 @@ def stamp(attributes: Attributes, name: str, ref: ContentRef | None, own: str) -
 
 
 def stamp_value(attributes: Attributes, name: str, raw: Any, own: str, found: LiftedContent) -> None:
-    """Stamps content that is no messages: JSON as what it says, all else as it is."""
+    """Adds a single value as content (JSON text as its value, anything else unchanged) and sets its ref."""
     if raw is None:
         return
     try:
@@ -63,7 +64,7 @@ def stamp_value(attributes: Attributes, name: str, raw: Any, own: str, found: Li
 
 
 def stamp_request(attributes: Attributes, request: RequestBody, own: str, found: LiftedContent) -> None:
-    """Stamps what a model was asked."""
+    """Sets the refs of a model's request: messages, system instructions, tools, and the rest."""
     stamp(attributes, names.INPUT_MESSAGES_REF, found.thread(request.messages), own)
     if request.system is not None:
         stamp(attributes, names.SYSTEM_INSTRUCTIONS_REF, found.content(request.system), own + ".system")
@@ -74,7 +75,7 @@ def stamp_request(attributes: Attributes, request: RequestBody, own: str, found:
 
 
 def stamp_answer(attributes: Attributes, answer: AnswerBody, own: str, found: LiftedContent) -> None:
-    """Stamps what a model answered."""
+    """Sets the refs of a model's answer, its finish reasons and its response id."""
     stamp(attributes, names.OUTPUT_MESSAGES_REF, found.thread(answer.messages), own)
     if answer.reasoning:
         thoughts = answer.reasoning
@@ -89,25 +90,26 @@ def stamp_answer(attributes: Attributes, answer: AnswerBody, own: str, found: Li
 
 
 def note_compaction(attributes: Attributes, messages: Iterable[Message], rest: Mapping[str, Any] | None = None) -> None:
-    """Says on the span what the provider itself did to the context."""
+    """Sets attributes for the provider's own changes of the context (compactions, edits)."""
     for name, value in provider_edits(messages, rest).items():
         attributes.setdefault(name, value)
 
 
 def stamp_tools(attributes: Attributes, natives: Any, own: str, found: LiftedContent) -> None:
-    """Stamps definitions of tools: a list, or JSON, or a list of JSON texts."""
+    """Sets the ref of tool definitions. `natives`: a list, JSON text, or a list of JSON texts."""
     listed = cast(list[Any], natives) if isinstance(natives, list) else [natives]
     tools = otel_genai.tool_definitions(otel_genai.tool_value(native) for native in listed)
     stamp(attributes, names.TOOL_DEFINITIONS_REF, found.content(tools), own)
 
 
 def stamp_input(attributes: Attributes, raw: Any, own: str, found: LiftedContent, *, model: bool) -> bool:
-    """Stamps what a span was given.  `model`: it asks a model, so that messages are looked for; whether there were."""
+    """Sets the refs of a span's input: with `model=True`, of the messages in it; without messages, of the whole value.
+    Returns whether messages were found."""
     return _stamp_body(attributes, raw, own, found, model=model, answers=False)
 
 
 def stamp_output(attributes: Attributes, raw: Any, own: str, found: LiftedContent, *, model: bool) -> bool:
-    """Stamps what a span gave, as `stamp_input` what it was given."""
+    """The same as `stamp_input` for a span's output."""
     return _stamp_body(attributes, raw, own, found, model=model, answers=True)
 
 

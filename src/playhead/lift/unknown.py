@@ -1,7 +1,7 @@
-"""Spans and log events that no dialect understood: what looks like content leaves them, whatever its name.
+"""Spans and log events that no dialect understood: moves values that look like content out of them.
 
-Nobody has said what these attributes mean.  A value is taken for content when it is long, when it is JSON of messages,
-or when its name is one that content commonly has (OpenInference's `input.value`, Vercel's `ai.prompt`).
+A value is taken for content when it is long, when it is JSON of messages, or when its name is common for content
+(OpenInference's `input.value`, Vercel's `ai.prompt`).
 """
 
 import re
@@ -16,14 +16,14 @@ from playhead.model.span import Attributes
 
 # Longer than names, ids and most URLs; shorter than what people and models write to each other.
 INLINE_CHARACTERS: Final = 1024
-# Under a name of content, what is not longer is an enumeration, an id or a flag, which people filter by.
+# Under a name of content, a value up to this length is an enumeration, an id or a flag, which people filter by.
 _NAMED_CHARACTERS = 64
 _CONTENT_NAME = re.compile(
     "prompt|completion|input|output|message|argument|parameter|result|response|content|query|document", re.IGNORECASE
 )
 _MESSAGES = re.compile(r'"(?:role|content|messages)"\s*:')
-# Semantic conventions define these, and they hold no conversation: statements, addresses, what was raised.  Those of
-# more than 4 KiB become content all the same.
+# Defined by semantic conventions and never messages: statements, addresses, exceptions.  Values of more than 4 KiB
+# become content all the same.
 _DEFINED = (
     "code.", "db.query.text", "db.statement", "exception.", "http.request.header.", "http.response.header.",
     "http.target", "http.url", "playhead.", "process.", "url.",
@@ -32,15 +32,15 @@ _REFS = (REF_SUFFIX, REF_SUFFIX + EXTERNAL)
 
 
 def move_content_like(attributes: Attributes, found: LiftedContent, limit: int) -> Attributes:
-    """The attributes without what looks like content, with refs in its place; the same object when nothing does.
+    """The attributes with refs in place of values that look like content; the same object when there are none.
 
-    `limit`: texts of more characters are content whatever they are called.
+    `limit`: texts of more characters are content whatever their name.
     """
     return move(attributes, [key for key, value in attributes.items() if _is_content_like(key, value, limit)], found)
 
 
 def scope_name(scope: str) -> str:
-    """The name of a scope, as it can be shown anywhere: at most 100 characters, all of them Unicode."""
+    """The name of a scope for display: at most 100 characters of valid Unicode."""
     return scope[:100].encode("utf-8", "replace").decode() or "(no name)"
 
 
@@ -55,7 +55,7 @@ def _is_content_like(key: str, value: Any, limit: int) -> bool:
         return False
     if len(text) > limit:
         return True
-    if key.endswith(_REFS):  # what it names is elsewhere
+    if key.endswith(_REFS):  # the content is elsewhere
         return False
     if len(text) > _NAMED_CHARACTERS and _CONTENT_NAME.search(key):
         return True

@@ -5,10 +5,10 @@
     platforms       SDKs of products that store traces
     coding_agents   Claude Code, Codex and Gemini CLI
 
-A span may have attributes of several dialects.  They take what they know in the order of DIALECTS, and what was taken
-first stays: OpenTelemetry's messages come early, since refs of others may stand beside them; before them come
+A span may have attributes of several dialects.  Each takes what it knows, in the order of DIALECTS; the first ref of a
+name stays.  OpenTelemetry's messages come early, since refs of other programs may be beside them; before them come
 OpenLLMetry's tools, which contain them, and LangSmith's `gen_ai.prompt`, which has another meaning there.  A span's
-kind is that of the first dialect in BY_KIND that names one; the order is Langfuse's (own types, OpenInference's,
+kind is from the first dialect in BY_KIND that knows it; the order is Langfuse's (own types, OpenInference's,
 OpenTelemetry's, vendors').
 """
 
@@ -33,20 +33,21 @@ class SpanDialect(Protocol):
 
     @property
     def PREFIXES(self) -> frozenset[str]:  # noqa: N802
-        """What attributes that concern it begin with, up to the first dot; spans without any are not shown to it."""
+        """First segments (up to the first dot) of its attribute names; spans without any of these are not passed to
+        it."""
         ...
 
     @property
     def ALIASES(self) -> Mapping[str, str]:  # noqa: N802
-        """Attributes that say what one of ours says (a session, a model, tokens), which is added."""
+        """Its attribute names → ours for the same value (a session, a model, tokens), to which the value is copied."""
         ...
 
     def speaks(self, attributes: Attributes, /) -> bool:
-        """Whether these attributes are the dialect's: then it knows which of them are content."""
+        """Whether it recognises these attributes, and so knows which of them are content."""
         ...
 
     def kind(self, attributes: Attributes, /) -> str | None:
-        """The span's kind, one of `names.KINDS`; None when it does not say.  Asked before `take`."""
+        """The span's kind, one of `names.KINDS`; None when it is not known.  Called before `take`."""
         ...
 
     def take(self, attributes: Attributes, kind: str | None, found: LiftedContent, /) -> None:

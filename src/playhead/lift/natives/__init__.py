@@ -1,9 +1,9 @@
-"""Requests, answers and messages as providers and frameworks write them, wherever a dialect has put their JSON.
+"""Reads requests, answers and messages in the forms of providers and frameworks, from the JSON in any dialect.
 
-    bodies       a request's or answer's JSON, whole: its messages, system instructions, tools, and what else it says
+    bodies       a whole request or answer: its messages, system instructions, tools, and other fields
     message      one message in any known form → ours
-    langchain    messages as LangChain writes them
-    canonical    what telemetry adds to messages, taken away, so that one conversation has one thread
+    langchain    messages in LangChain's form
+    canonical    removes what telemetry adds to messages, so that one conversation has one thread
 
-Pure.  What has no known form is None: then it stays as it came, as content.
+Pure.  Returns None for an unknown form; the value is then stored unchanged.
 """

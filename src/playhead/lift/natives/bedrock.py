@@ -1,6 +1,6 @@
 """Bedrock's content blocks (`{"text": ...}`, `{"toolUse": ...}`, `{"toolResult": ...}`) → Chat Completions messages.
 
-Strands writes them whatever the model.  They are recognised by their only keys."""
+Strands writes them for every model.  A block is recognised by its single key."""
 
 from typing import Any, cast
 
@@ -10,7 +10,7 @@ _BLOCKS = frozenset({"text", "toolUse", "toolResult", "reasoningContent", "image
 
 
 def to_chat(role: str, blocks: Any) -> list[dict[str, Any]] | None:
-    """The messages that a list of blocks is; None for anything else.  Each answer of a tool is a message."""
+    """The messages of a list of blocks; None for anything else.  Each tool result becomes a message of its own."""
     if not isinstance(blocks, list) or not blocks:
         return None
     given = cast(list[Any], blocks)
@@ -51,7 +51,7 @@ def _result(result: Any) -> dict[str, Any]:
 
 
 def only_text(content: Any) -> Any:
-    """The text of a list of one block that is a text; all else as it is."""
+    """The text of a list with a single text block; anything else unchanged."""
     if isinstance(content, list) and len(cast(list[Any], content)) == 1:
         only: Any = cast(list[Any], content)[0]
         if isinstance(only, dict) and cast(dict[str, Any], only).keys() == {"text"}:

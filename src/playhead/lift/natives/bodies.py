@@ -1,6 +1,6 @@
-"""The JSON of a whole request or answer: its messages apart from what else it says.
+"""Reads the JSON of a whole request or answer: its messages, apart from its other fields.
 
-What is left when the messages are out is small and hardly ever changes from call to call: it is stored once.
+The other fields are small and rarely change from call to call, so they are stored once.
 """
 
 from collections.abc import Mapping
@@ -14,7 +14,8 @@ from playhead.model.message import Message
 
 @dataclass(slots=True)
 class RequestBody:
-    """What a model was asked. `system` and `tools` as their provider writes them; `rest`: all else, None if nothing."""
+    """A model's request. `system` and `tools` in the provider's form; `rest`: the other fields, None if there are
+    none."""
 
     messages: list[Message]
     system: Any = None
@@ -24,7 +25,7 @@ class RequestBody:
 
 @dataclass(slots=True)
 class AnswerBody:
-    """What a model answered, its reasoning apart."""
+    """A model's answer, its reasoning apart. `rest`: the other fields, None if there are none."""
 
     messages: list[Message]
     reasoning: list[Any] = field(default_factory=list[Any])
@@ -37,7 +38,7 @@ _TOOLS: Final = ("tools", "functions")
 
 
 def read_request(value: Any) -> RequestBody | None:
-    """A request's body, or a list of messages; None for what is neither."""
+    """Reads a request's body or a list of messages; None for anything else."""
     if isinstance(value, list):
         listed = cast(list[Any], value)
         if len(listed) == 1 and isinstance(listed[0], list):  # LangChain's batches, of one
@@ -60,7 +61,7 @@ def read_request(value: Any) -> RequestBody | None:
 
 
 def read_answer(value: Any) -> AnswerBody | None:
-    """An answer's body, a message, or a list of messages; None for what is none of these."""
+    """Reads an answer's body, a message, or a list of messages; None for anything else."""
     if isinstance(value, list):
         return _joined([_one(native) for native in cast(list[Any], value)])
     if not isinstance(value, dict):
@@ -127,7 +128,7 @@ def _choice(native: Any) -> AnswerBody | None:
 
 
 def _generation(native: Any) -> AnswerBody | None:
-    """LangChain's: a list of answers for each question."""
+    """Reads an element of LangChain's `generations`, which has a list of answers for each prompt."""
     if isinstance(native, list):
         return _joined([_generation(one) for one in cast(list[Any], native)])
     if not isinstance(native, dict):

@@ -1,8 +1,7 @@
-"""What telemetry adds to messages and the conversation did not have, taken away: one conversation, one thread.
+"""Removes what telemetry adds to messages, so that one conversation has one thread.
 
-Whether a tool's arguments were text or structured, what a tool's answer was called and that it repeats the tool's name
-is the sender's spelling.  Several answers of tools in one message are one message each, of role `tool`, as the
-provider was sent them.
+Removed: whether a tool's arguments were text or structured, the key of a tool's result, and the tool's name in it.
+Several tool results in one message become one message each, of role `tool`, as they were sent to the provider.
 """
 
 from collections.abc import Iterable
@@ -17,7 +16,7 @@ _RESULT = "tool_call_response"
 
 
 def canonical_messages(messages: Iterable[Message]) -> list[Message]:
-    """The messages as their provider was sent them, as far as that can be told."""
+    """The messages as they were sent to the provider, as far as that is known."""
     found: list[Message] = []
     for message in messages:
         parts = message["parts"]
@@ -42,7 +41,7 @@ def _plain(part: Part) -> Part:
 
 
 def _split(message: Message, parts: list[Part]) -> list[Message]:
-    """One message for each answer of a tool; what else there is stays together."""
+    """One message for each tool result; the other parts stay together."""
     others = [part for part in parts if part.get("type") != _RESULT]
     results = [part for part in parts if part.get("type") == _RESULT]
     if message["role"] not in ("user", "tool") or not results or (len(parts) == 1 and message["role"] == "tool"):

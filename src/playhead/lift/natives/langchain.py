@@ -1,7 +1,7 @@
 """Messages as LangChain writes them: serialised objects (`lc`), their dumps (`type`, `data`), and plain fields.
 
-They are read as the Chat Completions message that LangChain sends for them.  Its own ids and what it keeps of the
-response are left out: the conversation does not have them.
+They are read as the Chat Completions message that LangChain sends for them.  LangChain's own ids and response metadata
+are left out: they are not in the conversation.
 """
 
 from collections.abc import Mapping
@@ -37,7 +37,7 @@ def fields_of(native: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]] | None
 
 
 def to_message(native: Mapping[str, Any]) -> Message | None:
-    """The canonical form; None for what is no message of LangChain's."""
+    """The message in canonical form; None if it is not a LangChain message."""
     read = fields_of(native)
     if read is None:
         return None

@@ -1,7 +1,7 @@
-"""One message, in any form that a provider or framework writes → ours.
+"""Reads one message in any form of a provider or framework.
 
-The forms are told apart by the keys that only they have; what could be several is read as Chat Completions, which most
-frameworks write.
+A form is recognised by keys that only it has; an ambiguous message is read as Chat Completions, which most frameworks
+write.
 """
 
 from collections.abc import Mapping, Sequence
@@ -25,7 +25,7 @@ _CHAT: Final = frozenset({"content", "tool_calls", "function_call", "refusal"})
 
 
 def to_messages(natives: Any) -> list[Message] | None:
-    """The messages of a list; None when something in it is no message."""
+    """The messages of a list; None when an element is not a message."""
     if not isinstance(natives, list | tuple):
         return None
     listed = cast(Sequence[Any], natives)
@@ -44,7 +44,7 @@ def to_messages(natives: Any) -> list[Message] | None:
 
 
 def to_message(native: Any) -> Message | None:
-    """The message; None for what is none."""
+    """The message in canonical form; None if it is not a message."""
     if not isinstance(native, dict):
         return None
     return _read(cast(dict[str, Any], native), answer=False)[0]
@@ -68,7 +68,7 @@ def _read(native: dict[str, Any], *, answer: bool) -> tuple[Message | None, Any]
 
 
 def is_anthropic(native: Mapping[str, Any]) -> bool:
-    """Whether a message has blocks, or an answer says why it stopped, as only Anthropic's do."""
+    """Whether a message has blocks or a `stop_reason` as only Anthropic's have."""
     content = native.get("content")
     return "stop_reason" in native or (isinstance(content, list) and any(map(_is_block, cast(list[Any], content))))
 

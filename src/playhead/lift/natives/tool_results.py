@@ -1,4 +1,4 @@
-"""What a tool gave, out of the message in which a framework wraps it."""
+"""Unwraps a tool's result from the message in which a framework puts it."""
 
 from typing import Any, cast
 
@@ -7,7 +7,7 @@ from playhead.model.canonical import parse_bounded
 
 
 def tool_result(value: Any) -> tuple[str | None, Any]:
-    """The id of the call that a tool's message answers, and the result; (None, value) for what is no such message."""
+    """The id of the tool call and the result; (None, value) if the value is not a LangChain tool message."""
     read = value
     if isinstance(value, str) and value.startswith("{"):
         try:
@@ -17,7 +17,7 @@ def tool_result(value: Any) -> tuple[str | None, Any]:
     if not isinstance(read, dict):
         return None, value
     body = cast(dict[str, Any], read)
-    # OpenLLMetry puts what a callback was given around it.
+    # OpenLLMetry wraps the message in the arguments of a callback.
     inner = body.get("output") if body.keys() <= {"output", "kwargs"} else body
     fields = langchain.fields_of(cast(dict[str, Any], inner)) if isinstance(inner, dict) else None
     if fields is None or fields[0] != "tool":

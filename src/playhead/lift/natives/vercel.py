@@ -15,7 +15,7 @@ def is_vercel(native: Mapping[str, Any]) -> bool:
 
 
 def to_chat(native: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """The messages that the SDK sends for it: each tool's result is one, and a text alone is no list."""
+    """The messages that the SDK sends for it: one for each tool result; a single text becomes a plain string."""
     role, content = native.get("role"), native.get("content")
     if not isinstance(content, list):
         return [{"role": role, "content": content}]
@@ -34,7 +34,7 @@ def to_chat(native: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 
 def tool_call(part: Mapping[str, Any]) -> dict[str, Any]:
-    """A call as Chat Completions has it."""
+    """A tool call in Chat Completions' form."""
     given = part.get("input", part.get("args"))
     arguments = given if isinstance(given, str) else canonical_json(given).decode("utf-8", "replace")
     function = {"name": part.get("toolName"), "arguments": arguments}
