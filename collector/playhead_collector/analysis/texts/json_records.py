@@ -24,7 +24,7 @@ class JsonRecord:
     inner: set[str] = field(default_factory=set[str])
 
     def chain(self) -> Iterator["JsonRecord"]:
-        """It, and those around it, from the inside out."""
+        """The object and its ancestors, innermost first."""
         here: JsonRecord | None = self
         while here is not None:
             yield here
@@ -54,12 +54,12 @@ def json_records(text: str) -> JsonRecords:
 
 
 class _JsonReader:
-    """Which object is open, token by token."""
+    """Tracks the open object, token by token."""
 
     def __init__(self) -> None:
         self.starts: list[int] = []
         self.innermost: list[JsonRecord | None] = []
-        # What is open: an object, or for a list the object around it; and the key that what comes next stands under.
+        # Open brackets: (the object, or for a list the object around it; whether it is a list; its key).
         self._open: list[tuple[JsonRecord | None, bool, str]] = []
         self._key = ""
         self._text: str | None = None

@@ -26,20 +26,20 @@ SYSTEM: Final = "system"
 DEFINITION: Final = "definition"
 _OF_ROLE: Mapping[str, Source] = {"user": USER, "tool": RESULT, "assistant": ASSISTANT, "system": SYSTEM}
 Visible = Mapping[ContentRef, int]
-"""What a call saw: messages, and how many stand before each."""
-# So many places of a value are looked at from each end of the context: enough to tell first, last and those related.
+"""The messages that a call saw, each with its position in the context."""
+# Places of a value that are used from each end of the context: enough for the first, the last and related ones.
 _EACH_END = 12
 MAX_HITS = 2 * _EACH_END
-# So many words are looked for in a row, and of the places of their rarest one so many are tried from each end: more
-# would make the time for a value grow with the length of the context.
+# Consecutive words that are searched, and places of their rarest word that are tried from each end: with more, the time
+# for a value would grow with the length of the context.
 _MAX_ROW_LENGTH, _MAX_PLACES = 32, 1_024
-# A value whose words are written together, or apart, is looked for from so many places of each of its beginnings.
+# For values whose words are joined or separated: their longest beginning, and places of each beginning that are tried.
 _MAX_SQUASHED_LENGTH, _FEW_PLACES = 64, 128
 _SEPARATORS = frozenset(" -./_()+'\u2019\u00a0\u202f")
 _QUOTE_AROUND = 60
 # Numbers from long ago are rarely computed with, and looking at all of them for each value would take long.
 _LATEST_NUMBERS, _SYSTEM_NUMBERS = 600, 150
-# Of the dates with one day of the month so many are looked at from each end; and of all words, so many.
+# Dates per day of the month that are used from each end; and words of the vocabulary that are searched.
 _MAX_DATES, _MAX_WORDS = 32, 20_000
 
 
@@ -64,12 +64,12 @@ class Hit:
 
     @property
     def text(self) -> str:
-        """What stands there."""
+        """The matched text."""
         return self.passage.text[self.start : self.end]
 
     @property
     def quote(self) -> str:
-        """What stands there and around it, cut at white space."""
+        """The matched text with some words around it, cut at white space."""
         return quote(self.passage.text, self.start, self.end)
 
     def around(self, characters: int) -> tuple[int, int]:
@@ -137,7 +137,7 @@ class ContextIndex:
                 self._at[word].append(len(self._words))
                 self._words.append(word)
                 self._spans.append((start, end))
-            self._words.append("")  # so that no row of words goes from one passage into the next
+            self._words.append("")  # so that no match spans two passages
             self._spans.append((0, 0))
             for number, start, end in numbers_in(passage.text):
                 hit = Hit(passage, start, end)
@@ -151,8 +151,8 @@ class ContextIndex:
         words = list(words)
         if not words:
             return []
-        # Of a long text its beginning is looked for, and the rest compared where that stands: a text that repeats
-        # itself would else be compared with itself at each of its words.
+        # Of a long text the beginning is searched, and the rest compared only at its places: else a text that repeats
+        # itself would be compared with itself at each of its words.
         begin = words[:_MAX_ROW_LENGTH]
         rarest = min(range(len(begin)), key=lambda position: len(self._at.get(begin[position], ())))
         at = self._at.get(begin[rarest], [])
@@ -172,7 +172,8 @@ class ContextIndex:
         return in_order(hits.values(), visible)
 
     def written_apart(self, squashed: str, visible: Visible) -> list[Hit]:
-        """Where words in a row, with at most a separator between them, make up this text: `555-123 4567` of
+        """Occurrences of consecutive words, with at most a separator between them, that make up this text: `555-123
+        4567` of
         `5551234567`, `round trip` of `roundtrip`.  `squashed` is a text's words without anything between them."""
         hits: dict[int, Hit] = {}
         for length in range(1, min(len(squashed), _MAX_SQUASHED_LENGTH) + 1):
@@ -185,7 +186,7 @@ class ContextIndex:
         return _ends(list(hits.values()), visible)
 
     def _spelled_from(self, first: int, squashed: str) -> int:
-        """The number behind the last of the words that make it up from here on; 0 when they do not."""
+        """The position after the last of the words from `first` on that make up `squashed`; 0 if they do not."""
         at, here = 0, first
         while at < len(squashed):
             word = self._words[here]
@@ -240,7 +241,7 @@ class ContextIndex:
         return in_order([hit for word in longer[:_EACH_END] for hit in self.find([word], visible)], visible)
 
     def words_matching(self, named: Hashable, fits: Callable[[str], bool], visible: Visible) -> list[Hit]:
-        """Where words stand that fit; `named` says what fits, so that the same is not looked for again."""
+        """Occurrences of words that fit. `named`: cache key for `fits`."""
         known = self._like.get(named)
         if known is None or known[0] != len(self._at):
             found = islice((word for word in islice(self._at, _MAX_WORDS) if fits(word)), 2 * _EACH_END)
@@ -262,7 +263,7 @@ class ContextIndex:
 
 
 def hit_at(passage: Passage, start: int, end: int) -> Hit:
-    """This place of a passage, and whether it stands alone there."""
+    """A range of a passage as a hit, with `whole` computed."""
     return Hit(passage, start, end, _stands_alone(passage.text, start, end))
 
 
@@ -281,7 +282,7 @@ def _far_apart(between: str) -> bool:
 
 
 def _far_apart_in(hit: Hit, spans: Sequence[tuple[int, int]]) -> bool:
-    """Whether more than a separator, as in `(555) 123`, stands between any two of these words."""
+    """Whether there is more than a separator, as in `(555) 123`, between any two of these words."""
     gaps = [hit.passage.text[one[1] : other[0]] for one, other in pairwise(spans)]
     return any(len(gap) > 2 or not _SEPARATORS.issuperset(gap) for gap in gaps)
 
@@ -293,7 +294,7 @@ def _stands_alone(text: str, start: int, end: int) -> bool:
 
 
 def _joins(outwards: str) -> bool:
-    """Whether what follows outwards goes on with the same word: `e`, `_4`, `-4`, `@e`, but not `. ` or `"`."""
+    """Whether the neighbouring characters continue the same word: `e`, `_4`, `-4`, `@e`, but not `. ` or `"`."""
     if not outwards:
         return False
     first, second = outwards[0], outwards[1:2]

@@ -15,7 +15,7 @@ _NUMBER = re.compile(
     r"(?<![\w.])(?<!\d[-/:])(?P<sign>(?<!\d)(?<!\d )-)?(?P<whole>\d{1,3}(?:,\d{3})+|\d+)(?P<part>\.\d+)?"
     r"(?!\w|[-/:]\d|\.\d)"
 )
-# How people write the numbers that they do not write in digits.
+# Small numbers as words.
 SMALL = {
     "0": ("zero", "no", "none", "without"), "1": ("one", "single", "a", "an"), "2": ("two", "both", "couple"),
     "3": ("three",), "4": ("four",), "5": ("five",), "6": ("six",), "7": ("seven",), "8": ("eight",), "9": ("nine",),
@@ -42,7 +42,7 @@ _DATE = re.compile(
     r")",
     re.IGNORECASE,
 )
-# `May 24th and 27th`, `May 24-27`: the month is said once.
+# `May 24th and 27th`, `May 24-27`: the month is written once.
 _MORE_DAYS = re.compile(
     rf"(?: {{0,4}}, {{0,4}}| {{0,4}}& {{0,4}}| {{0,4}}[-\u2013] {{0,4}}|{_S}(?:and|or|to|through|until){_S})"
     rf"(?:on{_S})?(?:the{_S})?{_DAY.format('d')}{_ORDINAL}?(?![\w:./-]|{_S}(?:of{_S})?{_MONTH.format('m')})",
@@ -58,7 +58,7 @@ _MAX_NAME_LENGTH = 200
 
 @dataclass(frozen=True, slots=True)
 class DateMention:
-    """A date as somebody wrote it.  None: not said."""
+    """A date in a text.  None: that part is not given."""
 
     start: int
     end: int
@@ -142,7 +142,7 @@ def name_words(path: str) -> list[str]:
 
 
 def is_same_word(one: str, other: str) -> bool:
-    """Whether two words say the same thing in different forms: `baggages` and `bag`, `cancel` and `cancelled`."""
+    """Whether two words are forms of the same word: `baggages` and `bag`, `cancel` and `cancelled`."""
     shorter, longer = sorted((one, other), key=len)
     if len(shorter) < 3:
         return shorter == longer

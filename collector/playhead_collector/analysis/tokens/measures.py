@@ -18,11 +18,11 @@ class TokenCounts:
         self._estimates = TokenEstimates(transcript)
 
     def scale(self, turn: Turn | None) -> Scale:
-        """How estimates are scaled for the model of this call."""
+        """The scale of estimates for the model of this call."""
         return self._scales.get(model_of(turn), Scale()) if turn else Scale()
 
     def message(self, event: ev.MessageAdded, turn: Turn | None) -> TokenCount:
-        """What a message has."""
+        """Tokens of a message: reported, else estimated."""
         if event.tokens is not None:
             return event.tokens, REPORTED
         if turn is not None and turn.outputs == [event]:
@@ -32,20 +32,20 @@ class TokenCounts:
         return self.refs([event.message], self.scale(turn))
 
     def refs(self, refs: Iterable[ContentRef | None], scale: Scale) -> TokenCount:
-        """What these messages have together; nothing is said when one of them is not stored."""
+        """Estimated tokens of these messages together; (None, None) if one of them is not stored."""
         found = [self._estimates.message(ref) for ref in refs]
         known = [each for each in found if each is not None]
         return (scale.tokens(sum(known)), scale.basis) if len(known) == len(found) else (None, None)
 
     def output(self, turn: Turn) -> TokenCount:
-        """What the call put out; 0 for one that has not."""
+        """Tokens of the call's output; 0 if it has none."""
         reported = usage_of(turn).output_tokens
         if reported is not None:
             return reported, REPORTED
         return self.refs([event.message for event in turn.outputs], self.scale(turn))
 
     def context(self, turn: Turn) -> TokenCount:
-        """What the model was given at a call."""
+        """Tokens of the call's whole input; (None, None) if unknown."""
         usage = usage_of(turn)
         if usage.input_tokens is not None:
             return usage.input_tokens, REPORTED
@@ -63,7 +63,7 @@ class TokenEstimates:
         self._threads: dict[ContentRef, float | None] = {}
 
     def message(self, ref: ContentRef | None) -> float | None:
-        """Of one message; None when it is not stored."""
+        """Estimate of one message; None when it is not stored."""
         if ref is None:
             return None
         if ref not in self._messages:
@@ -72,7 +72,7 @@ class TokenEstimates:
         return self._messages[ref]
 
     def context(self, turn: Turn) -> float | None:
-        """Of everything that a call was given; None when a part of it is not stored."""
+        """Estimate of the whole input of a call; None when a part of it is not stored."""
         begin, cache = turn.begin, self._story.cache
         others = sum(estimate_value(cache.parsed(ref)) for ref in (begin.system, begin.tools, begin.input) if ref)
         if begin.thread is None:

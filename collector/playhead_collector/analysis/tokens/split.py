@@ -27,7 +27,7 @@ _WEAKEST_FIRST = (ESTIMATED, CALIBRATED, REPORTED)
 
 @dataclass(frozen=True, slots=True)
 class ContextParts:
-    """Plain estimates of what a context has of each sort."""
+    """Plain estimates of the tokens of each part of a context."""
 
     system: float = 0.0
     history: float = 0.0
@@ -46,7 +46,7 @@ class ContextSplits:
         self._threads: dict[ContentRef, ContextParts | None] = {}
 
     def of(self, turn: Turn) -> TokenSplit | None:
-        """What the call was given, and what it answered; None when a part of that is not stored."""
+        """Tokens of the call's input by part, and of its output; None when a part is not stored."""
         begin, cache = turn.begin, self._transcript.cache
         if any(ref is not None and cache.value(ref) is None for ref in (begin.system, begin.tools, begin.input)):
             return None
@@ -89,7 +89,7 @@ class ContextSplits:
 
 
 def parts_of(message: Message) -> ContextParts:
-    """What a message has of each sort: results of tools are retrieved, whoever hands them over.  Pure."""
+    """Estimates the parts of a message: tool results count as retrieved, whatever the role.  Pure."""
     if message["role"] in _SYSTEM_ROLES:
         return ContextParts(system=estimate_message(message))
     results = [part for part in message["parts"] if _is_result(part)]
@@ -101,12 +101,12 @@ def parts_of(message: Message) -> ContextParts:
 
 
 def _is_result(part: Mapping[str, Any]) -> bool:
-    """Of a tool of the program, or of one that the provider runs."""
+    """Whether the part is a result of a tool of the program, or of one that the provider runs."""
     return str(part.get("type")).endswith("tool_call_response")
 
 
 def shares(whole: int, estimates: list[float]) -> list[int]:
-    """The whole number in these proportions; the shares add up to it.  Pure."""
+    """Divides the whole number in these proportions; the shares add up to it.  Pure."""
     total = sum(estimates)
     if total <= 0:
         return [0] * (len(estimates) - 2) + [whole, 0]

@@ -1,7 +1,7 @@
 """The timeline of a run's context sizes, against the limits of its models, and its cost.
 
 A call's context is what its provider counted, else an estimate. Messages before a call are placed so that they end
-at that number, its answers follow it. So every number is anchored at the call to which it belongs.
+at that number, its answers follow it. So every number is relative to the call to which it belongs.
 """
 
 import asyncio
@@ -56,7 +56,8 @@ def _add_splits(answer: TokenTimeline, transcript: Transcript, counts: TokenCoun
 
 
 async def _read_measured(record: RunRecord, transcript: Transcript, limit: int, after: int, *, every: bool) -> None:
-    """Puts in what has to be estimated: the messages around the page's calls, and contexts that nobody reported; or the
+    """Reads the contents to estimate: the messages around the page's calls, and contexts without reported tokens; or
+    the
     contexts of `every` call."""
     later = (event for event in transcript.events if event.seq > after and isinstance(event, _TOKEN_EVENTS))
     page = list(islice(later, limit))
@@ -95,7 +96,7 @@ def timeline(transcript: Transcript, measures: TokenCounts, prices: Prices, limi
 
 @dataclass
 class _MeasuredCall:
-    """A model call, its context, and the messages around it, each with what it has when that is asked for."""
+    """A model call with its tokens, limit and cost; those of the messages around it are computed when needed."""
 
     turn: Turn
     measures: TokenCounts
@@ -149,7 +150,7 @@ class _MeasuredCall:
 
 
 def _moved(context: TokenCount, by: TokenCount, sign: int) -> TokenCount:
-    """The context with or without these tokens; it rests on the weaker of the two."""
+    """Adds tokens to a context (`sign` 1) or subtracts them (-1); the weaker basis of the two applies."""
     if context[0] is None or by[0] is None:
         return _NOTHING
     return max(0, context[0] + sign * by[0]), max(context[1], by[1], key=_weakness)
@@ -222,7 +223,7 @@ def _ended(event: ev.LlmCompleted, call: _MeasuredCall | None) -> TokenPoint:
 
 
 def _compressed(event: ev.ContextCompressed, call: _MeasuredCall | None, measures: TokenCounts) -> TokenCount:
-    """What a compression took away, its summary aside when that is a message of its own."""
+    """Tokens that a compression removed (negative), without its summary if that is a message of its own."""
     if event.origin == "declared" and event.tokens_before is not None and event.tokens_after is not None:
         return event.tokens_after - event.tokens_before, REPORTED
     gone, basis = measures.refs((*event.summarised, *event.dropped), measures.scale(call.turn if call else None))
@@ -314,7 +315,7 @@ def _unpriced(metered: Iterable[_MeasuredCall]) -> int:
 
 
 def _share(usages: Iterable[ev.TokenUsage]) -> float | None:
-    """The part of the input that came from a cache, among calls that say so."""
+    """The share of the input that came from a cache, among calls that report it."""
     told = [(usage.cache_read_tokens, usage.input_tokens) for usage in usages if usage.cache_read_tokens is not None]
     read, given = sum(read or 0 for read, _ in told), sum(given or 0 for _, given in told)
     return round(read / given, 4) if given else None

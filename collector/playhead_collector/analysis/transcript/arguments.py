@@ -16,10 +16,10 @@ from playhead_collector.read.values import text_of
 
 Json = Any
 Scalar = str | int | float | bool | None
-# Says nothing about this call in particular.
+# Values that occur in any call.
 _EVERYDAY = {"yes", "no", "true", "false", "none", "null", "on", "off", "n/a", "ok", "default"}
 _STEP = re.compile(r"\[\d{1,9}+\]|[^.\[\]]{1,200}+")
-# So many values tell which of several places is meant; with each further one, all others would take longer.
+# Values of a call by which places are compared; with each further one, all others would take longer.
 _MAX_TELLING = 64
 # White space and quotes around a result that is one value.
 _AROUND_A_VALUE = 64
@@ -49,7 +49,7 @@ class TracedCall:
     """The arguments of the call that a result answers; None where that is not known."""
     values: Sequence[tuple[str, Scalar]] = field(init=False)
     distinctive_values: Sequence[tuple[str, str]] = field(init=False)
-    """Those values that are rare enough to tell places apart."""
+    """The values that are rare enough to tell places apart."""
     _affinities: dict[tuple[Passage, int, frozenset[str]], int] = field(
         init=False, default_factory=dict[tuple[Passage, int, frozenset[str]], int], repr=False, compare=False
     )
@@ -62,12 +62,12 @@ class TracedCall:
         object.__setattr__(self, "distinctive_values", telling)
 
     def schema(self, path: str) -> Mapping[str, Any]:
-        """What the definition says of the value at this path."""
+        """The definition's schema of the value at this path; empty if it has none."""
         return {} if self.definition is None else schema_at(self.definition.schema, path)
 
     def relatedness(self, hit: Hit, path: str) -> int:
-        """Score for how well a place fits the argument: stands alone, stands under the argument's name, other values
-        of the call near it."""
+        """Scores how well a place fits the argument: the value is alone there, is under the argument's name, or is near
+        other values of the call."""
         text = hit.passage.text
         longer = len(text) - (hit.end - hit.start)
         alone = longer <= _AROUND_A_VALUE and text.strip().strip('"') == hit.text
@@ -157,7 +157,7 @@ def definition_passage(definition: ToolDefinition, ref: Any) -> Passage:
 
 
 def _closeness(hit: Hit, value: str) -> int:
-    """5 when the value stands close by in the same object, 1 when in another, 0 when it does not stand close by."""
+    """5 if the value is nearby in the same object, 1 if in another object, 0 if it is not nearby."""
     low, high = hit.around(_NEAR)
     text = hit.passage.text
     after = text.find(value, hit.end, high)
@@ -168,7 +168,7 @@ def _closeness(hit: Hit, value: str) -> int:
 
 
 def _under_name(hit: Hit, path: str) -> bool:
-    """Whether it is what a JSON object, or a line like `Name: value`, has under the argument's own name."""
+    """Whether the hit is the value of the argument's own name, in a JSON object or a line like `Name: value`."""
     name = path.rpartition("[")[0] if path.endswith("]") else path
     name = name.rpartition(".")[2]
     before = hit.passage.text[max(0, hit.start - len(name) - 6) : hit.start]

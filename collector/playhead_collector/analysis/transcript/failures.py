@@ -8,7 +8,7 @@ import re
 from typing import Any, cast
 
 _MAX_LENGTH = 300
-# A JSON object that is longer is a document, whose outermost fields are not read to tell an error.
+# A longer JSON object is a document: its outermost fields are not searched for an error.
 _MAX_OBJECT_LENGTH = 64 * 1024
 _WORDS = frozenset({"error", "failed", "failure"})
 _EXIT = re.compile(
@@ -16,7 +16,7 @@ _EXIT = re.compile(
     re.IGNORECASE,
 )
 _TRACEBACK = re.compile(r"^[ \t]{0,8}+Traceback \(most recent call last\)", re.MULTILINE)
-# How many lines may follow a traceback's last: what is longer is a log that goes on, which was only read.
+# Lines that may follow the last traceback: with more, the text is a log that was only read.
 _AFTER_TRACEBACK = 2
 _BEGINS = re.compile(
     r"\s{0,64}+[\"']?(?:traceback\b|fatal: |"
@@ -38,7 +38,7 @@ def failure_text(text: str) -> str | None:
 def _tells(text: str) -> bool:
     if text.lstrip()[:1] == "{" and (fields := _object(text)) is not None:
         return _is_failure_fields(fields)
-    # What a command put out may tell of anything in its middle; how it ended stands at either end.
+    # The middle of a command's output may mention any exit code; its own is at the beginning or the end.
     codes = {int(code) for end in (text[:_MAX_LENGTH], text[-_MAX_LENGTH:]) for code in _EXIT.findall(end)}
     if codes - {0} or _BEGINS.match(text) is not None or _CUT_OBJECT.match(text) is not None:
         return True
@@ -46,7 +46,7 @@ def _tells(text: str) -> bool:
 
 
 def _ends_in_traceback(text: str) -> bool:
-    """Whether the last traceback is how the text ends: a log that holds one goes on after it."""
+    """Whether the text ends with its last traceback; a log that contains one continues after it."""
     last = None
     for last in _TRACEBACK.finditer(text):  # noqa: B007 - the last one
         pass

@@ -18,9 +18,9 @@ from playhead_collector.errors import ContentMissing
 from playhead_collector.read.record import RunRecord
 from playhead_collector.read.values import ContentCache, fetch
 
-# A page is told from so many events before it: most calls are answered at once.
+# Events that are read before a page: most calls end soon.
 _BEFORE = 4_096
-# More messages than any model's context has today; what a program recorded beyond that is looked at from both ends.
+# More messages than any model's context has today; of a longer thread only the beginning and the end are read.
 _FIRST_MESSAGES, _LAST_MESSAGES = 64, 4_096
 
 
@@ -41,15 +41,16 @@ async def read_transcript_page(
 ) -> Transcript:
     """The part of a run with the first `limit` events of this kind after seq `after`, and one more.
 
-    What was asked for more than `_BEFORE` events before the page is not found again.  `with_contexts`: also what calls
-    saw, and where that had entered the run.
+    Requests more than `_BEFORE` events before the page are not found.  `with_contexts`: also reads the contexts of
+    calls,
+    and where their contents entered the run.
     """
     begin, found = max(0, after - _BEFORE), 0
     events: list[ev.RunEvent] = []
     async for block in record.onwards(begin):
         events += block
         if found > limit:
-            break  # with one block more, for what a call put out follows its end
+            break  # after one more block: the outputs of a call follow its end
         found += sum(isinstance(event, kind) and event.seq > after for event in block)
     transcript = await _read_transcript(record, events, with_contexts=with_contexts)
     if with_contexts and begin:
@@ -101,8 +102,8 @@ def _content_of(event: ev.RunEvent) -> ContentRef | None:
 
 
 async def read_threads(record: RunRecord, refs: Iterable[ContentRef | None]) -> dict[ContentRef, ThreadNode]:
-    """All nodes; a thread that a known one continues is not read again.  Of a very long one its beginning and its end,
-    as if one followed the other."""
+    """Reads the nodes of these threads; a thread that a known one continues is not read again.  Of a very long thread,
+    the end is joined to the beginning."""
     nodes: dict[ContentRef, ThreadNode] = {}
     for ref in refs:
         if ref is None or ref in nodes:
@@ -110,7 +111,7 @@ async def read_threads(record: RunRecord, refs: Iterable[ContentRef | None]) -> 
         try:
             thread = await record.store.thread(record.project_id, ref)
         except ContentMissing:
-            continue  # not arrived: what it would say is unknown, and stays so
+            continue  # not arrived: its messages remain unknown
         if len(thread) > _FIRST_MESSAGES + _LAST_MESSAGES:
             first, last = thread[:_FIRST_MESSAGES], thread[-_LAST_MESSAGES:]
             thread = [*first, replace(last[0], parent=first[-1].ref), *last[1:]]

@@ -51,7 +51,7 @@ def _steps(plan: Any) -> list[Any]:
 
 
 def _words(step: Any) -> str:
-    """What an object says of a step, as people call that."""
+    """The text of a step that is an object, from its usual keys; else an empty text."""
     fields = cast(dict[str, Any], step) if isinstance(step, dict) else {}
     said = [fields[key] for key in _WORDS if isinstance(fields.get(key), str)]
     return said[0] if said else ""

@@ -68,21 +68,21 @@ class Transcript:
     entry_seqs: defaultdict[ContentRef, list[int]] = field(
         default_factory=lambda: defaultdict[ContentRef, list[int]](list)
     )
-    """Where each content entered the run."""
+    """The seqs with which each content entered the run, in order."""
     tool_run_by_result: dict[tuple[ContentRef, int], ToolRun] = field(
         default_factory=dict[tuple[ContentRef, int], ToolRun]
     )
-    """The tool call that a part of a message is the result of."""
+    """The tool call of each result, by message and number of its part."""
     first_turn_by_text: dict[str, Turn] = field(default_factory=dict[str, Turn])
     """The model call that first said a text.  What an agent said may be told to another one in a user's role."""
     plan_steps: list[PlanStep] = field(default_factory=list[PlanStep])
-    """Of all plans that were written down, in order."""
+    """The steps of all recorded plans, in order."""
     _definitions: dict[ContentRef, dict[str, ToolDefinition]] = field(
         default_factory=dict[ContentRef, dict[str, ToolDefinition]]
     )
 
     def message(self, ref: ContentRef | None) -> Message | None:
-        """A message, parsed; None when it is not stored, or is none."""
+        """A message, parsed; None when it is not stored or is no message."""
         return None if ref is None else self.cache.parsed_message(ref)
 
     def definitions(self, turn: Turn | None) -> dict[str, ToolDefinition]:
@@ -95,7 +95,7 @@ class Transcript:
         return self._definitions[ref]
 
     def reasoning(self, turn: Turn | None) -> str:
-        """What the model was thinking, as a text."""
+        """The model's captured reasoning as a text; empty if there is none."""
         end = turn.end if turn else None
         value = self.cache.parsed(end.reasoning) if isinstance(end, ev.LlmCompleted) and end.reasoning else None
         return (
@@ -109,7 +109,7 @@ class Transcript:
         return self.events[self.index_of(seq)]
 
     def index_of(self, seq: int) -> int:
-        """Where the event at seq stands in `events`, which begin later where a fork's parent is gone."""
+        """The index in `events` of the event at seq. `events` begin later if a fork's parent is gone."""
         return seq - self.events[0].seq
 
 
@@ -140,7 +140,7 @@ class _TranscriptBuilder:
         self._last: dict[str | None, Turn] = {}  # of each agent
 
     def take(self, event: ev.RunEvent) -> None:
-        """One more event, in order."""
+        """Takes one more event, in seq order."""
         span = event.span or ""
         match event:
             case ev.MessageAdded():
@@ -208,6 +208,6 @@ class _TranscriptBuilder:
         tool = ToolRun(event, arguments, request.turn if request else last, request)
         if request is not None:
             request.tool_run = tool
-            tool.arguments = request.arguments  # what the model chose, before any function put it in its own form
+            tool.arguments = request.arguments  # as the model wrote them, before a function converted them
         self.transcript.tools.append(tool)
         self._open_tools[span] = tool

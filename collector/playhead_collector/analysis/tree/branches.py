@@ -9,7 +9,7 @@ from playhead_collector.store.ports import RunFilter
 from playhead_collector.store.ports.same_context import EventRange
 
 FORK, PARENT, SIBLING = "fork", "parent", "sibling"
-# Of each run. More branches at one run are more than a person looks at; the list of runs has all forks.
+# Branches per run that are read: nobody looks at more; the list of runs has all forks.
 MAX_FORKS = 100
 MAX_SIBLINGS = 100
 # Runs above a fork; the record of those further above is not followed.
@@ -20,8 +20,8 @@ _MAX_ABOVE = 50
 class BranchingRun:
     """Another run with the same beginning.
 
-    `at`: the seq in this run from which it goes its own way; of a sibling, that of the model call which had the same
-    context. `seq`: the same in its own record.
+    `at`: the seq in the run in question at which it branches off; for a sibling, the model call with the same context.
+    `seq`: the same in its own record.
     """
 
     kind: str
@@ -39,14 +39,14 @@ class Lineage:
 
     @property
     def parts(self) -> list[EventRange]:
-        """In whose record the events of the run stand."""
+        """The ranges of events of the run, by the run that recorded them."""
         return [
             EventRange(row.run, row.shared or 0, common) for row, common in zip(self.rows, self.common, strict=True)
         ]
 
 
 async def read_branching_runs(record: RunRecord) -> tuple[list[BranchingRun], bool]:
-    """All of them, and whether there are more than are looked at."""
+    """Returns the branching runs, and whether there are more than the limits allow."""
     lineage = await _read_lineage(record)
     found, more = await _forks(record, lineage)
     known = {row.run for row in lineage.rows} | {branch.row.run for branch in found}
@@ -72,7 +72,7 @@ async def _read_lineage(record: RunRecord) -> Lineage:
 
 
 async def _forks(record: RunRecord, lineage: Lineage) -> tuple[list[BranchingRun], bool]:
-    """The forks of the run and of those above it, as far as these have the path in common, and the runs above."""
+    """The runs above, and the forks of the run and of the runs above it within the common path."""
     found: list[BranchingRun] = []
     more = False
     ours = {row.run for row in lineage.rows}

@@ -1,4 +1,4 @@
-"""Which path did the agent take, what was left, and how did the runs end that went another way?"""
+"""Which path did the agent take, which options were left, and how did the runs end that went another way?"""
 
 import asyncio
 from collections.abc import Mapping, Sequence
@@ -26,7 +26,7 @@ _MAX_SCORES = 100
 
 @dataclass(frozen=True, slots=True)
 class FirstChoice:
-    """The first choice of a branch, with `same` as in `TreeBranch`, and what came of the run."""
+    """The first choice of a branch, with `same` as in `TreeBranch`, and the outcome of its run."""
 
     chosen: Any
     same: bool | None
@@ -34,7 +34,8 @@ class FirstChoice:
 
 
 async def answer_tree(record: RunRecord, limit: int, after: int) -> DecisionTree:
-    """The decisions behind seq `after` with their branches, and those behind the last decision on the last page."""
+    """The decisions after seq `after` with their branches; on the last page also the branches after the last
+    decision."""
     transcript = await read_transcript_page(record, after, limit, ev.LlmCompleted, with_contexts=False)
     found = await asyncio.to_thread(lambda: [each for each in decisions(transcript) if each[0]["seq"] > after])
     runs, more_branches = await read_branching_runs(record)
@@ -56,7 +57,7 @@ async def answer_tree(record: RunRecord, limit: int, after: int) -> DecisionTree
 def placed_at(
     transcript: Transcript, path: Sequence[Decision], runs: Sequence[BranchingRun], after: int, *, is_last: bool
 ) -> dict[int | None, list[BranchingRun]]:
-    """The branches at each decision of a page, by its seq; under None those behind the last decision.  Pure.
+    """The branches at each decision of a page, by its seq; under None the branches after the last decision.  Pure.
 
     A run branches at the first decision that it does not share: a sibling at the end of the call with the same context.
     """
@@ -112,7 +113,7 @@ def _untaken(transcript: Transcript, decision: Decision, turn: Turn | None) -> l
 
 
 def _branches(runs: Sequence[BranchingRun], firsts: Mapping[str, FirstChoice]) -> list[TreeBranch]:
-    """As answers.  Runs without a choice were siblings by a short hash only."""
+    """The branches as answers.  Left out: runs without a choice, which were siblings by a short hash only."""
     return [
         {
             "kind": run.kind,
@@ -149,7 +150,7 @@ async def _fork_choice(record: RunRecord, _: Transcript, run: BranchingRun) -> t
 
 
 async def _sibling_choice(record: RunRecord, transcript: Transcript, run: BranchingRun) -> tuple[Any, bool] | None:
-    """None when its context was another one after all."""
+    """The sibling's choice, and whether this run made the same; None if its context was a different one after all."""
     turn = next((turn for turn in transcript.turns if turn.begin.seq == run.at), None)
     if turn is None or turn.begin.thread is None:
         return None
