@@ -200,7 +200,8 @@ class _Package(ModuleType):
 
 
 def __getattr__(name: str) -> Any:
-    """Loads what is asked for: the command line and tests need little of it, and few programs an HTTP library."""
+    """Loads a public name on first use: the command line and tests need few of them, and few programs an HTTP
+    library."""
     if name == "__version__":
         value = _version()
     elif (module := _LAZY.get(name)) is not None:
@@ -212,9 +213,9 @@ def __getattr__(name: str) -> Any:
 
 
 def _recording(module: str) -> ModuleType:
-    """A module that records, which takes `playhead.configure`.  A fork in another thread waits for the import.
+    """Imports a module that records, and `playhead.configure`, which it needs. Forks in other threads wait meanwhile.
 
-    What switches instrumentation on takes that only with the first library that the program imports.
+    The registry of instrumentations needs `playhead.configure` only with the first library that the program imports.
     """
     from playhead.api.forks import delay_forks  # noqa: PLC0415 - as above
 
@@ -225,7 +226,7 @@ def _recording(module: str) -> ModuleType:
 
 
 def _start_of_recording() -> "Callable[[], None]":
-    """The function that sets recording up from the environment, for the first observed call."""
+    """Imports and returns the function that sets recording up from the environment, for the first observed call."""
     from playhead.configure import start_from_environment  # noqa: PLC0415 - as above
 
     return start_from_environment

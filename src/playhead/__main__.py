@@ -9,7 +9,7 @@ _MISUSED = 2  # as for every other command that cannot do its work with what is 
 
 
 def main() -> None:
-    """Runs the command line; without its libraries, says in one sentence what to install, and exits with 2."""
+    """Runs the command line. If its libraries are missing, prints what to install, and exits with 2."""
     if sys.argv[1:2] == ["run"]:
         from playhead.launch.command import run  # noqa: PLC0415
 

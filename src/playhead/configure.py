@@ -1,7 +1,7 @@
-"""The SDK's composition root: when recording starts, and with which settings.
+"""The SDK's composition root: starts recording, with options or from the environment.
 
-`configure` may raise, everything else may not: the first observed call configures from the environment, and if that
-fails, says so once and records nothing.  A run that the environment says to go on with is prepared here, too.
+Only `configure` may raise: the first observed call configures from the environment, and if that fails, logs it once and
+records nothing. A run that the environment says to resume or fork is prepared here, too.
 """
 
 import os
@@ -30,12 +30,12 @@ if TYPE_CHECKING:
     from playhead.rewind import RequestedRewind
 
 _ASKS = ("PLAYHEAD_REWIND", "PLAYHEAD_RESUME")
-# Starting costs some milliseconds of file names looked up, which a program that is short of descriptors has to pay.
+# Each start costs some milliseconds of file lookups, so a program without free descriptors tries only this often.
 _TRY_AGAIN_SECONDS = 1.0
 
 
 class _Environment:
-    """What the environment asks of the first run of this process, until that run is prepared."""
+    """The resume or fork that the environment asks for, until its run is prepared."""
 
     is_read = False
     rewind: "RequestedRewind | None" = None
@@ -55,8 +55,8 @@ def configure(
     default), "writes" (all that are not declared idempotent), "all", a list of names, or a function of name and
     arguments; with `approval_suspends` the process ends while they wait (see `playhead.approval`).  Options are the
     fields of `playhead.settings.sdk.Settings`, e.g. `endpoint`, `api_key`, `journal_dir`, `durability`; they win over
-    the environment.  Called again, it replaces what was set up before.
-    Raises SettingInvalid for an option that cannot be used. Such a variable is warned of, and has its default.
+    the environment. A second call replaces the former set-up.
+    Raises SettingInvalid for an invalid option. An invalid variable is logged as a warning, and its default is used.
     """
     fields = {line.field for line in table()}
     unknown = set(options) - fields
@@ -79,8 +79,8 @@ def configure(
 
 @contextmanager
 def _uninterrupted() -> Generator[None]:
-    """A call in a signal's handler that interrupts this block is not recorded: to start within a start waits for ever
-    for locks that this thread holds, those of the standard library included."""
+    """Keeps signal handlers that interrupt this block from recording their calls: starting recording inside a start
+    would wait for ever for locks that this thread holds, including locks of the standard library."""
     was, ProcessState.starting_thread = ProcessState.starting_thread, threading.get_ident()
     try:
         yield
@@ -90,14 +90,13 @@ def _uninterrupted() -> Generator[None]:
 
 def start_from_environment() -> None:
     """Sets recording up for the first observed call; raises nothing except to end the program."""
-    # What is left of the program has lost its modules, and so have we. Asked before the lock: a daemon thread that
-    # Python has stopped may hold it, and never gives it back.
+    # Modules are gone, also ours. Checked before taking the lock, which a stopped daemon thread may hold for ever.
     if sys.is_finalizing():
         runtime.install(OFF)
         return
     with ProcessState.mutex:
         if runtime.current is not UNCONFIGURED:
-            return  # another thread was quicker
+            return  # another thread has started it
         if ProcessState.starting_thread is not None:
             ProcessState.missed += 1
             return
@@ -108,7 +107,7 @@ def start_from_environment() -> None:
 
 def _start_if_possible() -> None:
     try:
-        if ProcessState.recording is not None:  # it could not go on with its run, and nobody has ended it for that
+        if ProcessState.recording is not None:  # still runs after `_rewind` failed and only reset the runtime
             ProcessState.install(ProcessState.recording)
         elif time.monotonic() < ProcessState.next_start:
             ProcessState.missed += 1
@@ -134,7 +133,7 @@ def _start_if_possible() -> None:
 
 
 def _requested_rewind() -> "RequestedRewind | None":
-    """What the environment says.  Programs that go on with no run do not load what that takes."""
+    """Returns the resume or fork that the environment asks for; None: none. Only then are its modules loaded."""
     if not any(name.startswith(_ASKS) for name in os.environ):
         return None
     from playhead.rewind import requested_rewind  # noqa: PLC0415 - see above
@@ -143,7 +142,8 @@ def _requested_rewind() -> "RequestedRewind | None":
 
 
 def _rewind() -> None:
-    """Prepares, once per process, the run that the environment says to go on with.  Raises SystemExit if it cannot."""
+    """Prepares, once per process, the run that the environment says to resume or fork. Raises SystemExit if it
+    cannot."""
     if not _Environment.is_read:
         _Environment.is_read, _Environment.rewind = True, _requested_rewind()
     requested, _Environment.rewind = _Environment.rewind, None
@@ -152,7 +152,7 @@ def _rewind() -> None:
     try:
         ProcessState.next_run = requested.prepare(is_recording=runtime.current.recorder is not None)
     except BaseException:
-        # A program that survives this must not begin a new run: its next call asks for this one again.
+        # A program that survives this error must not begin a new run: its next call tries this run again.
         _Environment.rewind = requested
         runtime.install(UNCONFIGURED)
         raise
@@ -160,14 +160,14 @@ def _rewind() -> None:
 
 
 def _recorded_start(run_id: str) -> "RecordedStart":
-    """Reads the record of a run that another one continues. Few programs do, so what that takes is loaded here."""
+    """Reads the record of a run that another one continues. Loads its modules here, since few programs need them."""
     from playhead.rewind import recorded_start  # noqa: PLC0415 - see above
 
     return recorded_start(run_id)
 
 
 def _promises() -> "PromiseStore":
-    """The promises of this process. Few programs have any, so what that takes is loaded here."""
+    """Returns the promises of this process. Loads their modules here, since few programs need them."""
     if ProcessState.promises_in_memory is not None:
         return ProcessState.promises_in_memory
     from playhead.promises.process import drain_promises, promises_of  # noqa: PLC0415 - see above

@@ -1,11 +1,11 @@
-"""What the SDK raises.  Only configuring, asking the collector, the command line, and runs that go on from a record
-raise; observing never does.
+"""Errors of the SDK. Only configuring, asking the collector, the command line, promises, and resumed, forked or stopped
+runs raise; observing never does.
 
 PlayheadError                  everything we raise on purpose; the message ends with what to do
 ├─ SettingInvalid              a setting has a value that cannot be used
 ├─ JournalUnusable             the journal's folder cannot be used
-├─ NotFaithful                 a value cannot be kept so that it comes back as it was (kept from the program)
-├─ CannotRestore               a recorded value cannot be given back as what it was (kept from the program)
+├─ NotFaithful                 a value cannot be recorded so that it can be restored (internal)
+├─ CannotRestore               a recorded value cannot be restored with its type
 ├─ Denied                      a person has refused what the program wanted to do
 ├─ Unanswered                  nobody has answered in time
 ├─ ReplayError                 a run cannot go on from its record as asked
@@ -45,11 +45,11 @@ class JournalUnusable(PlayheadError):
 
 
 class NotFaithful(PlayheadError):
-    """A value that cannot be kept so that it comes back as it was; the message says why."""
+    """A value cannot be recorded so that it can be restored; the message says why."""
 
 
 class CannotRestore(PlayheadError):
-    """What was recorded cannot be given back as what it was; the message says why."""
+    """A recorded value cannot be restored with its type; the message says why."""
 
 
 class Denied(PlayheadError):
@@ -61,7 +61,7 @@ class Unanswered(PlayheadError):
 
 
 class ReplayError(PlayheadError):
-    """This run cannot go on as asked."""
+    """This run cannot be resumed or forked as asked."""
 
 
 class NoRecord(ReplayError):
@@ -69,7 +69,7 @@ class NoRecord(ReplayError):
 
 
 class RunAlive(ReplayError):
-    """Another process is running it, goes on with it, or has records of it that have not arrived."""
+    """Another process runs or resumes the run, or has records of it that have not arrived."""
 
 
 class ToolDenied(ReplayError):
@@ -89,12 +89,12 @@ class RunStopped(ReplayError):
 
 
 def is_run_stopped(raised: BaseException) -> bool:
-    """Whether it is a RunStopped or Suspended, or what a framework or a task group raised in the place of one."""
+    """Whether the error is a RunStopped or Suspended, or was raised from one (by a framework, or as an error group)."""
     return any(isinstance(error, RunStopped | Suspended) for error in _chain(raised, set()))
 
 
 def _chain(raised: BaseException | None, seen: set[int]) -> Iterator[BaseException]:
-    """The error, what it was raised from, and the errors in groups among these."""
+    """Yields the error, its causes, and the errors in groups among these."""
     while raised is not None and id(raised) not in seen:
         seen.add(id(raised))
         yield raised
@@ -121,7 +121,7 @@ class InDoubt(RunStopped):
 
 
 class ClientError(PlayheadError):
-    """A question to the collector was not answered. `code`: the collector's word for why, if it has answered."""
+    """A request to the collector failed. `code`: the collector's error code, if it has answered."""
 
     def __init__(self, message: str = "", code: str | None = None):
         super().__init__(message)

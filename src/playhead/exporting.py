@@ -27,21 +27,21 @@ def export_to(
     public_url: str | None = None,
     collector: bool | None = None,
 ) -> None:
-    """Sends what is recorded to a destination, in its own words and with its content, from a background thread.
+    """Sends recorded spans with their content to a destination, in its vocabulary, from a background thread.
 
         playhead.export_to("phoenix", endpoint="http://127.0.0.1:6006", project="shop")
         playhead.export_to("langfuse")  # LANGFUSE_BASE_URL, LANGFUSE_PUBLIC_KEY, LANGFUSE_SECRET_KEY
         playhead.export_to("otlp", endpoint="http://127.0.0.1:4318", headers={"authorization": "Bearer ..."})
 
-    What is not given is read from the tool's own variables (`LANGFUSE_*`, `PHOENIX_COLLECTOR_ENDPOINT`,
+    Missing arguments are read from the tool's own variables (`LANGFUSE_*`, `PHOENIX_COLLECTOR_ENDPOINT`,
     `PHOENIX_API_KEY`, `PHOENIX_PROJECT_NAME`, `OTEL_EXPORTER_OTLP_ENDPOINT`).  `content`: all of it, the first
     `preview_characters` of each message (`preview`), or a link only (`ref`).  `redact` is called with each payload once
     more.  `public_url`: where people open Playhead's pages, for links.  `collector`: whether a Playhead collector gets
     everything, too; by default if its address was set (`PLAYHEAD_ENDPOINT`, `configure(endpoint=...)`).
 
-    Each destination keeps its own place in the journal: one that is down holds up nothing, and gets what it missed when
-    it is there again.  `playhead.flush()` waits for all of them.  Raises SettingInvalid for a wrong argument; what
-    happens later is logged and never raised.
+    Each destination has its own position in the journal: one that is down does not delay the others, and gets the
+    missed spans when it is up again. `playhead.flush()` waits for all of them. Raises SettingInvalid for a wrong
+    argument; later errors are logged and never raised.
     """
     target = export_target(
         kind, os.environ, endpoint=endpoint, api_key=api_key, public_key=public_key, secret_key=secret_key,
@@ -65,7 +65,8 @@ def _delivery(target: ExportTarget) -> Callable[..., Any]:
 
 
 def _guarded(redact: Redact) -> Callable[[Any], Any]:
-    """Whatever it raises leaves the content out, and ends no thread."""
+    """Returns the hook with every error turned into a RuntimeError: the content is then left out, and the thread goes
+    on."""
 
     def guarded(value: Any) -> Any:
         try:

@@ -52,15 +52,15 @@ from playhead.refs.named_classes import declare_modules
 from playhead.settings.sdk import Settings, load
 from playhead.wire.httpx_import import import_httpx
 
-# At the end of the program, functions given to `on_event` have so long for what they were not called with yet.
+# Time at the end of the program for functions given to `on_event` to get the remaining events.
 _LISTENERS_SECONDS = 1.0
-# A collector that takes longer is as good as down, and no call must hang on it: it is asked again later.
+# A collector that takes longer counts as down, since no call must wait for it: it is asked again later.
 _LEASE_TIMEOUT_SECONDS = 2.0
 
 
 @dataclass(slots=True)
 class Recording:
-    """What is running in this process."""
+    """The parts of the recording that runs in this process."""
 
     settings: Settings
     intake: PayloadIntake
@@ -68,27 +68,28 @@ class Recording:
     recorder: JournalRecorder
     shipper: Shippers | None = None
     has_shipper: bool = False
-    """Whether `shipper` is of this process, and knows the lane."""
+    """Whether `shipper` was started in this process (not in its parent), and knows the lane."""
     context_warnings: ContextWarnings = field(default_factory=lambda: ContextWarnings(0, {}))
     lost_records: int = 0
-    """How many `nothing_lost` has told of."""
+    """Number of lost records at the last call of `nothing_lost`."""
     lanes: list[Path] = field(default_factory=list[Path])
-    """Lanes of dead processes that have to be delivered with this one's."""
+    """Lanes of dead processes to deliver together with this process's lane."""
 
     def own(self, run: ActiveRun) -> RunOwnership:
-        """The ownership of a run that begins here, or of which this process has a part."""
+        """Returns the ownership of a run that begins here, or of which this process has a part."""
         runs, look = ProcessState.own_runs, partial(ProcessState.own_runs.taken_here, run.id)
         begins = run.process is None and _serves_collector(self.settings)
-        # The process that has begun the run asks for all that have a part of it.
+        # Only the process that began the run asks the collector, for all processes that have a part of it.
         asking = partial(_ask_of_takeover, self.settings, run.id, run.attempt, os.getpid())
         return runs.owner(run.id, run.attempt, look, asking if begins else lambda: None)
 
     def lane(self) -> Path | None:
-        """The lane of this process."""
+        """Returns the path of this process's lane; None if it has none yet."""
         return None if self.journal.lane is None else self.journal.lane.path
 
     def write(self) -> bool:
-        """Writes what waits in memory, and sees that it is shipped; False if it cannot be written."""
+        """Writes records that wait in memory, and starts the shipper if needed. Returns False if they cannot be
+        written."""
         written = self.journal.flush()
         if not self.has_shipper and self.journal.lane is not None:
             self.journal.on_append()
@@ -101,45 +102,45 @@ class Recording:
 
 
 class ProcessState:
-    """The recording of this process, if there is one, and what outlives it."""
+    """The recording of this process, if there is one, and state that outlives it."""
 
     recording: Recording | None = None
     own_runs = OwnRuns()
     """The runs that this process has begun or resumed."""
     mutex = threading.RLock()
-    """Held by whoever starts recording, or ends it."""
+    """Held while recording starts or ends."""
     redact: Redact | None = None
     next_run: NextRun | None = None
-    """The run that the environment says to go on with, until a run has begun."""
+    """The run that the environment says to resume or fork, until a run has begun."""
     starting_thread: int | None = None
-    """The holder of `mutex` while it starts or ends recording: a signal's handler may interrupt it there."""
+    """Ident of the thread that starts or ends recording: a signal's handler may interrupt it there."""
     is_ending = False
     """Whether the interpreter is about to end: nothing is delivered any more, and no thread is started."""
     settings_at_exit: Settings | None = None
     settings_while_off: Settings | None = None
-    """Of a process that records nothing, because the settings say so."""
+    """The settings of a process that records nothing because they say so; else None."""
     next_start = float("-inf")
-    """When to try again to start, after there was no memory, or no descriptor, for that."""
+    """When to try again to start (monotonic seconds), after a start without enough memory or descriptors."""
     missed = 0
-    """Calls that were not recorded meanwhile."""
+    """Number of calls that were not recorded meanwhile."""
     is_refused = False
     """Whether nothing is recorded because a setting cannot be used, or because starting has failed."""
     exports: ClassVar[list[ShipTarget]] = []
     """Destinations besides the collector, or instead of it: see `playhead.export_to`."""
     with_collector: bool | None = None
-    """Whether the collector is served besides these; None: if the settings name one."""
+    """Whether the collector gets everything, too, besides `exports`; None: if the settings name one."""
     in_memory: MemoryJournal | None = None
-    """Where everything is recorded that starts from now on, whatever the settings say: for tests."""
+    """For tests: the journal of recordings that start from now on, whatever the settings say."""
     promises_in_memory: PromiseStore | None = None
-    """Where promises are kept, whatever the settings say: for tests."""
+    """For tests: the store of promises, whatever the settings say."""
     tell_of_promises: ClassVar[Callable[[float], object]] = lambda _: None
-    """Waits, so many seconds at most, until the collector knows the promises of this process."""
+    """Waits, at most the given seconds, until the collector knows the promises of this process."""
     before_exit: ClassVar[list[Callable[[], object]]] = []
-    """Called, each once, when the program ends, before recording does: what has to be recorded first."""
+    """Functions called when the program ends, before recording ends, so that their records are included."""
 
     @classmethod
     def install(cls, recording: Recording) -> None:
-        """From now on, calls are recorded by this recording."""
+        """Makes this recording the current one: it records all further calls."""
         cls.recording = recording
         cls.own_runs.lane = recording.lane
         runtime.install(
@@ -159,24 +160,25 @@ class ProcessState:
 
 
 def load_for_recording(**options: Any) -> Settings:
-    """The settings of a program that records.  A variable that cannot be used is warned of, and does not stop it, but
-    for those that say whether and where to record.  Raises SettingInvalid for these, and for options."""
+    """Returns the settings for a program that records. Warns of an invalid variable and ignores it, except variables
+    that say whether and where to record: for these, and for options, raises SettingInvalid."""
     return load(on_invalid=lambda sentence: warn_once(sentence, sentence), **options)
 
 
 def settings_in_force() -> Settings:
-    """Those of the recording, else what the environment says.  Raises SettingInvalid."""
+    """Returns the settings of the running recording; if nothing is recorded, those read from the environment. Raises
+    SettingInvalid."""
     recording = ProcessState.recording
     return recording.settings if recording is not None else ProcessState.settings_while_off or load_for_recording()
 
 
 def flush(timeout: float = 10.0) -> bool:
-    """Waits until the collector has what was recorded so far; False if it has not within `timeout` seconds, or if
-    records were lost since the last call (see `playhead.counters()`).  Destinations of `export_to` then also have what
-    dead processes have left for them.
+    """Waits until the collector has everything recorded so far. Returns False if that takes more than `timeout`
+    seconds, or if records were lost since the last call (see `playhead.counters()`). Destinations of `export_to` then
+    also have the records that dead processes left for them.
 
-    What is not delivered stays in the journal, and is delivered later.  What the collector has refused is not
-    delivered either, until `playhead ship --dead-letters` has sent it again.
+    Undelivered records stay in the journal, and are delivered later. Records that the collector has refused count as
+    undelivered until `playhead ship --dead-letters` has sent them again.
     """
     recording = ProcessState.recording
     if recording is None:
@@ -184,7 +186,7 @@ def flush(timeout: float = 10.0) -> bool:
     try:
         written = recording.write()
         shipper = recording.shipper
-        # What cannot be written is delivered from memory.
+        # Records that cannot be written are delivered from memory.
         delivered = written and recording.journal.lane is None if shipper is None else shipper.flush(timeout)
         ProcessState.tell_of_promises(timeout)
         LISTENERS.drain(timeout)
@@ -196,8 +198,8 @@ def flush(timeout: float = 10.0) -> bool:
 
 
 def deliver_all(timeout: float) -> bool:
-    """Waits until the collector has all that this process has recorded, and what is delivered with that; False if it
-    has not within `timeout` seconds. What the collector has refused does not count."""
+    """Waits until the collector has all records of this process and of the lanes delivered with it. Returns False if
+    that takes more than `timeout` seconds. Ignores records that the collector has refused."""
     flush(timeout)
     recording = ProcessState.recording
     if recording is None:
@@ -207,8 +209,8 @@ def deliver_all(timeout: float) -> bool:
 
 
 def deliver_lanes(lanes: Sequence[Path]) -> None:
-    """What dead processes have left in these lanes is delivered with what is recorded here: `flush` and the program's
-    exit wait for it, too."""
+    """Delivers these lanes of dead processes together with this process's records: `flush` and the program's exit wait
+    for them, too."""
     try:
         runtime.recorder()
         recording = ProcessState.recording
@@ -217,7 +219,7 @@ def deliver_lanes(lanes: Sequence[Path]) -> None:
             if recording.has_shipper and recording.shipper is not None:
                 recording.shipper.deliver_too(lanes)
             elif not all(map(is_released, lanes)):
-                # A run that has completed records nothing when it is asked for its results, so nothing else starts it.
+                # Start the shipper here: a completed run that is resumed records nothing that would start it.
                 recording.journal.on_append()
     except BaseException as error:  # noqa: BLE001 - the guard
         let_through(error)
@@ -225,8 +227,9 @@ def deliver_lanes(lanes: Sequence[Path]) -> None:
 
 
 def shutdown(timeout: float | None = None) -> bool:
-    """Flushes and stops recording; the next observed call starts it again.  What is not delivered in `timeout` seconds
-    (default: the setting `PLAYHEAD_EXIT_TIMEOUT_SECONDS`) stays in the journal.  True if nothing did."""
+    """Flushes and stops recording; the next observed call starts it again. Records not delivered in `timeout` seconds
+    (default: the setting `PLAYHEAD_EXIT_TIMEOUT_SECONDS`) stay in the journal. Returns True if all were delivered and
+    none was lost."""
     with ProcessState.mutex:
         recording, ProcessState.recording = ProcessState.recording, None
         runtime.install(UNCONFIGURED)
@@ -248,13 +251,13 @@ def shutdown(timeout: float | None = None) -> bool:
 
 
 def counters() -> dict[str, Any]:
-    """What this process has recorded, sent and lost so far, and how long that takes.
+    """Returns counts of what this process has recorded, sent and lost so far, and its latencies.
 
     `append_ms` and `read_ms`: median, 99th percentile and longest of the last appends (each 32nd is timed) and reads of
-    the journal (for delivery, and by `playhead.replay`), in milliseconds; None without any.  `journal_files`: sizes of
-    the files of this process in bytes, oldest first.  `records`: calls that began or ended, and what was noted within
-    them, each an event or two.  {} while nothing is recorded; where recording could not be started, `start_failed`
-    is 1, and `records_lost` is how many calls are known to be missing.
+    the journal (for delivery, and by `playhead.replay`), in milliseconds; None without any. `journal_files`: sizes of
+    the files of this process in bytes, oldest first. `records`: starts and ends of calls, and log events within them;
+    each becomes one or two events. Returns {} while nothing is recorded; if recording could not be started,
+    `start_failed` is 1, and `records_lost` is the number of calls known to be missing.
     """
     recording = ProcessState.recording
     if recording is None:
@@ -278,9 +281,10 @@ def counters() -> dict[str, Any]:
 
 
 def start(settings: Settings) -> None:
-    """Records as the settings say, or not at all.  The caller holds `ProcessState.mutex` and has shut down what was.
+    """Starts recording, or switches it off if the settings say so. The caller holds `ProcessState.mutex` and has shut
+    down the former recording.
 
-    Raises OSError or MemoryError where the process has no descriptors or no memory left for it.
+    Raises OSError or MemoryError if the process has not enough descriptors or memory.
     """
     in_memory = ProcessState.in_memory
     ProcessState.is_refused = False
@@ -288,7 +292,7 @@ def start(settings: Settings) -> None:
     if ProcessState.settings_while_off is not None:
         runtime.install(OFF)
         return
-    with delay_forks():  # what OpenTelemetry's variables name is imported, too
+    with delay_forks():  # this also imports modules that OpenTelemetry's variables name
         if settings.endpoint is not None or ProcessState.exports:
             _import_http()
         provider = _own_provider()
@@ -304,7 +308,7 @@ def start(settings: Settings) -> None:
     )
     journal = in_memory or Journal(
         settings.journal_dir,
-        # While the interpreter ends, nobody comes back to write what is in memory.
+        # While the interpreter ends, records in memory would never be written.
         durability="process" if ProcessState.is_ending and settings.durability == "off" else settings.durability,
         max_bytes=settings.journal_max_bytes,
         resource=_resource(provider),
@@ -333,7 +337,7 @@ def start(settings: Settings) -> None:
 
 
 def _on_room(intake: PayloadIntake, settings: Settings, room: bool) -> None:
-    """Whether the journal takes payloads has changed."""
+    """Called when the journal becomes full, or has room for payloads again."""
     intake.full = not room
     if not room:
         warn_once(
@@ -344,23 +348,25 @@ def _on_room(intake: PayloadIntake, settings: Settings, room: bool) -> None:
 
 
 def _import_http() -> None:
-    """Now, not in the shipping thread: `openai` looks at loaded modules at each call, and half of one fails."""
-    # The interpreter is ending, or there are no descriptors: whoever delivers tries again, or the next process does.
+    """Imports httpx now and not in the shipping thread: `openai` looks at loaded modules in each call, and would fail
+    on a partly imported one."""
+    # The interpreter is ending, or there are no descriptors: the delivery or the next process tries again.
     with suppress(RuntimeError, OSError):
         import_httpx()
 
 
 def _on_first_append(recording: Recording) -> Callable[[], None]:
-    """The shipper's thread starts with the first record: a program that records nothing has none."""
+    """Returns the function that opens the journal and starts the shipper's thread with the first record: a program that
+    records nothing needs neither."""
 
     def start() -> None:
         with ProcessState.mutex:
             if recording.journal.on_append is not start:
-                return  # another thread was quicker
+                return  # another thread has started it
             if ProcessState.is_ending:
-                recording.journal.on_append = _nothing  # it is there; the next process delivers it
+                recording.journal.on_append = _nothing  # the record is in the journal; the next process delivers it
                 return
-            lane = recording.journal.open()  # None: said by the journal, which tries again
+            lane = recording.journal.open()  # None: the journal has logged why, and tries again
             recording.shipper = shipper = _shipper(recording, lane.path if lane is not None else None)
             recording.has_shipper = True
             recording.journal.on_lane = shipper.follow
@@ -375,17 +381,18 @@ def _on_first_append(recording: Recording) -> Callable[[], None]:
 
 
 def _ask_of_takeover(settings: Settings, run_id: str, attempt: int, pid: int) -> str | None:
-    """Asks the collector whether another process has taken over a run that this one has begun; see `RunOwnership`."""
+    """Asks the collector whether another process has taken over a run that this one began. Returns who has, as a
+    sentence; see `RunOwnership`."""
     from playhead.replay.lease import LeaseTerms, ask_collector  # noqa: PLC0415 - few processes ever stand still
 
     if pid != os.getpid():
-        return None  # a forked child, whose parent asks
+        return None  # in a forked child: its parent asks
     terms = LeaseTerms(settings.journal_dir, partial(lease_client, settings), settings.lease_seconds)
     return ask_collector(run_id, attempt, terms)
 
 
 def lease_client(settings: Settings) -> Any:
-    """A client of the collector that waits for a short time only."""
+    """Makes a client of the collector with a short timeout (2 seconds)."""
     from playhead.client import Client  # noqa: PLC0415 - an HTTP client is needed only for this
 
     return Client(settings.collector, settings.api_key, timeout_seconds=_LEASE_TIMEOUT_SECONDS)
@@ -394,10 +401,10 @@ def lease_client(settings: Settings) -> Any:
 def _shipper(recording: Recording, lane: Path | None) -> Shippers:
     if recording.shipper is None:
         targets = _targets(recording.settings)
-        # Without any, one keeps the journal in order.
+        # Without a destination, a keeper cleans the journal up.
         makes = [_to_target(recording, lane, target) for target in targets] or [_keeper(recording, lane)]
         return Shippers(makes, recording.journal.acknowledged, recording.journal.delivered_from_memory)
-    recording.shipper.restart_after_fork(lane)  # the parent's, in a child
+    recording.shipper.restart_after_fork(lane)  # in a forked child, it is the parent's shipper
     return recording.shipper
 
 
@@ -407,8 +414,8 @@ def _serves_collector(settings: Settings) -> bool:
 
 
 def _targets(settings: Settings) -> list[ShipTarget]:
-    """The collector, and where else spans go.  Without a collector, the first of these frees the journal's space.
-    None at all: runs stay in the journal."""
+    """Returns the destinations: the collector, and those of `export_to`. Without a collector, the first of these frees
+    the journal's space. Empty: runs stay in the journal."""
     if settings.endpoint is None and not ProcessState.exports:
         return []
     if _serves_collector(settings):
@@ -456,8 +463,8 @@ def _to_target(recording: Recording, lane: Path | None, target: ShipTarget) -> M
 
 
 def add_export(target: ShipTarget) -> None:
-    """One more destination, from now on; of a run that is being recorded, it gets what the journal still has.  One of
-    the same name takes the other's place when recording starts next.  Call it with `ProcessState.mutex` held."""
+    """Adds a destination. Of runs being recorded, it gets what the journal still has. A destination of the same
+    name replaces the former one when recording starts next. Call it with `ProcessState.mutex` held."""
     known = [one.acks for one in ProcessState.exports]
     ProcessState.exports[:] = [one for one in ProcessState.exports if one.acks != target.acks] + [target]
     recording = ProcessState.recording
@@ -470,14 +477,15 @@ def add_export(target: ShipTarget) -> None:
 
 
 def _nothing() -> None:
-    """Where a destination needs nothing, or nothing is shipped."""
+    """Does nothing: a callback for destinations that need none, and for when nothing is shipped."""
 
 
 def _own_provider() -> TracerProvider:
-    """Never made global: it only says what OpenTelemetry's environment variables say."""
+    """Makes a tracer provider from OpenTelemetry's environment variables, to read its settings; it is never made
+    global."""
     try:
         return TracerProvider(shutdown_on_exit=False)
-    except RuntimeError:  # the interpreter is ending, and what describes the machine would start threads
+    except RuntimeError:  # the interpreter is ending, and resource detectors would start threads
         named = Resource({SERVICE_NAME: "unknown_service"}).merge(OTELResourceDetector().detect())
         return TracerProvider(resource=named, shutdown_on_exit=False)
     except ValueError as error:  # a limit that is no number
@@ -486,13 +494,13 @@ def _own_provider() -> TracerProvider:
 
 
 def _default_limits() -> SpanLimits:
-    """OpenTelemetry's limits where no variable sets any."""
+    """Returns OpenTelemetry's default limits."""
     number, no_length = 128, SpanLimits.UNSET
     return SpanLimits(number, number, number, number, number, number, no_length, no_length)
 
 
 def _resource(own: TracerProvider) -> Attributes:
-    """The program's own provider knows best what the program is called."""
+    """Returns the resource attributes of the program's own provider, which knows the service's name; else of `own`."""
     try:
         users = trace.get_tracer_provider()
     except (OSError, MemoryError):
@@ -505,18 +513,19 @@ def _resource(own: TracerProvider) -> Attributes:
 
 
 def _in_child() -> None:
-    """After `os.fork`: thread and lane are the parent's; the child begins its own with its first record."""
+    """Resets the recording after `os.fork`: thread and lane are the parent's; the child starts its own with its first
+    record."""
     try:
         ProcessState.mutex = threading.RLock()
         if ProcessState.starting_thread != threading.get_ident():
-            ProcessState.starting_thread = None  # that thread is not here to end what it has begun
+            ProcessState.starting_thread = None  # that thread does not exist in the child
         ProcessState.is_ending = False
         if (recording := ProcessState.recording) is None:
             return
         recording.journal.after_fork()
         ProcessState.own_runs.pulse.after_fork()
         recording.has_shipper = False
-        # What the parent had in memory for its journal, the child has not: it must not rely on it being there.
+        # Contents that the parent had in memory may never be written: the child must record them again.
         recording.intake.forget()
         recording.journal.on_append = _on_first_append(recording)
     except BaseException as error:  # noqa: BLE001 - the guard

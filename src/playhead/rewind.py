@@ -1,4 +1,4 @@
-"""`playhead.resume` and `playhead.fork` on the settings of this process, and the run that its environment asks for."""
+"""`playhead.resume` and `playhead.fork` with this process's settings, and the one that its environment asks for."""
 
 import json
 import os
@@ -43,10 +43,10 @@ CHOICES = {
     "other_processes": ("raise", "rerun"),
     "unrecorded": ("raise", "rerun"),
 }
-"""Beside PLAYHEAD_RESUME: PLAYHEAD_RESUME_ON_DIVERGENCE, and so on, with what each can be."""
+"""Options beside PLAYHEAD_RESUME (PLAYHEAD_RESUME_ON_DIVERGENCE, and so on), with their possible values."""
 _MAY_BE_FUNCTIONS = {"on_divergence", "in_doubt", "tools"}
 ASKED = "PLAYHEAD_REWIND"
-"""How `playhead resume` and `playhead fork` tell the program that they start what to do: a JSON object."""
+"""The variable in which `playhead resume` and `playhead fork` pass their task to the program: a JSON object."""
 
 
 def resume(
@@ -70,9 +70,9 @@ def resume(
     from there the run goes on live, as its next attempt.  The record is read from the local journal, else from the
     collector.  `run_id` may also be a part of the id, or "last": only the collector knows which run that is.
 
-    `on_divergence`, where the program asks something else than it did: "raise" (the default: ReplayDiverged, before
-    anything is executed), "live" (one warning; that branch goes on live), or a function of the report that may give an
-    outcome.
+    `on_divergence`, when the program makes another call than in the record: "raise" (the default: ReplayDiverged,
+    before anything is executed), "live" (one warning; that branch runs live from there), or a function of the report
+    that may return an outcome.
     `completed`, where the run goes on live and asks for a tool that had completed with the same arguments: "raise"
     (InDoubt, the default), "reuse" (its recorded result), or "rerun"; tools declared idempotent are executed again.
     `renamed` are paths of observed functions that have another name or place now: `{"trip/plan": "trip/make_plan"}`.
@@ -195,18 +195,19 @@ def fork(
 
 
 def recorded_start(run_id: str) -> RecordedStart:
-    """Where a run begins that continues this one: its last checkpoint, state and conversation. Raises NoRecord."""
+    """Returns the starting point for a run that continues this one: last checkpoint, state and conversation. Raises
+    NoRecord."""
     collector = _Collector()
     run = whole_run_id(run_id, collector)
     flush(0)  # this process may hold part of the record in memory
     start = RecordedStart(run, read_record(run, settings_in_force().journal_dir, collector))
-    weakref.finalize(start, collector.close)  # what is read of it later is asked for then
+    weakref.finalize(start, collector.close)  # parts of the record are read later, through this collector
     return start
 
 
 @dataclass(frozen=True, slots=True)
 class RequestedRewind:
-    """What the environment asks of the first run of this process."""
+    """The resume or fork that the environment asks of the first run of this process."""
 
     asked: str | None
     """The JSON object of `playhead resume` and `playhead fork`."""
@@ -216,14 +217,14 @@ class RequestedRewind:
     """PLAYHEAD_RESUME_ON_DIVERGENCE and so on, by the names of `resume`'s options."""
 
     def prepare(self, *, is_recording: bool) -> NextRun:
-        """The run that goes on, for the first run that begins in this process.  Raises SystemExit if it cannot."""
+        """Prepares the resume or fork for the first run that begins in this process. Raises SystemExit if it fails."""
         try:
             return self._prepare(is_recording)
         except Exception as error:
             let_through(error)
-            # The person who started the program asked for this run and no other: a new one would do everything again.
+            # The user asked for this run: beginning a new one instead would execute everything again.
             why = str(error) if isinstance(error, PlayheadError) else f"cannot go on with that run: {error!r}"
-            if log.hasHandlers():  # without any, it would stand on the terminal twice
+            if log.hasHandlers():  # without a handler, the sentence would be on the terminal twice
                 log.error("%s", why)
             raise SystemExit(f"playhead: {why}") from error
 
@@ -237,7 +238,7 @@ class RequestedRewind:
         what: dict[str, Any] = (
             json.loads(self.asked) if self.asked else {"resume": self.run_id, "options": self.options}
         )
-        if mark := what.get("mark"):  # whoever started this program waits to hear that it was heard
+        if mark := what.get("mark"):  # removing the file tells the starting command that its request was read
             Path(mark).unlink(missing_ok=True)
         options: dict[str, Any] = what.get("options", {})
         rewound = resume(what["resume"], **options) if "resume" in what else fork(what["fork"], **options)
@@ -245,10 +246,11 @@ class RequestedRewind:
 
 
 def requested_rewind(environ: MutableMapping[str, str] = os.environ) -> RequestedRewind | None:
-    """What PLAYHEAD_RESUME, or `playhead resume` and `playhead fork`, ask of this process; None: nothing.
+    """Returns the resume or fork that PLAYHEAD_RESUME, `playhead resume` or `playhead fork` ask of this process; None
+    if there is none.
 
-    PLAYHEAD_RESUME_ON_DIVERGENCE and the others that `CHOICES` names are the options of the same name, for
-    PLAYHEAD_RESUME.  All are taken out of the environment: programs that this one starts are not asked the same.
+    PLAYHEAD_RESUME_ON_DIVERGENCE and the others in `CHOICES` are the options of PLAYHEAD_RESUME. All variables are
+    removed from the environment, so that child processes do not resume the run, too.
     """
     asked, run_id = environ.pop(ASKED, None), environ.pop("PLAYHEAD_RESUME", None)
     options = {option: given for option in CHOICES if (given := environ.pop(f"PLAYHEAD_RESUME_{option.upper()}", None))}
@@ -256,7 +258,7 @@ def requested_rewind(environ: MutableMapping[str, str] = os.environ) -> Requeste
 
 
 def _check(of: str, **options: Any) -> None:
-    """A misspelt option would be taken for another one, and execute what it was to keep from being executed."""
+    """Raises ReplayError for an unknown value: with a misspelt one, calls could be executed that must not be."""
     for option, given in options.items():
         choices = CHOICES[option]
         if given is None and (of == "resume" or option in ("tools", "unrecorded")):
@@ -280,8 +282,8 @@ def _check_names(of: str, new: Any) -> None:
 
 
 def _whole(prepared: Prepared) -> Prepared:
-    """Delivers what dead processes have left of the run, before this process ends, so that the collector has the
-    whole run.  Raises ReplayError if its calls would not be seen in this process."""
+    """Adds the run's lanes of dead processes to the delivery of this process, so that the collector gets the whole run.
+    Raises ReplayError if this process does not instrument what the recording did, so that calls would be repeated."""
     run, replay, lease = prepared
     launch, why = launch_of(run.id, replay.record), ""
     if launch is not None and Launcher.name is None and not instrumented():
@@ -306,13 +308,13 @@ def _whole(prepared: Prepared) -> Prepared:
 
 
 class _Collector:
-    """One client, made when the journal does not do, and closed with the block."""
+    """A client of the collector, created on first use (if the journal lacks the run), and closed with the block."""
 
     def __init__(self) -> None:
         self._client: Any = None
 
     def __call__(self) -> Any:
-        """The client."""
+        """Returns the client."""
         from playhead.client import Client  # noqa: PLC0415 - an HTTP client is needed only where the journal does not do
 
         if self._client is None:
@@ -321,7 +323,7 @@ class _Collector:
         return self._client
 
     def close(self) -> None:
-        """Its connections are closed."""
+        """Closes the client's connections."""
         client, self._client = self._client, None
         if client is not None:
             client.close()

@@ -131,7 +131,7 @@ class Replay(Protocol[SpanT_contra]):
         ...
 
     def is_undecided(self, span: SpanT_contra) -> bool:
-        """Whether the answer depends on calls that other branches have not made yet; the caller may wait, ask again."""
+        """Whether the answer depends on calls that other branches have not made yet: wait and ask again."""
         ...
 
     def answer(

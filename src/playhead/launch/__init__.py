@@ -4,5 +4,5 @@
     site             a folder that is put in PYTHONPATH: Python imports its `sitecustomize` at every start
     instrumentation  what that module switches on in the started program
 
-It needs none of the extras.  Child processes of the program that are Python, too, are recorded in the same way.
+It needs none of the extras. Python child processes of the program are recorded, too.
 """

@@ -11,7 +11,7 @@ from playhead.capture.others.report import REPORT
 
 SITE = Path(__file__).with_name("site")
 STARTED = "PLAYHEAD_RUN_PID"
-"""The process that `playhead run` has become: it alone says so when it cannot be recorded."""
+"""The variable with the process id of the started program: only this process prints that it cannot be recorded."""
 
 RECORD_COMMANDS = {"PLAYHEAD_RECORD_COMMANDS": "true"}
 
@@ -34,7 +34,7 @@ _MISUSED, _CANNOT_EXECUTE, _NOT_FOUND = 2, 126, 127
 
 
 def report(command: Sequence[str]) -> int:
-    """As `run`; the program's Python processes say what was instrumented in them when they end."""
+    """Becomes the program, as `run` does; each Python process of it reports at its end what was instrumented."""
     executable = shutil.which(command[0])
     if executable is None:
         return _not_executable(command)
@@ -42,7 +42,7 @@ def report(command: Sequence[str]) -> int:
 
 
 def run(arguments: Sequence[str]) -> int:
-    """Becomes the program.  Returns an exit code where that is not possible, having said why on standard error."""
+    """Becomes the program. If that is not possible, prints why to standard error, and returns an exit code."""
     if arguments and arguments[0] in {"-h", "--help"}:
         sys.stdout.write(USAGE)
         return 0
@@ -61,7 +61,7 @@ def run(arguments: Sequence[str]) -> int:
 
 
 def environment(environ: Mapping[str, str]) -> dict[str, str]:
-    """The environment of the program: `SITE` is the first folder in which its Python looks for modules."""
+    """Returns the environment for the program, with `SITE` as the first folder in PYTHONPATH."""
     folders = [each for each in environ.get("PYTHONPATH", "").split(os.pathsep) if each and each != str(SITE)]
     return {**environ, "PYTHONPATH": os.pathsep.join([str(SITE), *folders])}
 

@@ -1,4 +1,4 @@
-"""What is switched on in a program that `playhead run` has started."""
+"""Switches recording on in a program that `playhead run` has started."""
 
 from playhead.api.functions.own_code import Launcher
 from playhead.capture.registry import instrument, instrumented

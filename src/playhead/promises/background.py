@@ -1,4 +1,4 @@
-"""Runs what may wait for the network in a thread, so that the program need not."""
+"""Runs tasks that may wait for the network in a thread, so that the program does not wait."""
 
 import threading
 import time
@@ -12,7 +12,7 @@ from playhead.model.objects.interrupts import let_through
 
 
 class BackgroundTasks:
-    """Tasks in their order, by a thread that ends when there are none left. A forked child begins with none."""
+    """Runs tasks in order in a thread that ends when none is left. A forked child begins without tasks."""
 
     def __init__(self) -> None:
         self._tasks: deque[Callable[[], object]] = deque()
@@ -20,7 +20,7 @@ class BackgroundTasks:
         self._thread: threading.Thread | None = None
 
     def add(self, task: Callable[[], object]) -> None:
-        """Runs it later.  Never raises: where no thread can be started, it is left out."""
+        """Adds a task to run later. Never raises: if no thread can be started, the task is dropped."""
         with self._mutex, suppress(RuntimeError):
             if self._thread is None or not self._thread.is_alive():
                 self._tasks.clear()  # the parent's, in a forked child
@@ -32,7 +32,7 @@ class BackgroundTasks:
                 self._tasks.append(task)
 
     def drain(self, seconds: float) -> None:
-        """Waits until all are done, so long at most."""
+        """Waits until all tasks are done, at most `seconds`."""
         until = time.monotonic() + seconds
         while (thread := self._thread) is not None and thread.is_alive() and time.monotonic() < until:
             thread.join(until - time.monotonic())

@@ -1,7 +1,7 @@
 """Promises in the folder `promises` of the journal: for programs without a collector, and until the collector has them.
 
-A promise is one file, its answer another, and each appears whole or not at all: the first answer is the one whose link
-could be made.  A promise that the collector has is closed here by a link of the same name, so it has one answer only.
+A promise is one file, its answer another. Both are created whole by a hard link, so the first answer wins. A promise
+that was given to the collector gets an answer file that says so: it can have one answer only.
 """
 
 import os
@@ -31,7 +31,7 @@ class PromiseFiles:
         self._keep_seconds = keep_seconds
 
     def open(self, promise: Promise) -> Promise:
-        """Durable once this returns; opening it again returns the one that is there, with its answer."""
+        """Stores the promise, durably once this returns. If it exists, returns the stored one with its answer."""
         name = self._name(promise["id"], promise["run"] if promise["kind"] == INTERRUPT else None)
         try:
             make_private_folder(self._folder)
@@ -42,7 +42,7 @@ class PromiseFiles:
         return self.read(promise["id"]) or promise
 
     def read(self, promise_id: str) -> Promise | None:
-        """The promise with its answer, if that was given here; None: there is none."""
+        """Returns the promise, with its answer if that was given here; None: there is no such promise."""
         promise = self._read(promise_id + _OPEN)
         answer = self._read(promise_id + _ANSWER)
         if promise is None:
@@ -51,8 +51,8 @@ class PromiseFiles:
         return cast(Promise, {**promise, "answer": answer if known else None})
 
     def answer(self, promise_id: str, answer: PromiseAnswer) -> Promise | None:
-        """Answers it, if nobody has; what is returned has the first answer. None: it is not known here, or only the
-        collector can answer it."""
+        """Answers the promise if it has no answer. Returns it with its first answer; None: it is not known here, or
+        only the collector can answer it."""
         try:
             if self._read(promise_id + _OPEN) is None:
                 return None
@@ -63,23 +63,23 @@ class PromiseFiles:
         return found if found is not None and found["answer"] is not None else None
 
     def give_to_collector(self, promise_id: str) -> bool:
-        """Whether the collector may have it from now on: nobody has answered it here."""
+        """Marks the promise as the collector's. Returns False if it was answered here already."""
         try:
             return self._link(promise_id + _ANSWER, _AT_COLLECTOR) or self.is_at_collector(promise_id)
         except OSError as error:
             raise self._unusable(error) from error
 
     def is_at_collector(self, promise_id: str) -> bool:
-        """Whether only the collector can answer it."""
+        """Whether the promise was given to the collector, which alone can answer it."""
         return self._read(promise_id + _ANSWER) == _AT_COLLECTOR
 
     def all(self) -> list[Promise]:
-        """All promises that are the folder's to answer or were answered here, oldest first."""
+        """Returns all promises that were not given to the collector, oldest first."""
         found = [self.read(promise_id) for promise_id in self._ids() if not self.is_at_collector(promise_id)]
         return sorted((promise for promise in found if promise is not None), key=lambda each: each["created"])
 
     def interrupts(self, runs: Sequence[str]) -> list[Promise]:
-        """Open requests to stop one of these runs. Reads only names where there are none."""
+        """Returns the open requests to stop one of these runs. Reads only file names if there are none."""
         wanted = set(runs)
         ids = [name.partition("-")[2] for name in self._names() if name.partition("-")[0] in wanted]
         found = [self.read(name.removesuffix(_OPEN)) for name in ids if name.endswith(_OPEN)]
@@ -120,7 +120,7 @@ class PromiseFiles:
             raise self._unusable(error) from error
 
     def _link(self, name: str, value: dict[str, Any]) -> bool:
-        """Writes the file, durably and whole; False if there is one of this name."""
+        """Writes the file, durably and whole. Returns False if a file of this name exists."""
         temporary = self._folder / f".{os.urandom(8).hex()}"
         fd = open_private(temporary, os.O_WRONLY | os.O_EXCL)
         try:

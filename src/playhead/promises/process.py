@@ -8,7 +8,7 @@ from playhead.promises.files import PromiseFiles
 from playhead.promises.store import Promises
 from playhead.settings.sdk import Settings
 
-# A collector that takes longer is as good as down, and the program that waits looks again.
+# A collector that takes longer counts as down; a waiting program asks again.
 _TIMEOUT_SECONDS = 2.0
 
 
@@ -19,7 +19,7 @@ class _Made:
 
 
 def promises_of(settings: Settings) -> Promises:
-    """The store for these settings: the same one as long as journal and collector are the same."""
+    """Returns the store for these settings: the same one as long as journal and collector are the same."""
     key = (settings.journal_dir, settings.endpoint)
     with _Made.mutex:
         if _Made.promises is None or _Made.key != key:
@@ -30,7 +30,7 @@ def promises_of(settings: Settings) -> Promises:
 
 
 def drain_promises(seconds: float) -> None:
-    """Waits until the collector was told of this process's promises, so long at most."""
+    """Waits until the collector knows this process's promises, at most `seconds`."""
     if _Made.promises is not None:
         _Made.promises.drain(seconds)
 

@@ -16,9 +16,9 @@ from playhead.wire.answers.promises import Promise, PromiseAnswer
 
 log = logging.getLogger("playhead")
 
-# A program that waits looks again soon; a collector that is down is not asked with each look.
+# A waiting program polls more often than this; a collector that is down is not asked each time.
 _TRY_AGAIN_SECONDS = 5.0
-# Each process with a run asks so often whether that is to stop: a thousand of them are 200 small requests a second.
+# Interval at which each process with a run asks whether to stop it: for 1,000 processes, 200 small requests a second.
 INTERRUPTS_SECONDS = 5.0
 
 
@@ -32,35 +32,35 @@ class Promises:
         now: Callable[[], float] = time.monotonic,
         on_unreachable: Callable[[CollectorUnreachable], object] = lambda _: None,
     ):
-        """`client` makes a client of the collector; None: there is no collector.  `on_unreachable` is called where a
-        person asks or answers, and only the journal's folder can be used."""
+        """`client` makes a client of the collector; None: there is no collector. `on_unreachable`: called when a person
+        lists or answers promises while the collector cannot be reached, so only the journal's folder is used."""
         self._on_unreachable = on_unreachable
         self._files = files
         self._make = client
-        # Not at once: a program that is short-lived, or ends its runs soon, needs no request for that.
+        # Not at once: a short-lived program needs no such request.
         self._next_interrupts = now() + INTERRUPTS_SECONDS
         self._now = now
         self._next_try = float("-inf")
         self._known: set[str] = set()
-        """Promises that the collector has for certain."""
+        """Ids of promises that the collector has confirmed."""
         self._background = BackgroundTasks()
 
     def open(self, promise: Promise) -> Promise:
-        """In the folder, then with the collector."""
+        """Stores the promise in the folder, then gives it to the collector if it has no answer."""
         opened = self._files.open(promise)
         if opened["answer"] is not None:
             return opened
         return self._give(opened) or opened
 
     def announce(self, promise: Promise) -> Promise:
-        """In the folder now."""
+        """Stores the promise in the folder now, and gives it to the collector in the background."""
         opened = self._files.open(promise)
         if opened["answer"] is None:
             self._background.add(lambda: self._give(opened))
         return opened
 
     def settle(self, promise_id: str, answer: PromiseAnswer) -> Promise | None:
-        """In the folder if that has it; else the collector is told."""
+        """Answers the promise in the folder if that can answer it; else tells the collector in the background."""
         found = self._files.answer(promise_id, answer)
         if found is None:
             self._background.add(lambda: self._tell(promise_id, answer))
@@ -68,11 +68,11 @@ class Promises:
         return found
 
     def drain(self, seconds: float) -> None:
-        """Waits until the collector was told of everything, so long at most."""
+        """Waits until the background requests to the collector are done, at most `seconds`."""
         self._background.drain(seconds)
 
     def read(self, promise_id: str) -> Promise | None:
-        """From whoever has it."""
+        """Reads the promise from the folder or the collector; gives an open one to the collector."""
         found = self._files.read(promise_id)
         if found is None:
             return self._ask(lambda client: client.promise(promise_id))
@@ -83,13 +83,14 @@ class Promises:
         return self._give(found) or found
 
     def answer(self, promise_id: str, answer: PromiseAnswer) -> Promise | None:
-        """By whoever has it. Only the run that waits answers here: that it has stopped waiting."""
+        """Answers the promise in the folder or at the collector. Called only by the waiting run, when it stops waiting
+        (outcome `expired`)."""
         if not self._files.is_at_collector(promise_id):
             return self._files.answer(promise_id, answer)
         return self._ask(lambda client: client.expire_promise(promise_id))
 
     def interrupts(self, runs: Sequence[str]) -> list[Promise]:
-        """From both."""
+        """Returns the requests in the folder and, every 5 seconds, those at the collector."""
         found = self._files.interrupts(runs)
         if self._now() < self._next_interrupts:
             return found
@@ -98,12 +99,12 @@ class Promises:
         return [*found, *(asked or ())]
 
     def may_wait(self, promise: Promise) -> bool:
-        """Somebody may answer at any time."""
+        """Returns True: an answer may come at any time."""
         return True
 
     def listed(self, *, answered: bool = False) -> list[Promise]:
-        """Of the folder and of the collector; of the folder alone if the collector cannot be reached.  Raises
-        JournalUnusable and ClientError."""
+        """Returns promises of the folder and the collector; of the folder alone if the collector cannot be reached.
+        Raises JournalUnusable and ClientError."""
         found = [each for each in self._files.all() if answered or each["answer"] is None]
         if self._make is not None:
             try:
@@ -114,9 +115,9 @@ class Promises:
         return sorted({each["id"]: each for each in found}.values(), key=lambda each: each["created"])
 
     def decide(self, promise_id: str, answer: PromiseAnswer, asked: Promise | None = None) -> Promise:
-        """A person's answer, given to whoever has the promise.  `asked`: one that no run has asked for yet; it goes to
-        the folder if the collector cannot be reached.  Raises JournalUnusable, and ClientError: NotFound, Conflict if
-        it has an answer already."""
+        """Stores a person's answer where the promise is: in the folder or at the collector. `asked`: a promise that no
+        run has asked for yet; it goes to the folder if the collector cannot be reached. Raises JournalUnusable, and
+        ClientError: NotFound, Conflict if it has an answer already."""
         here = self._files.read(promise_id)
         if here is not None and not self._files.is_at_collector(promise_id):
             self._give(here)  # the collector may have an answer that was given before a run asked
@@ -163,20 +164,21 @@ class Promises:
         return given
 
     def _tell(self, promise_id: str, answer: PromiseAnswer) -> None:
-        """Tells the collector what a program went on with; with a key that may not answer, that nobody waits now."""
+        """Tells the collector with which answer a program continued; if its key must not answer, expires the promise
+        instead."""
 
         def answered(client: Any) -> None:
             try:
                 client.answer_promise(promise_id, answer["outcome"], value=answer["value"], by=answer["by"])
             except Conflict:
-                return  # somebody was quicker; what the program did is in its run
+                return  # a person answered first; the answer that the program used is in its run
             except NotAuthorized:
                 client.expire_promise(promise_id)
 
         self._ask(answered)
 
     def _ask(self, question: Callable[[Any], Any]) -> Any:
-        """What the collector answers; None: it does not know, or cannot be asked now."""
+        """Returns the collector's response; None: it does not know the promise, or cannot be asked now."""
         if self._make is None or self._now() < self._next_try:
             return None
         try:

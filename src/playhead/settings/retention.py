@@ -1,16 +1,16 @@
-"""How long the journal keeps what was delivered: from an hour to 30 days."""
+"""Bounds of the time for which the journal keeps delivered records: from an hour to 30 days."""
 
 from datetime import timedelta
 from math import ceil
 
 from playhead.settings.table import ValueKind
 
-# An hour: a program that failed can still be resumed and looked at. 30 days: payloads do not lie around for ever.
+# An hour: a failed program can still be inspected and resumed. 30 days: payloads are not kept for ever.
 MIN_SECONDS, MAX_SECONDS = 3_600.0, 2_592_000.0
 
 
 def retention_seconds(value: object) -> int:
-    """Whole seconds of a number of seconds or a timedelta.  Raises TypeError, and ValueError when out of bounds."""
+    """Converts seconds or a timedelta to whole seconds, rounded up. Raises TypeError, and ValueError out of bounds."""
     if isinstance(value, bool) or not isinstance(value, (int, float, timedelta)):
         raise TypeError
     seconds = value.total_seconds() if isinstance(value, timedelta) else float(value)

@@ -1,7 +1,7 @@
-"""What a user of the SDK can set: one table, read once by `configure`.
+"""Settings of the SDK: one table, read once by `configure`.
 
-Where spans go is said by `PLAYHEAD_ENDPOINT`.  Without it, OpenTelemetry's variables are read: programs often have
-them set for somebody else's collector, so they count only if a Playhead collector answers there (see `export.http`).
+`PLAYHEAD_ENDPOINT` says where spans go. Without it, OpenTelemetry's variables are read: they often name another
+collector, so they count only if a Playhead collector answers there (see `export.http`).
 """
 
 import os
@@ -33,7 +33,7 @@ from playhead.settings.table import (
 
 
 def default_journal_dir(platform: str = sys.platform, environ: Mapping[str, str] = os.environ) -> Path:
-    """Where programs of this platform keep what should survive a restart but is no document."""
+    """Returns the journal's default folder: where programs of this platform keep state that survives a restart."""
     if platform == "darwin":
         return Path.home() / "Library" / "Application Support" / "playhead" / "journal"
     if platform == "win32":
@@ -45,7 +45,7 @@ def default_journal_dir(platform: str = sys.platform, environ: Mapping[str, str]
 def _headers(text: str) -> tuple[tuple[str, str], ...]:
     pairs = [item.partition("=") for item in text.split(",") if item.strip()]
     headers = tuple((name.strip().lower(), unquote(value.strip())) for name, _, value in pairs)
-    # What no request can have in its head would be found out with the first one, and end the sending of all of them.
+    # Checked here: an invalid header would fail only with the first request, and then end all sending.
     if not all(equals for _, equals, _ in pairs) or not all(map(_is_header, headers)):
         raise ValueError
     return headers
@@ -98,7 +98,7 @@ _HEADER_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 
 
 def _collector(text: str) -> str:
-    # Others' variables name the path for each signal; ours is the address below which all of them are.
+    # Other tools' variables may name the path of one signal; ours is the base address of all signals.
     url = str(s.HTTP_URL.read(text))
     for path in ("/v1/traces", "/v1/logs", "/v1/metrics", "/api/v1"):
         url = url.removesuffix(path)
@@ -355,26 +355,26 @@ class Settings:
         return self.endpoint
 
     endpoint_is_otel: bool = False
-    """Whether `endpoint` is OpenTelemetry's variable's: whose collector is there has to be found out first."""
+    """Whether `endpoint` is from OpenTelemetry's variable: then check first that a Playhead collector answers there."""
     endpoint_is_named: bool = False
-    """Whether the user said where the collector is."""
+    """Whether the user set the collector's address; False: it is the default."""
 
 
 def table() -> tuple[Setting, ...]:
-    """Every setting, in the order in which to show them."""
+    """Returns all settings, in the order in which to show them."""
     return table_of(Settings)
 
 
 def in_force(
     environ: Mapping[str, str] = os.environ, *, on_invalid: Callable[[str], None] | None = None, **options: Any
 ) -> tuple[InForce, ...]:
-    """Every setting with its value and where that comes from.  `on_invalid`: see `load`.  Raises SettingInvalid."""
+    """Returns all settings with value and source. `on_invalid`: see `load`. Raises SettingInvalid."""
     try:
         lines = in_force_of(Settings, environ, options, on_invalid)
     except InvalidSettingValue as error:
         raise SettingInvalid(str(error)) from None
     if _source(lines, "endpoint") in {"environment", "option"}:
-        # OpenTelemetry's headers are the key to OpenTelemetry's endpoint, and nobody else's business.
+        # OpenTelemetry's headers may hold the key of OpenTelemetry's endpoint: never send them to another one.
         return tuple(default_of(line.setting) if line.source == OTEL_HEADERS else line for line in lines)
     return lines
 
@@ -382,10 +382,10 @@ def in_force(
 def load(
     environ: Mapping[str, str] = os.environ, *, on_invalid: Callable[[str], None] | None = None, **options: Any
 ) -> Settings:
-    """The settings in force; `options` win over the environment.
+    """Returns the settings in force; `options` win over the environment.
 
-    `on_invalid`: for a program that records, which one misspelt variable must not stop: the variable has its default
-    (or what records less) instead, and this is called with a sentence about it.  Raises SettingInvalid; with
+    `on_invalid`: called with a sentence about each invalid variable, which then has its default (or the value that
+    records less). For programs that record, which a misspelt variable must not stop. Raises SettingInvalid; with
     `on_invalid` only for options, and for variables that say whether and where to record.
     """
     lines = in_force(environ, on_invalid=on_invalid, **options)

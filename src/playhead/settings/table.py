@@ -15,7 +15,7 @@ from typing import Any, cast
 from urllib.parse import quote, urlsplit
 
 KIB, MIB, GIB = 2**10, 2**20, 2**30
-# What clocks, locks and Postgres' intervals still hold; more would be an OverflowError at the first wait.
+# The most that clocks, locks and Postgres' intervals can hold; more would be an OverflowError at the first wait.
 _MOST_SECONDS = 3_155_760_000.0
 _MOST_BYTES = 2**63 - 1
 _URL_TEXT = re.compile(r"[^\s?#\0]+")
@@ -25,7 +25,7 @@ _UNITS = {"": 1, "b": 1, "k": KIB, "kib": KIB, "m": MIB, "mib": MIB, "g": GIB, "
 
 
 class Instead(Enum):
-    """What a program that records takes in place of a text that cannot be read."""
+    """What a program that records uses instead of an invalid value."""
 
     DEFAULT = "the default"
     STOP = "nothing: it does not record"
@@ -40,7 +40,7 @@ class InvalidSettingValue(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class ValueKind:
-    """How the text of a setting is read, and what to tell someone whose text cannot be."""
+    """How the text of a setting is parsed. `accepts`: what is valid, for error messages."""
 
     accepts: str
     read: Callable[[str], Any]  # raises ValueError
@@ -59,12 +59,12 @@ class Setting:
     help: str
     secret: bool
     fallback: str | None = None
-    """Another program's variable, which is read where `env` is not set."""
+    """Another program's variable, which is read if `env` is not set."""
     if_invalid: Any = Instead.DEFAULT
-    """What a program that records takes in place of a text that cannot be read: a value, `DEFAULT` or `STOP`."""
+    """What a program that records uses instead of an invalid value: a value, `DEFAULT` or `STOP`."""
 
     def read(self, value: Any, variable: str | None = None) -> Any:
-        """What `value` stands for: text found in `variable`, or an option of any type.  Raises InvalidSettingValue."""
+        """Parses a text found in `variable`, or an option of any type. Raises InvalidSettingValue."""
         try:
             return self.kind.read(_as_text(value).strip())
         except (ValueError, TypeError):
@@ -74,7 +74,7 @@ class Setting:
             ) from None
 
     def shown(self, value: Any) -> str:
-        """The value as a person may see it, in a terminal or a log: without secrets."""
+        """Returns the value for a terminal or a log: without secrets."""
         if value is None or (self.secret and not value):
             return self.kind.absent if value is None else "not set"
         return "set (not shown)" if self.secret else without_password(_as_text(value) or "none")
@@ -87,7 +87,7 @@ class InForce:
     setting: Setting
     value: Any
     source: str
-    """`default`, `option` or `environment`; or the fallback's name, if the value is its."""
+    """`default`, `option` or `environment`; or the name of the fallback variable that holds the value."""
 
     def __str__(self) -> str:
         return f"{self.setting.env} = {self.setting.shown(self.value)} ({self.source})"
@@ -103,14 +103,14 @@ def setting(
     fallback: str | None = None,
     if_invalid: Any = DEFAULT,
 ) -> Any:
-    """A field of a table; a callable default is called when it is needed.  `if_invalid`: see `Setting`."""
+    """Makes a field of a table. A callable default is called when needed. `if_invalid`: see `Setting`."""
     line = {"env": env, "default": default, "kind": kind, "help": help, "secret": secret, "fallback": fallback}
     line["if_invalid"] = if_invalid
     return dataclasses.field(default_factory=default if callable(default) else lambda: default, metadata=line)
 
 
 def table_of(settings: type[Any]) -> tuple[Setting, ...]:
-    """Every setting of a table, in the order in which to show them.  Fields made without `setting` are none."""
+    """Returns all settings of a table, in the order in which to show them, without fields not made by `setting`."""
     return tuple(
         Setting(field=field.name, **field.metadata) for field in dataclasses.fields(settings) if field.metadata
     )
@@ -122,12 +122,12 @@ def in_force_of(
     options: Mapping[str, Any] | None = None,
     on_invalid: Callable[[str], None] | None = None,
 ) -> tuple[InForce, ...]:
-    """Every setting with its value and where that comes from: an option, else the environment, else the default.
+    """Returns all settings with value and source: an option, else the environment, else the default.
 
-    Options go by field name; None means that the option was not given.  They are read like the environment's text, and
-    may be of the field's own type: numbers, paths, lists of names, mappings.  An empty variable is an unset one, as
-    OpenTelemetry has it.  `on_invalid`: a variable that cannot be read has what `if_invalid` says instead, and this is
-    called with a sentence about it.  Raises InvalidSettingValue: for options, without `on_invalid`, and for `STOP`.
+    `options` are by field name; None: not given. They are parsed like the environment's text, and may be of the field's
+    own type: numbers, paths, lists of names, mappings. As in OpenTelemetry, an empty variable counts as unset.
+    `on_invalid`: called with a sentence about each invalid variable, for which `if_invalid` is then used. Raises
+    InvalidSettingValue: for options, without `on_invalid`, and for `STOP`.
     """
     given = options or {}
     return tuple(_settle(line, environ, given.get(line.field), on_invalid) for line in table_of(settings))
@@ -153,12 +153,12 @@ def _settle(
 
 
 def default_of(line: Setting) -> InForce:
-    """The setting where nobody has said anything."""
+    """Returns the setting with its default value."""
     return InForce(line, line.default() if callable(line.default) else line.default, "default")
 
 
 def _as_text(value: Any) -> str:
-    """An option as somebody would write it into a variable, so that both are checked by the same rules."""
+    """Returns an option as the text of a variable, so that both are checked by the same rules."""
     if isinstance(value, str):
         return value
     if isinstance(value, bool):
@@ -187,7 +187,7 @@ def _item_as_text(item: Any) -> str:
 
 
 def whole(at_least: int, at_most: int) -> Callable[[str], int]:
-    """Reads a whole number within bounds."""
+    """Returns a parser of whole numbers within bounds."""
 
     def read(text: str) -> int:
         number = int(text)
@@ -199,7 +199,7 @@ def whole(at_least: int, at_most: int) -> Callable[[str], int]:
 
 
 def one_of(*words: str) -> ValueKind:
-    """One of these words, in any case."""
+    """Returns the kind of value that is one of these words, in upper or lower case."""
 
     def read(text: str) -> str:
         if text.lower() not in words:
@@ -263,8 +263,8 @@ _PASSWORD = re.compile(r"([?&](?:ssl)?password=)[^&]*", re.IGNORECASE)
 
 
 def without_password(text: str) -> str:
-    """A URL as it may be logged; any other text as it is."""
-    # By hand and not by urlsplit, which stops at the `/`, `#` or `[` that a password may have, and then shows it.
+    """Returns a URL with its passwords masked; any other text unchanged."""
+    # Not parsed by urlsplit, which stops at a `/`, `#` or `[` in the password, and would then show it.
     scheme, found, rest = text.partition("://")
     if not found:
         return text

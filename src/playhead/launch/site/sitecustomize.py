@@ -1,7 +1,7 @@
 """Python imports this module when it starts, since `playhead run` has put this folder first in PYTHONPATH.
 
-Whatever goes wrong here must not be noticed by the program: Playhead may be missing in the Python that a child process
-has, or be broken.  A `sitecustomize` that this one hides is imported as if this one were not there.
+Errors here must not reach the program: a child process may use a Python without Playhead, or with a broken one. A
+`sitecustomize` that this one hides is imported as if this one did not exist.
 """
 
 import os
@@ -22,7 +22,7 @@ def _switch_on() -> None:
 
 
 def _import_hidden() -> None:
-    """Runs the next `sitecustomize` of the path in place of this module.  What that raises, Python tells."""
+    """Imports the next `sitecustomize` of the path in place of this module. Python reports its errors."""
     from importlib.machinery import PathFinder  # noqa: PLC0415
     from importlib.util import module_from_spec  # noqa: PLC0415
 
