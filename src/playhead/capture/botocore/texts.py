@@ -1,4 +1,4 @@
-"""Models that are asked one text and answer one: Llama, Mistral's older ones, Cohere Command, Titan Text."""
+"""APIs with one text as the request and one as the answer: Llama, older Mistral, Cohere Command, Titan Text."""
 
 import copy
 from collections.abc import Mapping, Sequence
@@ -12,7 +12,7 @@ from playhead.model import names
 from playhead.model.message import Message, text_message
 
 _KEYS = ("prompt", "inputText", "message")
-"""Where the text of the request stands; with Cohere's `message` come the messages before it."""
+"""Keys of the request's text.  Requests with Cohere's `message` also contain the messages before it."""
 _REQUEST_ATTRIBUTES = {
     "temperature": names.REQUEST_TEMPERATURE,
     "top_p": names.REQUEST_TOP_P,
@@ -21,7 +21,7 @@ _REQUEST_ATTRIBUTES = {
     "max_tokens": names.REQUEST_MAX_TOKENS,
 }
 _TEXTS = ("generation", "outputText", "text", "completion")
-"""Where the text of an answer stands: by itself, or in the first of one of these lists."""
+"""Keys of the answer's text, at the top or in the first item of one of `_LISTS`."""
 _LISTS = ("outputs", "results", "generations")
 _REASONS = ("stop_reason", "finish_reason", "completionReason")
 _USAGE = {
@@ -36,14 +36,14 @@ DIALECT = "bedrock_text"
 
 
 class OneText:
-    """Such an API; see `families.Family`."""
+    """An API of this kind; see `families.Family`."""
 
     def __init__(self, key: str):
         self._key = key
 
     @classmethod
     def of(cls, body: Mapping[str, Any]) -> Self | None:
-        """That of a request; None: it asks no text."""
+        """Returns the API of a request; None if the request has no text."""
         key = next((key for key in _KEYS if isinstance(body.get(key), str)), None)
         return None if key is None else cls(key)
 
@@ -105,7 +105,7 @@ class OneText:
 
 
 def _earlier(body: Mapping[str, Any]) -> list[Any]:
-    """Cohere's messages before the one that asks; the preamble is its system prompt."""
+    """Cohere's preamble (the system prompt) and earlier messages."""
     found: list[Any] = []
     if isinstance(preamble := body.get("preamble"), str):
         found.append({"role": "system", "content": preamble})
@@ -116,7 +116,7 @@ def _earlier(body: Mapping[str, Any]) -> list[Any]:
 
 
 def _text_path(answer: Mapping[str, Any]) -> tuple[Mapping[str, Any], str] | None:
-    """The object that has the answer's text, and under which name."""
+    """Returns the object that has the answer's text, and the key of the text; None if there is none."""
     for name in _LISTS:
         several = answer.get(name)
         if isinstance(several, list) and several and isinstance(several[0], dict):

@@ -1,4 +1,4 @@
-"""The client's Python values as they go over the wire, and back: bytes are base64 in JSON."""
+"""Converts the client's Python values to the JSON that is sent, and back: bytes are base64 in JSON."""
 
 import base64
 import binascii
@@ -37,7 +37,7 @@ def sent(value: Any) -> Any:
 
 
 def given_message(message: Any) -> Any:
-    """A message as the client takes it: what `sent` made of bytes is bytes again, and a text is a block."""
+    """Reverses `sent` for a message, so that the client accepts it: base64 to bytes, and a text to a block."""
     if isinstance(message, Mapping) and isinstance(text := cast("Mapping[str, Any]", message).get("content"), str):
         return {**cast("Mapping[str, Any]", message), "content": [{"text": text}]}
     return _given(message)

@@ -1,7 +1,6 @@
-"""The Claude Agent SDK: each prompt to Claude Code is an agent, with the model calls and tools of which its messages
-tell.
+"""The Claude Agent SDK: each prompt to Claude Code is an agent, with the model calls and tools its messages report.
 
-Claude Code is another process, which asks the model itself. The program's own tools run in this process, and only they
+Claude Code is another process, which calls the model itself. The program's own tools run in this process, and only they
 are answered from the record on resume.
 """
 
@@ -25,7 +24,7 @@ _NAME = "claude"
 
 
 class _ClaudeSession:
-    """What a `query()`, or a client in all of its turns, has been told and has answered.  Nothing here raises."""
+    """The conversation of a `query()`, or of a client in all of its turns.  Its methods do not raise."""
 
     def __init__(self, options: Any):
         servers: Any = getattr(options, "mcp_servers", None)
@@ -35,7 +34,7 @@ class _ClaudeSession:
         self._messages = [system_message(getattr(options, "system_prompt", None))]
         self._span: ObservedSpan | None = None
         self.turn: ClaudeTurn | None = None
-        """The one that is under way."""
+        """The current turn; None: there is none, or it is not recorded."""
 
     def begin(self, prompt: Any) -> ObservedSpan | None:
         """The span of a turn; None: it is not recorded."""
@@ -48,13 +47,13 @@ class _ClaudeSession:
 
     @none_on_error
     def add_prompt(self, content: Any) -> None:
-        """Adds what the program says."""
+        """Adds the program's prompt to the conversation."""
         if self._span is not None and names.INPUT_REF not in self._span.attributes:
             set_payload(self._span, names.INPUT_REF, {"input": content})
         self._messages.append({"role": "user", "content": content})
 
     async def noting(self, prompts: AsyncIterable[Any]) -> AsyncGenerator[Any, None]:
-        """Prompts as the program gives them, each noted."""
+        """Yields the program's prompts, and adds each to the conversation."""
         async for prompt in prompts:
             self._note(prompt)
             yield prompt
@@ -87,7 +86,7 @@ def _read_query(args: Any, kwargs: Any) -> tuple[_ClaudeSession, Any, dict[str, 
 
 
 async def _ending(session: _ClaudeSession, messages: AsyncGenerator[Any, None]) -> AsyncGenerator[Any, None]:
-    """The messages; what is open inside the turn ends before the turn does."""
+    """Yields the messages, then ends the open calls inside the turn, before the turn itself ends."""
     try:
         async for message in messages:
             yield message
@@ -111,7 +110,7 @@ _sessions: WeakKeyDictionary[Any, _ClaudeSession] = WeakKeyDictionary()
 
 @none_on_error
 def _begin_turn(client: Any, prompt: Any) -> _ClaudeSession:
-    """A prompt to a client: begins a turn, or is one more of the turn that is under way."""
+    """Begins a turn with this prompt, or adds the prompt to the client's current turn."""
     session = _sessions.get(client)
     if session is None:
         session = _sessions[client] = _ClaudeSession(client.options)
@@ -156,7 +155,7 @@ async def _client_messages(wrapped: Any, instance: Any, args: Any, kwargs: Any) 
         async for message in messages:
             _take_of_client(instance, message)
             yield message
-    except GeneratorExit:  # the turn goes on, and may be read on
+    except GeneratorExit:  # the turn continues, and the program may read again
         raise
     except BaseException as error:
         _fail_turn(instance, error)
@@ -169,7 +168,7 @@ async def _client_messages(wrapped: Any, instance: Any, args: Any, kwargs: Any) 
 def _take_of_client(client: Any, message: Any) -> None:
     session = _sessions.get(client)
     if type(message).__name__ == "AssistantMessage" and (session is None or session.turn is None):
-        session = _begin_turn(client, None)  # one that a task in the background has begun
+        session = _begin_turn(client, None)  # a turn that a background task has begun
     if session is None or session.turn is None:
         return
     turn = session.turn

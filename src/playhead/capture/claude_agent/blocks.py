@@ -1,4 +1,4 @@
-"""Messages of the Claude Agent SDK as Anthropic's API has them."""
+"""Converts messages of the Claude Agent SDK to the form of Anthropic's API."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, cast
@@ -12,7 +12,7 @@ _TYPES = {
     "ServerToolResultBlock": "advisor_tool_result",
 }
 ELSEWHERE = {"type": "playhead.elsewhere"}
-"""The place of what Claude Code adds to a context, and does not tell: its instructions, surroundings, reminders."""
+"""Stands for the unknown parts that Claude Code adds to a context: instructions, environment, reminders."""
 
 
 def native_block(block: Any) -> dict[str, Any]:
@@ -41,6 +41,6 @@ def native_answer(message: Any, blocks: Sequence[Any], usage: Mapping[str, Any])
 
 
 def system_message(system_prompt: Any) -> dict[str, Any]:
-    """What is known of the system prompt.  `system_prompt`: the program's option, a text or another thing."""
+    """The known part of the system prompt.  `system_prompt`: the program's option, a text or another value."""
     known = [{"type": "text", "text": system_prompt}] if isinstance(system_prompt, str) else []
     return {"role": "system", "content": [*known, ELSEWHERE]}

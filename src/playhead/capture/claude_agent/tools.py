@@ -1,6 +1,6 @@
 """The program's own tools: those of MCP servers that run in its process (`create_sdk_mcp_server`).
 
-Claude Code asks for them with messages of MCP; what is recorded, and given back on resume, is the message's answer.
+Claude Code calls them with MCP messages; the answer to the message is recorded, and returned again on resume.
 """
 
 import inspect
@@ -18,13 +18,13 @@ from playhead.model import names
 _CALL_ID = "claudecode/toolUseId"
 _ERROR = 2  # OTLP's status code
 turn_spans: WeakKeyDictionary[Any, ObservedSpan] = WeakKeyDictionary()
-"""Of clients with several turns, by the SDK's connection: the span of the turn that is under way."""
+"""The SDK's connection → span of the current turn, for clients with several turns."""
 _observed: WeakKeyDictionary[Any, set[str]] = WeakKeyDictionary()
 """Server → its tools whose functions are under `@observe`."""
 
 
 def build_server(wrapped: Any, instance: Any, args: Any, kwargs: Any) -> Any:
-    """Wraps what `create_sdk_mcp_server` calls: programs have that function under a name of their own."""
+    """Wraps a function that `create_sdk_mcp_server` calls; programs import `create_sdk_mcp_server` itself by name."""
     made = wrapped(*args, **kwargs)
     _note_observed(made, kwargs.get("run_tool", args[-1] if args else None))
     return made
@@ -38,7 +38,7 @@ def _note_observed(server: Any, run_tool: Any) -> None:
 
 
 async def handle_request(wrapped: Any, instance: Any, args: Any, kwargs: Any) -> Any:
-    """Wraps what answers a message to one of the program's servers."""
+    """Wraps the function that answers a message to one of the program's servers."""
     found = _call(instance, *args, **kwargs)
     if found is None:
         return await wrapped(*args, **kwargs)
@@ -53,7 +53,7 @@ async def handle_request(wrapped: Any, instance: Any, args: Any, kwargs: Any) ->
 
 
 def _outcome(recorded: Any) -> dict[str, Any]:
-    """The message's `result` or `error`.  A person may have set another outcome than MCP's: that is its text."""
+    """The message's `result` or `error`.  Any other outcome, which a person has set, becomes the text of a `result`."""
     known = cast("dict[str, Any]", recorded) if isinstance(recorded, dict) else {}
     if known.keys() == {"error"}:
         return known
@@ -62,8 +62,8 @@ def _outcome(recorded: Any) -> dict[str, Any]:
 
 
 async def _stop(connection: Any, stopped: RunStopped) -> None:
-    """Raises it to who reads the messages, and leaves Claude Code without an answer: the SDK would only tell the model
-    of an error, and the model would go on.
+    """Raises `stopped` in the reader of the messages, and does not answer Claude Code: the SDK would only report an
+    error to the model, which would continue.
     """
     import anyio  # noqa: PLC0415 - what the SDK runs on
 
@@ -73,7 +73,7 @@ async def _stop(connection: Any, stopped: RunStopped) -> None:
 
 @none_on_error
 def _call(connection: Any, server_name: str, message: dict[str, Any]) -> tuple[ObservedSpan, Begin, Any] | None:
-    """The span to be inside, what begins the call, and the message's id."""
+    """Returns the enclosing span, what begins the call, and the message's id; None if it is not recorded here."""
     around = turn_spans.get(connection) or current_span()
     if around is None or message.get("method") != "tools/call":
         return None
@@ -93,7 +93,7 @@ async def _result(wrapped: Any, server_name: str, message: dict[str, Any]) -> An
     else:
         params: dict[str, Any] = message["params"]
         given: dict[str, Any] = params.get("_meta") or {}
-        # What the tool does is inside its call, though the server has a task of its own.
+        # So that calls which the tool makes are inside its span, though the server has its own task.
         answer = await wrapped(
             server_name, {**message, "params": {**params, "_meta": {**trace_context(span), **given}}}
         )
@@ -103,7 +103,7 @@ async def _result(wrapped: Any, server_name: str, message: dict[str, Any]) -> An
 
 @none_on_error
 def _note_error(answer: dict[str, Any]) -> None:
-    """Marks the call of a tool as failed whose result says so."""
+    """Marks a tool call as failed if its result is an error."""
     span = current_span()
     result: dict[str, Any] = answer.get("result") or {}
     if span is None or not (result.get("isError") or "error" in answer):

@@ -1,4 +1,4 @@
-"""One turn of Claude Code: what a prompt leads to, until its result, as its messages tell.
+"""Records one turn of Claude Code, from a prompt to its result, from the messages that it sends.
 
 The program's own tools are recorded where they run (`capture.claude_agent.tools`); all else happens in another process.
 """
@@ -20,7 +20,7 @@ _ERROR = 2  # OTLP's status code
 
 
 class _AnsweredModelCall:
-    """A call of the model, of which there is no word before the first block of its answer."""
+    """A model call, which becomes known only with the first block of its answer."""
 
     def __init__(self, message: Any, observed: ObservedModelCall | None):
         self.message = message
@@ -28,7 +28,7 @@ class _AnsweredModelCall:
         self.blocks: list[Any] = []
 
     def end(self, output_tokens: int | None) -> None:
-        """`output_tokens`: how many the turn had; None: not known, since an answer's own count is that of its start."""
+        """`output_tokens`: count of the turn; None: unknown, since an answer's own count is taken at its start."""
         told: dict[str, Any] = self.message.usage or {}
         usage = {name: value for name, value in told.items() if not name.startswith("output")}
         if output_tokens is not None:
@@ -40,7 +40,7 @@ class _AnsweredModelCall:
 
 
 class _ClaudeConversation:
-    """What an agent, or an agent inside it, has seen and said."""
+    """The conversation of an agent, or of an agent inside it."""
 
     def __init__(self, span: ObservedSpan, messages: list[dict[str, Any]]):
         self.span = span
@@ -84,7 +84,7 @@ class _ClaudeConversation:
         self._asked = CallStart.now()
 
     def take_input(self, content: Any) -> None:
-        """Takes what the model is told next: results of tools, a prompt."""
+        """Takes the model's next input: results of tools, a prompt."""
         self.end_call()
         self.messages.append({"role": "user", "content": native_content(content)})
 
@@ -102,7 +102,7 @@ class ClaudeTurn:
         self._inside: dict[str, _ClaudeConversation] = {}
         self._tools: dict[str, ObservedSpan] = {}
         self._names: dict[str, str] = {}
-        """Of the agents that a tool call starts, by the call's id."""
+        """Id of a tool call → name of the agent that it starts."""
         self._own_tools = own_tools
 
     @none_on_error

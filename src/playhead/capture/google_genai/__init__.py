@@ -1,9 +1,9 @@
 """The `google-genai` library: content and embeddings, of the Gemini API and of Vertex AI; plain, asynchronous,
-streamed, in chats, and with automatic function calling, where each request is a model's call and each function a tool.
+streamed, in chats, and with automatic function calling, where each request is a model call and each function a tool.
 
-What is wrapped is where the client sends a request and gets its answer, so the request is recorded as it is sent, and
-the client's own retries are one call.  `count_tokens`, batches, files, images and videos are not recorded; the Live
-API and the Interactions API are left alone.
+The wrapped methods are those that send a request and receive its answer, so the request is recorded as it is sent, and
+the client's own retries are one call.  Not recorded: `count_tokens`, batches, files, images, videos, the Live API and
+the Interactions API.
 """
 
 from collections.abc import Collection
@@ -73,7 +73,7 @@ class GoogleGenAIInstrumentor(BaseInstrumentor):
 
 
 def _requesting(wrap: Any) -> Wrapper:
-    """The wrapper of a method by which the client asks anything: calls of models are recorded, all else passes."""
+    """The wrapper of a method that sends all of the client's requests: records model calls, and passes others on."""
     content, vectors = wrap(_CONTENT), wrap(EMBEDDINGS)
 
     def request(wrapped: Any, instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

@@ -22,7 +22,7 @@ _DIMENSIONS = "outputDimensionality"
 
 
 def is_embedding(method: str, body: Any) -> bool:
-    """Whether a request is for embeddings; other models are asked to `predict` from prompts, not from content."""
+    """Whether a request is for embeddings; `predict` requests of other models have prompts instead of content."""
     if method != _PREDICT:
         return method in _METHODS
     instances = cast("dict[str, Any]", body).get("instances") if isinstance(body, dict) else None
@@ -42,7 +42,7 @@ def _read_request(asked: MethodCall) -> ModelRequest:
 
 
 def _inputs(body: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
-    """What is embedded, texts where it is nothing but text, and the rest of the body."""
+    """Returns the inputs (as texts if they are plain text), and the rest of the body."""
     for where, key in (("requests", "content"), ("instances", "content")):
         if isinstance(body.get(where), list):
             each = cast("list[dict[str, Any]]", body[where])
@@ -61,7 +61,7 @@ def _text(content: Any) -> Any:
 
 
 def _found(body: Any, key: str) -> Any:
-    """The first value under that key, anywhere but in what is embedded."""
+    """Returns the first value of this key anywhere in the body, except in the inputs."""
     if isinstance(body, list):
         found = (_found(each, key) for each in cast("list[Any]", body)[:1])
         return next((each for each in found if each is not None), None)
@@ -89,7 +89,7 @@ def _read_recorded(raw: Any, *_: object) -> ModelResponse:
 
 
 def _with_vectors(value: Any, change: Callable[[Any], Any]) -> Any:
-    """The answer with other vectors; they stand under `values`, wherever that is."""
+    """The answer with each vector (the value of any key `values`) changed."""
     if isinstance(value, list):
         return [_with_vectors(each, change) for each in cast("list[Any]", value)]
     if not isinstance(value, Mapping):

@@ -1,6 +1,6 @@
-"""The functions that the client calls for the model (automatic function calling): each call is a tool's.
+"""The functions that the client calls for the model (automatic function calling): each call is a tool call.
 
-MCP tools are called otherwise, and recorded by the instrumentation of `mcp`.
+MCP tools are called in another way, and recorded by the instrumentation of `mcp`.
 """
 
 from collections.abc import Callable

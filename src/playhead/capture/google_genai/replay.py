@@ -1,7 +1,7 @@
-"""Gives recorded answers to the client in the server's place.
+"""Gives recorded answers to the client instead of the server's.
 
-What is wrapped is where the client gets the answer to a request, so it makes its own objects of recorded answers, as
-of live ones: chunk by chunk, parsed as the schema that was asked for, in chats and in automatic function calling.
+The wrapped methods receive the answer to a request, so the client makes its own objects from recorded answers as from
+live ones: chunk by chunk, parsed to the requested schema, in chats and in automatic function calling.
 Nothing leaves the process.
 """
 
@@ -15,7 +15,7 @@ from playhead.capture.google_genai.requests import model_of
 from playhead.errors import CannotRestore
 
 _HEADERS = {"content-type": "application/json"}
-# Says something about the recorded answer only.
+# True of the recorded answer only, so not copied.
 _RECORDED_KEYS_REPLACED = frozenset({"candidates", "usageMetadata", "promptFeedback", "stream"})
 
 
@@ -25,7 +25,7 @@ def is_streamed(asked: MethodCall) -> bool:
 
 
 def restore(raw: Any, asked: MethodCall, ending: BaseException | None) -> Any:
-    """What the client's method returned when `raw` was recorded; see `ClientApi.restore`.  Raises CannotRestore."""
+    """Rebuilds what the client's method returned from `raw`; see `ClientApi.restore`.  Raises CannotRestore."""
     recorded = cast("dict[str, Any]", raw) if isinstance(raw, dict) else {}
     if isinstance(recorded.get("$playhead"), str):  # a marker in the place of content that was not kept
         raise CannotRestore(f"the model's answer was not kept ({recorded['$playhead']}); fork the run before this call")

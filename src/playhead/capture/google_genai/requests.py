@@ -20,7 +20,7 @@ _PLAIN = (int, float, str)
 
 
 def method_of(kwargs: Mapping[str, Any]) -> str:
-    """What the request asks of the model: `generateContent`, or another."""
+    """The API method that the request calls, such as `generateContent`."""
     return str(kwargs.get("path", "")).partition("?")[0].rpartition(":")[2]
 
 
@@ -41,7 +41,7 @@ def body_of(asked: MethodCall) -> dict[str, Any]:
     given = cast("dict[str, Any]", asked.kwargs["request_dict"])
     options = asked.kwargs.get("http_options")
     if _has_extra_body(options) or _has_extra_body(getattr(asked.client, "_http_options", None)):
-        # The client merges it in, in its own way, into what it was given.
+        # The client merges the extra body in place and in its own way, so it gets a copy.
         request = asked.client._build_request("post", asked.kwargs["path"], copy.deepcopy(given), options)
         return cast("dict[str, Any]", request.data)
     return {key: value for key, value in given.items() if not key.startswith("_")}
@@ -84,7 +84,7 @@ def with_edit(asked: MethodCall, messages: list[Any] | None) -> MethodCall:
 
 
 def _as_content(message: Any) -> Any:
-    """A content for a message that an edit has given a text; a tool's has it as its function's result."""
+    """Converts a message whose `content` an edit has set to a text: to a text part, or to a tool's function result."""
     said = cast("dict[str, Any]", message) if isinstance(message, dict) else {}
     text = said.get("content")
     if not isinstance(text, str):

@@ -8,7 +8,7 @@ from playhead.dialect import google_genai as dialect
 from playhead.model import names
 from playhead.model.canonical import parse_json
 
-# In the terms of Chat Completions, where it has one.
+# Gemini's reason → the reason's name in Chat Completions; others are kept.
 _FINISH_REASONS = {"STOP": "stop", "MAX_TOKENS": "length"}
 _FILTERED = frozenset({
     "SAFETY", "RECITATION", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII", "LANGUAGE", "IMAGE_SAFETY", "IMAGE_RECITATION",
@@ -23,8 +23,8 @@ _CONTENT_FILTER = "content_filter"
 
 
 def json_of(answer: Any) -> dict[str, Any] | None:
-    """The JSON that the client got: the body of an HTTP response, or in older versions the JSON itself; None for what
-    is neither."""
+    """The JSON that the client received: the body of an HTTP response, or in older versions the JSON itself; None for
+    any other value."""
     value: Any = answer
     if not isinstance(answer, dict):
         body = getattr(answer, "body", None)
@@ -51,7 +51,7 @@ def assemble(chunks: Sequence[Any]) -> ModelResponse | None:
 
 
 def read_recorded(raw: dict[str, Any]) -> ModelResponse:
-    """As `read_response`, from a recorded response."""
+    """Like `read_response`, from a recorded response."""
     return _response(whole_response(raw["stream"]) if "stream" in raw else raw, raw)
 
 
@@ -92,8 +92,8 @@ def _response(response: Mapping[str, Any], raw: dict[str, Any]) -> ModelResponse
 
 
 def usage_of(usage: Any) -> dict[str, Any]:
-    """Attributes of the counts.  The conventions count all that is input, cached or not, as input, and thoughts as
-    output; Gemini counts thoughts, and what its own tools put into the prompt, apart."""
+    """Attributes of the token counts.  In the conventions, input includes cached tokens, and output includes reasoning;
+    Gemini counts reasoning, and the tokens that its own tools add to the prompt, separately."""
     counts = cast("dict[str, Any]", usage) if isinstance(usage, dict) else {}
     sums = {
         names.INPUT_TOKENS: ("promptTokenCount", "toolUsePromptTokenCount"),

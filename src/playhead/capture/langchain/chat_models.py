@@ -1,7 +1,7 @@
-"""LangChain's chat models: what they are asked and answer, and recorded answers as LangChain's own objects.
+"""LangChain's chat models: reads requests and answers, and rebuilds recorded answers as LangChain's own objects.
 
-Wrapped is what a class of model implements (`_generate`, `_stream`), so that LangChain's own part of a call, which
-tells callbacks and joins chunks, runs for recorded answers, too.
+The wrapped methods are those that a model class implements (`_generate`, `_stream`), so that LangChain's own part of a
+call, which calls callbacks and joins chunks, runs for recorded answers, too.
 """
 
 import json
@@ -59,21 +59,21 @@ def _with_messages(asked: MethodCall, messages: list[Any]) -> MethodCall:
 
 
 def _langchain_messages(natives: Iterable[Mapping[str, Any]]) -> list[Any]:
-    """LangChain's own messages again."""
+    """Converts messages of Chat Completions to LangChain's own."""
     from langchain_core.messages import convert_to_messages  # noqa: PLC0415 - imported by the program
 
     return convert_to_messages([{"content": "", **native} for native in natives])
 
 
 def chat_messages(messages: Iterable[Any]) -> list[dict[str, Any]]:
-    """LangChain's messages as Chat Completions writes them, without ids, which are made anew in each run."""
+    """LangChain's messages in the form of Chat Completions, without their ids, which differ in each run."""
     from langchain_core.messages.utils import convert_to_openai_messages  # noqa: PLC0415 - as above
 
     return [_plain(native) for native in convert_to_openai_messages(list(messages))]
 
 
 def _plain(native: dict[str, Any]) -> dict[str, Any]:
-    """As LangChain's own OpenAI client sends it, with reasoning as providers that speak Chat Completions have it."""
+    """A message as LangChain's own OpenAI client sends it, with reasoning in `reasoning_content`."""
     if native.get("role") == "tool":
         native.pop("name", None)
     content = native.get("content")
@@ -109,7 +109,7 @@ def _dump(answer: Any) -> Any:
 def _dump_generation(generation: Any) -> dict[str, Any]:
     message = generation.message
     data = message.model_dump(mode="json", warnings=False)
-    # As texts: the record does not keep the order of keys, and a model is told its arguments in the order it gave them.
+    # As texts: the record does not keep the order of keys, and a model must get its arguments back in its own order.
     data["tool_calls"] = [{**call, "args": json.dumps(call["args"])} for call in data.get("tool_calls") or ()]
     return {"message": {"type": message.type, "data": data}, "generation_info": generation.generation_info}
 
@@ -158,7 +158,7 @@ def _read(raw: Any) -> ModelResponse | None:
 
 
 def _metadata(generation: Mapping[str, Any], llm_output: Any) -> dict[str, Any]:
-    """What the answer says of itself: LangChain's models put that into one of three dictionaries."""
+    """Texts in the answer's metadata, which LangChain's models put into one of three dictionaries."""
     kept = (llm_output, generation.get("generation_info"), generation["message"]["data"].get("response_metadata"))
     said: dict[str, Any] = {}
     for each in kept:

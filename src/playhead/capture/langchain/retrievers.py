@@ -16,7 +16,7 @@ def _begin(instance: Any, args: Any, kwargs: Any) -> Begin:
 
 
 def _as_documents(value: Any) -> Any:
-    """Makes documents of texts."""
+    """Converts texts, which a fork may set as the result, to documents."""
     from langchain_core.documents import Document  # noqa: PLC0415 - of the library that is in use
 
     found = cast("list[Any]", value) if isinstance(value, list) else [value]

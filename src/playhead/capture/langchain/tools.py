@@ -32,7 +32,7 @@ def _begin(instance: Any, args: Any, kwargs: Any) -> Begin | None:
 
 
 def _without_injected(instance: Any, arguments: dict[str, Any]) -> dict[str, Any]:
-    """The arguments that the model gave, without state, stores and contexts that the framework adds."""
+    """The model's arguments, without state, stores and contexts that the framework adds."""
     own_filter = getattr(instance, "_filter_injected_args", None)  # since langchain-core 1.1
     if own_filter is not None:
         return own_filter(arguments)
@@ -48,7 +48,7 @@ def _call_id(kwargs: Any) -> str | None:
 
 
 def _as_output(instance: Any, call_id: str | None) -> Callable[[Any], Any]:
-    """Makes of a plain value what the tool returns to who asked for it by an id: a `ToolMessage` with that id."""
+    """Returns a function that converts a plain value to a `ToolMessage` with this call id, if the call has one."""
 
     def fit(value: Any) -> Any:
         from langchain_core.messages import ToolMessage  # noqa: PLC0415 - of the library that is in use
@@ -72,7 +72,7 @@ def _as_output(instance: Any, call_id: str | None) -> Callable[[Any], Any]:
 
 
 def _as_content(value: Any) -> Any:
-    """The content of a tool's message as the library makes it of a returned value: a text, or blocks of content."""
+    """Converts a tool's return value to the content of its message, like the library: a text, or content blocks."""
     from langchain_core.tools.base import TOOL_MESSAGE_BLOCK_TYPES  # noqa: PLC0415 - of the library that is in use
 
     if isinstance(value, str):

@@ -1,6 +1,6 @@
 """LangGraph's graphs.  The outermost one is a run; a graph inside another is an agent of it, if it has a name.
 
-A graph that was compiled without a name goes by that of the node, or tool, that it runs as.  Its tools and models are
+A graph that was compiled without a name has the name of the node, or tool, that it runs as.  Its tools and models are
 LangChain's.  Its thread id is the session of the run, if the program has not set one.
 """
 
@@ -29,7 +29,7 @@ from playhead.model.objects.interrupts import let_through
 
 SUPPORTS = "langgraph >= 1.0"
 
-_UNNAMED = "LangGraph"  # what a graph is called that was given no name
+_UNNAMED = "LangGraph"  # LangGraph's default name of a graph
 _ENTERED = otel.create_key("playhead-langgraph-entered")
 
 
@@ -53,7 +53,7 @@ def _config(args: Any, kwargs: Any) -> Any:
 
 
 def _answers(instance: Any, args: Any, kwargs: Any) -> GraphAnswers | None:
-    """The answers that this call brings; None: it brings none."""
+    """The answers to interrupts that this call passes in; None: there are none."""
     found = answers_in(_input(args, kwargs))
     return GraphAnswers(instance, _config(args, kwargs), found) if found else None
 
@@ -114,7 +114,7 @@ class _GraphCall:
             otel.detach(token)
 
     def outside(self) -> None:
-        """Raises the exception with which the graph left its call, after the call was ended."""
+        """Raises the exception that ended the graph's body, after the recorded call has ended."""
         if self._bubbled is not None:
             raise self._bubbled
 
@@ -197,6 +197,6 @@ unpatch = _langgraph.unpatch
 
 
 def patch() -> None:
-    """Wraps the graphs and their nodes; tools and functions that `interrupt()` leaves are waiting."""
+    """Wraps the graphs and their nodes; tools and functions that `interrupt()` stops are recorded as waiting."""
     _langgraph.patch()
     declare_interrupts()

@@ -1,6 +1,6 @@
-"""Interrupts of LangGraph: a graph that waits for a person, and goes on with the answer in a later run.
+"""Interrupts of LangGraph: a graph that waits for a person, and continues with the answer in a later run.
 
-The run that waits ends.  The one that goes on is another run, which has the same session: the graph's thread id.
+The run that waits ends.  The one that continues is another run with the same session: the graph's thread id.
 """
 
 from collections.abc import AsyncGenerator, Generator
@@ -19,7 +19,7 @@ from playhead.model.promises import ANSWERED, INPUT
 
 @none_on_error
 def note_interrupts(span: ObservedSpan, raised: Any) -> None:
-    """Says in the node's call what the graph waits for; once, although the exception leaves several graphs."""
+    """Records on the node's span the questions of the graph; once, although the exception passes several graphs."""
     interrupts: Any = raised.args[0] if raised.args else ()
     if not isinstance(interrupts, tuple | list) or getattr(raised, "_playhead_interrupts_noted", False):
         return
@@ -29,7 +29,7 @@ def note_interrupts(span: ObservedSpan, raised: Any) -> None:
 
 
 def wait_of(interrupt: Any) -> PendingWait:
-    """An interrupt as what people are asked.  Its id belongs to one execution of one thread's node."""
+    """Converts an interrupt to a question for people.  Its id belongs to one execution of one thread's node."""
     value, schema = interrupt.value, getattr(interrupt, "response_schema", None)
     return PendingWait(
         framework="langgraph",
@@ -48,7 +48,7 @@ _ACTION = "answer an interrupt of LangGraph"
 
 @none_on_error
 def declare_interrupts() -> None:
-    """Tools, and other functions inside a node, that an interrupt leaves are waiting: they have not failed."""
+    """Makes tools and other functions inside a node that an interrupt stops count as waiting, not as failed."""
     from langgraph.errors import GraphInterrupt  # noqa: PLC0415 - imported with LangGraph
 
     declare_waiting(GraphInterrupt, note_interrupts)
@@ -56,7 +56,7 @@ def declare_interrupts() -> None:
 
 @none_on_error
 def answers_in(graph_input: Any) -> list[tuple[str | None, Any]]:
-    """The answers that an invocation of a graph brings to its interrupts, each with the interrupt's id if it says."""
+    """The answers to interrupts in a graph's input, each with the interrupt's id (None: not given)."""
     from langgraph.types import Command  # noqa: PLC0415 - imported with LangGraph
 
     answer = cast("Any", graph_input).resume if isinstance(graph_input, Command) else None
@@ -72,18 +72,18 @@ _ID_LENGTH = 32  # hex digits of a hash
 
 
 class GraphAnswers:
-    """What an invocation of a graph brings to its interrupts: each answer with the interrupt, if that is known."""
+    """Records the answers that an invocation of a graph gives to its interrupts."""
 
     def __init__(self, graph: Any, config: Any, answers: list[tuple[str | None, Any]]):
-        """`answers`: as `answers_in` says."""
+        """`answers`: as `answers_in` returns them."""
         self._graph, self._config, self._answers = graph, config, answers
 
     def note(self) -> None:
-        """Says in the current call, the graph's, what it goes on with.  Reads the interrupts from the checkpoint."""
+        """Records the answers on the current span, the graph's.  Reads the interrupts from the checkpoint."""
         self._note(self._interrupts())
 
     async def note_async(self) -> None:
-        """As `note`."""
+        """Like `note`."""
         interrupts: Any = ()
         try:
             if self._can_be_read():
@@ -114,13 +114,13 @@ class GraphAnswers:
 
 
 def noting_answers(steps: Generator[Any, Any, Any], answers: GraphAnswers) -> Generator[Any, Any, Any]:
-    """The stream of a graph that goes on: the answers are noted when its call has begun."""
+    """Yields the stream of a graph that continues; records the answers first, when its call has begun."""
     answers.note()
     return (yield from steps)
 
 
 async def noting_answers_async(steps: AsyncGenerator[Any, Any], answers: GraphAnswers) -> AsyncGenerator[Any, Any]:
-    """As `noting_answers`."""
+    """Like `noting_answers`."""
     await answers.note_async()
     try:
         async for step in steps:

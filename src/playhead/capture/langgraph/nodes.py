@@ -1,7 +1,7 @@
 """LangGraph's nodes: each execution of one is a step of the run, with what it wrote to the graph's state.
 
-What a node was given is not recorded: it is the graph's whole state, in every node again.  A node that is a graph
-itself has that graph's span.
+A node's input is not recorded: it is the graph's whole state, in every node again.  A node that is a graph itself has
+that graph's span.
 """
 
 from collections.abc import Iterable
@@ -30,7 +30,7 @@ def _begin(_instance: Any, args: Any, kwargs: Any) -> ObservedSpan | None:
 
 @none_on_error
 def _written(args: Any, kwargs: Any) -> dict[str, Any]:
-    """What the node wrote, by the name of the graph's channel; without those that only say what comes next."""
+    """The values that the node wrote, by name of the graph's channel, without those that only choose the next node."""
     task = args[0] if args else kwargs["task"]
     written = cast("Iterable[tuple[str, Any]]", task.writes)
     return {str(name): value for name, value in written if not str(name).startswith(("__", "branch:"))}

@@ -1,8 +1,8 @@
 """The `litellm` library: completion, embedding and the router's; plain, asynchronous, streamed.
 
-One call of the program is one model call, whatever retries, fallbacks and deployments are tried inside; the provider
-that answered is the one that is named.  A client underneath (`openai`, `botocore`) records nothing of its own then.
-Left alone: `text_completion`, `responses`, images, audio, and `litellm.proxy`, which calls the functions above.
+One call of the program is one model call, whatever retries, fallbacks and deployments are tried inside; it names the
+provider that answered.  A client underneath (`openai`, `botocore`) then records nothing of its own.  Not recorded:
+`text_completion`, `responses`, images, audio, and `litellm.proxy`, which calls the functions above.
 """
 
 from collections.abc import Collection, Iterator
@@ -42,7 +42,7 @@ def _wraps() -> Iterator[Wrap]:
         "aembedding": observing_async(EMBEDDING),
     }
     for name, wrapper in functions.items():
-        # The package has the functions of its main module as names of its own.
+        # The package also exports the functions of its main module.
         yield Wrap("litellm.main", name, wrapper)
         yield Wrap("litellm", name, wrapper)
         yield Wrap("litellm.router", f"Router.{name}", wrapper)

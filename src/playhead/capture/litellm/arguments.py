@@ -1,4 +1,4 @@
-"""Reads what LiteLLM's functions and its router are called with, and who answered. Changes nothing."""
+"""Reads the arguments of LiteLLM's functions and its router, and the provider that answered. Changes nothing."""
 
 from collections.abc import Mapping
 from functools import cache
@@ -68,7 +68,7 @@ def settings_of(
 
 
 def _without_secrets(value: Any) -> Any:
-    """Fallbacks may be whole sets of arguments, with keys of their own."""
+    """Removes secrets at any depth: fallbacks may be whole sets of arguments, with their own keys."""
     if isinstance(value, dict):
         own = cast("dict[Any, Any]", value)
         return {key: _without_secrets(each) for key, each in own.items() if key not in _LEFT_OUT}
@@ -85,7 +85,7 @@ def described_class(kind: type) -> Any:
 
 
 def asked_provider(arguments: Mapping[str, Any]) -> str:
-    """The provider that the model's name says; `litellm` for a group of a router."""
+    """The provider according to the model's name; `litellm` for a router's model group."""
     try:
         import litellm  # noqa: PLC0415 # pyright: ignore[reportMissingImports] - the library is the user's
 
@@ -98,5 +98,5 @@ def asked_provider(arguments: Mapping[str, Any]) -> str:
 
 
 def provider_name(name: Any) -> str:
-    """LiteLLM's name of a provider in the words of the GenAI conventions."""
+    """Converts LiteLLM's name of a provider to the name in the GenAI conventions."""
     return _PROVIDERS.get(str(name), str(name))

@@ -36,7 +36,7 @@ _USAGE = (
     ("", "cache_creation_input_tokens", names.CACHE_WRITE_TOKENS),
 )
 _NOTHING: Mapping[str, Any] = {}
-# LiteLLM's own remarks on a provider's message; null keys go, too.
+# Keys that LiteLLM adds to a provider's message; `_cleaned` removes them, and null values.
 _ADDED = frozenset({"provider_specific_fields", "annotations"})
 
 
@@ -59,14 +59,14 @@ def _read_request(asked: MethodCall) -> ModelRequest:
 
 
 def _plain(message: Any) -> Any:
-    """A message as a dictionary; programs give back the objects that they got."""
+    """A message as a dictionary; programs also pass the objects that they received."""
     if not hasattr(message, "model_dump"):
         return message
     return _cleaned(message.model_dump(mode="json", warnings=False))
 
 
 def _to_message(native: Mapping[str, Any]) -> Message:
-    """The canonical form, the same whether a program gives back the object that it got or a dictionary made of it."""
+    """The canonical form, the same for an object that the program received and for a dictionary made from it."""
     is_remarked = native.get("role") == "assistant" and not _ADDED.isdisjoint(native)
     return dialect.to_message(_cleaned(native) if is_remarked else native)
 
@@ -119,7 +119,7 @@ def _is_streamed(asked: MethodCall) -> bool:
 
 
 def _record_result(api: ClientApi, observed: ObservedModelCall, result: Any, asked: MethodCall) -> Any:
-    """Ends the call, unless the result is a stream: LiteLLM's can be read in both ways, and says not in which it is."""
+    """Ends the call; a stream ends it later.  LiteLLM's streams are plain and asynchronous, so `asked` decides."""
     run = observed.span.run
     if hasattr(result, "choices") or not hasattr(cast(Any, type(result)), "__next__"):
         observed.end(lambda: api.read_response(result, run, asked))

@@ -1,4 +1,4 @@
-"""What LiteLLM says about an answer beside it (`_hidden_params`): who answered, and at what price."""
+"""LiteLLM's metadata of an answer (`_hidden_params`): the provider that answered, and the price."""
 
 from collections.abc import Mapping
 from typing import Any, cast
@@ -6,7 +6,7 @@ from typing import Any, cast
 from playhead.capture.litellm.arguments import provider_name
 
 KEY = "_hidden_params"
-"""Under which it stands in a recorded answer."""
+"""Key of the metadata in a recorded answer."""
 _KEPT = ("custom_llm_provider", "region_name", "model_id", "api_base", "response_cost", "litellm_model_name")
 
 
@@ -28,7 +28,7 @@ def restore_hidden_params(answer: Any, raw: Mapping[str, Any]) -> Any:
 
 
 def answering_provider(raw: Mapping[str, Any]) -> str | None:
-    """The provider that gave a recorded answer, in the words of the GenAI conventions; None: it was not told."""
+    """The provider of a recorded answer, by its name in the GenAI conventions; None: unknown."""
     kept: Mapping[str, Any] = raw.get(KEY) or {}
     found = kept.get("custom_llm_provider")
     return None if found is None else provider_name(found)

@@ -1,4 +1,4 @@
-"""Rebuilds LiteLLM's answers and streams from what was recorded of them."""
+"""Rebuilds LiteLLM's answers and streams from their recorded form."""
 
 from collections.abc import AsyncIterator, Iterator, Mapping
 from functools import cache
@@ -10,7 +10,7 @@ from playhead.errors import CannotRestore
 
 
 def restore(raw: Any, asked: MethodCall, ending: BaseException | None) -> Any:
-    """What the function returned when `raw` was recorded, or an awaitable of it.  Raises CannotRestore."""
+    """Rebuilds what the function returned from `raw`, or an awaitable of it.  Raises CannotRestore."""
     recorded = cast("dict[str, Any]", raw if isinstance(raw, dict) else {})
     if isinstance(recorded.get("$playhead"), str):  # a marker in the place of content that was not kept
         why = recorded["$playhead"]
@@ -47,7 +47,7 @@ def _recorded_stream_class() -> type:
     from litellm import CustomStreamWrapper  # noqa: PLC0415 # pyright: ignore - the library is the user's
 
     class RecordedStream(cast(Any, CustomStreamWrapper)):
-        """A stream without a provider: `__init__` of the library's class would want one."""
+        """A stream without a provider, which the `__init__` of the library's class requires."""
 
         def __init__(self, chunks: list[Any], hidden: Mapping[str, Any], ending: BaseException | None):
             self._recorded = iter(chunks)
@@ -79,6 +79,6 @@ def _recorded_stream_class() -> type:
                 raise StopAsyncIteration from None
 
         async def aclose(self) -> None:
-            """Nothing is open."""
+            """Does nothing: no connection is open."""
 
     return RecordedStream

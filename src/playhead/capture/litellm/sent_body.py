@@ -27,7 +27,7 @@ def _pre_call(wrapped: Any, instance: Any, args: tuple[Any, ...], kwargs: dict[s
 
 
 def _read(body: Any) -> Mapping[str, Any] | None:
-    """The body as JSON values.  Read when the request was sent: until then, LiteLLM adds to it."""
+    """The body as JSON values.  Called after the request was sent, since LiteLLM adds to the body until then."""
     if isinstance(body, str | bytes):
         body = json.loads(body)
     if not isinstance(body, Mapping):

@@ -1,7 +1,7 @@
 """The `mcp` library: a client's tool calls, resources and prompts; the server's work is part of the client's run.
 
-`list_tools` and its kind, `initialize`, `ping` and `complete` are not calls: they tell what a server has, cheaply and
-without effect. What a server asks of its client (sampling, elicitation, roots) and progress are left alone.
+Not recorded: `list_tools` and the like, `initialize`, `ping` and `complete`, which are cheap and have no effect; also a
+server's requests to its client (sampling, elicitation, roots) and progress.
 """
 
 from collections.abc import Collection

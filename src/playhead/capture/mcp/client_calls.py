@@ -14,12 +14,12 @@ from playhead.capture.patching import Wrapper
 from playhead.model import names
 
 _ERROR = 2  # OTLP's status code
-_TOOL_ERROR = "tool_error"  # what the conventions call a result that says it is an error
+_TOOL_ERROR = "tool_error"  # the conventions' `error.type` of a result marked as an error
 _MAX_ERROR_TEXT = 256
 
 
 def observing(read: Callable[[Any, Any, Any], ServerCall | None]) -> Wrapper:
-    """A wrapper for one of a client's methods; `read` reads its arguments, and returns None where it cannot."""
+    """A wrapper for one of a client's methods; `read` reads its arguments, and returns None if it cannot."""
 
     def wrapper(wrapped: Any, instance: Any, args: Any, kwargs: Any) -> Any:
         call = read(instance, args, kwargs)
@@ -39,7 +39,7 @@ async def _observed(call: ServerCall, wrapped: Any, args: Any, kwargs: Any) -> A
 
 
 def _as_result(call: ServerCall, value: Any) -> Any:
-    """The library's result with this text, or with the JSON of another plain value."""
+    """Converts a plain value to the library's result with that text, or with the value's JSON."""
     from mcp import types  # noqa: PLC0415 - of the library that is in use
 
     if isinstance(value, types.Result):
@@ -56,7 +56,7 @@ def _as_result(call: ServerCall, value: Any) -> Any:
 
 @none_on_error
 def _same_call(call: ServerCall) -> ObservedSpan | None:
-    """The recorded call around this one that is the same: a framework's, or the library's own around its session's."""
+    """Returns the enclosing span if it records this same call (of a framework, or of `Client` around its session)."""
     if call.kind == "tool":
         return enclosing_tool_call(call.name, call.arguments)
     span = current_span()
@@ -68,7 +68,7 @@ def _same_call(call: ServerCall) -> ObservedSpan | None:
 
 @none_on_error
 def _describe(span: ObservedSpan, call: ServerCall) -> None:
-    """Says on a framework's span which server its tool is of."""
+    """Adds the server's attributes to the span of a framework's tool call."""
     for name, value in call.attributes.items():
         span.attributes.setdefault(name, value)
 
@@ -84,7 +84,7 @@ async def _send(wrapped: Any, args: Any, kwargs: Any) -> Any:
 
 @none_on_error
 def _note_error(span: ObservedSpan, result: Any) -> None:
-    """Marks the call of a tool as failed whose result says so; the program gets that result, also on resume."""
+    """Marks a tool call as failed if its result is an error; the program gets that result, also on resume."""
     if getattr(result, "is_error", None) is not True and getattr(result, "isError", None) is not True:
         return
     said = " ".join(str(part.text) for part in result.content if isinstance(getattr(part, "text", None), str))
@@ -94,7 +94,7 @@ def _note_error(span: ObservedSpan, result: Any) -> None:
 
 
 async def remember_server(wrapped: Any, instance: Any, args: Any, kwargs: Any) -> Any:
-    """Wraps `initialize`: keeps the server's name for sessions that do not."""
+    """Wraps `initialize`: stores the server's name, for sessions that do not keep it."""
     result = await wrapped(*args, **kwargs)
     _remember(instance, result)
     return result

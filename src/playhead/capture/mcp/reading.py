@@ -1,4 +1,4 @@
-"""What a client asks of an MCP server, read off the arguments of the library's methods."""
+"""Reads a client's request to an MCP server from the arguments of the library's methods."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -17,12 +17,12 @@ _CLIENT = 3  # OTLP's SpanKind for a call to another service
 _EXTENSION = "extension"  # the conventions' word for a tool that the agent's side runs by calling another system
 
 servers: "WeakKeyDictionary[Any, str]" = WeakKeyDictionary()
-"""Names that servers gave themselves, of sessions that do not keep them (before mcp 2.0)."""
+"""Session → name of its server, for sessions that do not keep it (before mcp 2.0)."""
 
 
 @dataclass(frozen=True, slots=True)
 class ServerCall:
-    """A call of an MCP server: `name` is the tool's or the prompt's name, and the same for all resources."""
+    """A call of an MCP server: `name` is the tool's or the prompt's name, or `read_resource` for all resources."""
 
     kind: str
     name: str

@@ -1,7 +1,7 @@
-"""The trace context in a request's `_meta`: what a server does for a recorded call belongs to that call and its run.
+"""The trace context in a request's `_meta`: a server's work for a recorded call belongs to that call and its run.
 
-mcp 2 writes and reads `traceparent` and `tracestate` itself, by OpenTelemetry's propagator; before 2.0 we do. The entry
-in `tracestate` that names the run is that of `api.calls.trace_state`, as in any other request.
+mcp 2 writes and reads `traceparent` and `tracestate` itself, by OpenTelemetry's propagator; before 2.0 we do. As in any
+other request, `api.calls.trace_state` writes the entry in `tracestate` that names the run.
 """
 
 from collections.abc import Mapping
@@ -45,7 +45,7 @@ async def send_request_v1(wrapped: Any, instance: Any, args: Any, kwargs: Any) -
 
 
 def trace_context(span: ObservedSpan) -> dict[str, str]:
-    """What a request's `_meta` says of the call that it is sent for."""
+    """The trace context headers of this call, for a request's `_meta`."""
     headers: dict[str, str] = {}
     _propagator.inject(headers, trace.set_span_in_context(span, Context()))
     return headers
@@ -64,7 +64,7 @@ def _add_trace_context(span: ObservedSpan, request: Any) -> None:
 
 
 def _as_part_of(meta: Any) -> Any:
-    """Makes the call that a request's `_meta` names current for a block; a block without effect if it names none."""
+    """Context in which the call that a request's `_meta` names is current; without effect if it names none."""
     call = _remote_parent(meta)
     return nullcontext() if call is None else inside(call)
 

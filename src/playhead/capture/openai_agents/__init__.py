@@ -45,7 +45,7 @@ class _OnInvokeTool:
             raise AttributeError(self.NAME)
         function: Any = held[self.NAME]
         ours: _ObservedTool | None = held.get(self._OURS)
-        # The framework asks whether it is still the same; a copy of a tool has that of the tool.
+        # Returns the same object each time, since the framework compares.  A copied tool has the original's: replaced.
         if ours is None or not ours.stands_for(function, instance):
             ours = held[self._OURS] = _ObservedTool(function, instance)
         return ours
@@ -63,7 +63,7 @@ class _ObservedTool(wrapt.ObjectProxy):  # pyright: ignore[reportMissingTypeArgu
         self._self_of = of
 
     def stands_for(self, function: Any, of: Any) -> bool:
-        """Whether it is this tool's."""
+        """Whether this wraps that function of that tool."""
         return self._self_function is function and self._self_of is of
 
     def __call__(self, context: Any, arguments: str, *more: Any, **options: Any) -> Any:
@@ -78,7 +78,7 @@ def _is_patched(kind: Any) -> bool:
 
 
 class _ToolFunctions:
-    """The patch by which each tool's own function is read wrapped: tools are objects, with their function inside."""
+    """The patch that wraps each tool's function when it is read: tools are objects that hold their function."""
 
     module = "agents.tool"
 
@@ -90,7 +90,7 @@ class _ToolFunctions:
             module.FunctionTool.on_invoke_tool = _OnInvokeTool()
 
     def undo(self, module: Any) -> None:
-        """Takes it away: the functions are where they would be without it, in the tools."""
+        """Removes the descriptor: the tools still hold their own functions."""
         if _is_patched(module.FunctionTool):
             del module.FunctionTool.on_invoke_tool
 
@@ -104,7 +104,7 @@ def _tool(of: Any, context: Any, arguments: str) -> Begin | None:
 
 
 def _function(of: Any) -> Any:
-    """The user's function of a tool, or None: older versions have it only in the closure of what they call."""
+    """The user's function of a tool, or None.  In older versions it is only in a closure."""
     given = getattr(of, "__wrapped__", None)
     made = getattr(cast("dict[str, Any]", vars(of)).get(_OnInvokeTool.NAME), "_invoke_tool_impl", None)
     if given is None and inspect.isfunction(made):
@@ -142,7 +142,7 @@ def _read(arguments: str) -> dict[str, Any]:
 
 @none_on_error
 def _agent(instance: Any, args: Any, kwargs: Any) -> tuple[Begin, Any, Any]:
-    """What begins the agent, the agent itself, and its input."""
+    """Returns what begins the agent's span, the agent itself, and its input."""
     starting = args[0] if args else kwargs.get("starting_agent")
     given: Any = args[1] if len(args) > 1 else kwargs.get("input")
     is_state = not isinstance(given, str | list)  # that of a run that was interrupted
@@ -190,7 +190,7 @@ def _run_streamed(wrapped: Any, instance: Any, args: Any, kwargs: Any) -> Any:
     except BaseException as error:
         run.fail(error)
         raise
-    detach(span)  # the task that it has started has its own context, in which the run goes on
+    detach(span)  # the task that it has started has a copy of the context, in which the span stays current
     _await_end(run, result)
     return result
 
@@ -217,7 +217,7 @@ _TURNS = ("run_single_turn", "run_single_turn_streamed", "resolve_interrupted_tu
 _agents = Instrumentation(
     [
         _ToolFunctions(),
-        # Given what a tool raised, makes the text that the model gets instead.
+        # Converts the error that a tool raised to the text that the model gets.
         Wrap("agents.tool", "maybe_invoke_function_tool_failure_error_function", _swallowed, is_optional=True),
         Wrap("agents.run", "AgentRunner.run", _run),  # which `run_sync` goes through
         Wrap("agents.run", "AgentRunner.run_streamed", _run_streamed),

@@ -1,7 +1,7 @@
 """Tracks which agent acts in a run of OpenAI Agents: the first one, then each that takes over.
 
 The span of the run is that of its first agent. An agent that takes over has a span of its own inside, from its first
-turn to the next handoff or the end. When it is handed back, the first agent goes on in the span of the run.
+turn to the next handoff or the end. After a handoff back, the first agent continues in the span of the run.
 """
 
 from collections.abc import Awaitable, Generator
@@ -53,7 +53,7 @@ class AgentRun:
 
     def _hand_over(self, to: Any) -> None:
         self._acting, name = to, str(getattr(to, "name", "agent"))
-        if self._has_acted:  # else a run that was interrupted goes on with the agent that it had come to
+        if self._has_acted:  # else an interrupted run continues with the agent that was active
             log_event_of(self._taken_over or self.span, names.HANDOFF, {names.HANDOFF_TO: name}, {})
         before, self._taken_over = self._taken_over, None
         if before is not None:
@@ -80,7 +80,7 @@ class AgentRun:
 
 
 def turn(wrapped: Any, instance: Any, args: Any, kwargs: Any) -> Awaitable[Any]:
-    """Wraps what the framework does for one agent: a turn, an interrupted one, the guardrails of its answer."""
+    """Wraps the framework's functions for one agent: a turn, an interrupted turn, the guardrails of its answer."""
     run = otel.get_value(_CURRENT_RUN)
     made = wrapped(*args, **kwargs)
     acting = _agent_in(args, kwargs) if isinstance(run, AgentRun) else None

@@ -1,4 +1,4 @@
-"""OpenAI Agents' tool calls that wait for a person: a run that ends with interruptions, and one that goes on from its
+"""OpenAI Agents' tool calls that wait for a person: a run that ends with interruptions, and one that continues from its
 state.
 """
 
@@ -13,20 +13,20 @@ from playhead.model.canonical import parse_json
 from playhead.model.promises import APPROVAL, APPROVED, DENIED
 from playhead.wire.answers.promises import PromiseAnswer
 
-# Shorter ids of responses are a counter's, or the same each time.
+# Shorter response ids are not unique: counters, or constants.
 _MIN_RANDOM_ID = 16
 
 
 @none_on_error
 def note_interruptions(span: ObservedSpan, result: Any) -> None:
-    """Says in the agent's call which tool calls wait for approval when it ends."""
+    """Records on the agent's span the tool calls that wait for approval when it ends."""
     for item in cast("list[Any]", getattr(result, "interruptions", None) or []):
         open_wait(span, wait_of(item, result))
 
 
 @none_on_error
 def note_decisions(span: ObservedSpan, state: Any) -> None:
-    """Says in the agent's call what a person has decided, for a run that goes on from the state of one that waited."""
+    """Records on the agent's span a person's decisions, for a run that continues from the state of one that waited."""
     if not hasattr(state, "get_interruptions"):
         return
     for item in state.get_interruptions():
@@ -36,7 +36,7 @@ def note_decisions(span: ObservedSpan, state: Any) -> None:
 
 
 def decide(state: Any, items: Sequence[Any], found: Sequence[tuple[PendingWait, PromiseAnswer]]) -> Any:
-    """Approves or rejects these calls of the state as was answered, and returns it."""
+    """Approves or rejects these calls in the state according to the answers, and returns the state."""
     for item, (_, answer) in zip(items, found, strict=True):
         if answer["outcome"] == APPROVED:
             state.approve(item)
@@ -48,7 +48,7 @@ def decide(state: Any, items: Sequence[Any], found: Sequence[tuple[PendingWait, 
 
 
 def wait_of(item: Any, of: Any) -> PendingWait:
-    """A tool call as what people are asked. `of`: the result that has it, or the state."""
+    """Converts a tool call to a question for people. `of`: the result or the state that has the call."""
     arguments = _of(item.raw_item, "arguments")
     tool, call_id = str(item.tool_name), _call_id(item)
     return PendingWait(
@@ -70,7 +70,8 @@ def _parsed(arguments: str) -> Any:
 
 
 def _conversation(of: Any, call_id: str) -> str | None:
-    """What tells this call from one with the same id elsewhere: the trace, which a state keeps, or the response."""
+    """An id that tells this call from others with the same call id: of the trace, which a state keeps, or of the
+    response; None if neither is known."""
     trace = getattr(getattr(of, "_trace_state", None), "trace_id", None)
     if isinstance(trace, str) and trace != "no-op":
         return trace

@@ -157,7 +157,7 @@ def _read(raw: Any) -> ModelResponse:
 
 def _usage(raw: Mapping[str, Any]) -> dict[str, int]:
     usage = cast("dict[str, Any]", raw.get("usage") or {})
-    if not usage.get("total_tokens"):  # the framework counts zeros where the model's class has said nothing
+    if not usage.get("total_tokens"):  # the framework sets zeros if the model class gives no counts
         return {}
     found: dict[str, int] = {}
     for group, key, name in _USAGE:

@@ -39,7 +39,7 @@ def _tool(instance: Any, args: Any, kwargs: Any) -> Begin | None:
 
 @none_on_error
 def _agent(instance: Any, args: Any, kwargs: Any) -> "tuple[Begin, Any, Any]":
-    """What begins the agent; the results of deferred tools that it goes on with, and the conversation so far."""
+    """Returns what begins the agent's span, the results of deferred tools that it gets, and the conversation so far."""
     begin = agent(instance.name or "agent", args[0] if args else kwargs.get("user_prompt"))
     return begin, kwargs.get("deferred_tool_results"), kwargs.get("message_history")
 
@@ -58,7 +58,7 @@ def _output(run: Any) -> Any:
 
 
 class _StartedAgent:
-    """The block in which an agent runs."""
+    """The context manager of `Agent.iter`, inside which the agent runs, recorded."""
 
     def __init__(self, started: "tuple[Begin, Any, Any]", block: Any):
         self._block = block

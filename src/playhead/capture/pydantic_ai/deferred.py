@@ -14,13 +14,13 @@ from playhead.wire.answers.promises import PromiseAnswer
 
 @none_on_error
 def note_requests(span: ObservedSpan, run: Any) -> None:
-    """Says in the agent's call what waits, if its output says so."""
+    """Records on the agent's span the calls that wait, if its output has any."""
     for wait in waits_of(getattr(run, "result", None)):
         open_wait(span, wait)
 
 
 def waits_of(result: Any) -> list[PendingWait]:
-    """What a result of an agent waits for; nothing, if it is an answer."""
+    """The open questions of an agent's result; empty if the result is an answer."""
     output: Any = getattr(result, "output", None)
     if type(output).__name__ != "DeferredToolRequests":
         return []
@@ -32,14 +32,14 @@ def waits_of(result: Any) -> list[PendingWait]:
 
 
 def waits_in(messages: list[Any]) -> list[PendingWait]:
-    """What the conversation's last answer of a model may wait for: each call could need approval, or a result."""
+    """The possible questions of a conversation's last model answer: each call could need approval, or a result."""
     parts: list[Any] = list(messages[-1].parts) if messages and type(messages[-1]).__name__ == "ModelResponse" else []
     calls = [part for part in parts if type(part).__name__ == "ToolCallPart"]
     return [wait_of(call, messages, kind) for call in calls for kind in (APPROVAL, INPUT)]
 
 
 def results_of(found: Sequence[tuple[PendingWait, PromiseAnswer]]) -> Any:
-    """What an agent goes on with, as was answered."""
+    """Converts the answers to the `DeferredToolResults` with which the agent continues."""
     from pydantic_ai.tools import DeferredToolResults, ToolDenied  # noqa: PLC0415 - imported by the program
 
     results = DeferredToolResults()
@@ -54,8 +54,8 @@ def results_of(found: Sequence[tuple[PendingWait, PromiseAnswer]]) -> Any:
 
 
 def wait_of(call: Any, messages: Any, kind: Literal["approval", "input"]) -> PendingWait:
-    """A tool's call as what people, or other systems, are asked.  Providers may number calls anew in each conversation:
-    the framework's id of the run that has asked for it does not repeat."""
+    """Converts a tool call to a question for people or other systems.  Call ids may repeat in other conversations; the
+    framework's id of the run that made the call does not, so it is added."""
     tool, arguments = str(call.tool_name), call.args_as_dict()
     return PendingWait(
         framework="pydantic-ai",
@@ -80,7 +80,8 @@ def _run_of(call: Any, messages: Any) -> str | None:
 
 @none_on_error
 def note_results(span: ObservedSpan, results: Any, messages: Any) -> None:
-    """Says in the agent's call with what it goes on. `messages`: the conversation so far. None: with nothing."""
+    """Records on the agent's span the approvals and results with which it continues. `messages`: the conversation so
+    far. `results` None: does nothing."""
     if results is None:
         return
     for call_id, answer in cast("Mapping[str, Any]", results.approvals).items():

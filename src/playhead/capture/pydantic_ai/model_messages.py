@@ -1,4 +1,4 @@
-"""pydantic-ai's messages as Chat Completions writes them, and back."""
+"""Converts pydantic-ai's messages to the form of Chat Completions, and back."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, cast
@@ -8,7 +8,7 @@ from playhead.model.canonical import parse_json
 
 
 def chat_messages(messages: Iterable[Any]) -> list[dict[str, Any]]:
-    """The messages that a model is given, or one that it answered; times and ids of runs are left out."""
+    """Converts a model's input messages, or its answer; leaves out times and ids of runs."""
     given = list(messages)
     natives: list[dict[str, Any]] = []
     instructions = next((said for each in reversed(given) if (said := getattr(each, "instructions", None))), None)
@@ -101,7 +101,7 @@ def _assistant(message: Any) -> dict[str, Any]:
 
 
 def model_messages(natives: Sequence[Mapping[str, Any]], given: Sequence[Any]) -> list[Any]:
-    """pydantic-ai's messages again.  Instructions stay instructions, where `given`, the messages before, had some."""
+    """Converts back.  A first system message becomes instructions if `given` (messages before the edit) had some."""
     from pydantic_ai.messages import ModelRequest  # noqa: PLC0415 - imported by the program
 
     messages: list[Any] = []
@@ -149,7 +149,7 @@ def _user_parts(content: Any) -> list[Any]:
 
 
 def response_of(native: Mapping[str, Any]) -> Any:
-    """The model's answer that says this message."""
+    """Converts an assistant's message to pydantic-ai's ModelResponse."""
     from pydantic_ai.messages import ModelResponse, TextPart, ThinkingPart, ToolCallPart  # noqa: PLC0415 - as above
 
     parts: list[Any] = []

@@ -61,7 +61,7 @@ def _dump(response: Any) -> Any:
     from pydantic_ai.messages import ModelMessagesTypeAdapter  # noqa: PLC0415 - imported by the program
 
     raw = ModelMessagesTypeAdapter.dump_python([response], mode="json", warnings=False)[0]
-    # As texts: the record does not keep the order of keys, and a model is told its arguments in the order it gave them.
+    # As texts: the record does not keep the order of keys, and a model must get its arguments back in its own order.
     raw["parts"] = [
         {**part, "args": {_ORDERED: json.dumps(part["args"])}} if isinstance(part.get("args"), dict) else part
         for part in raw["parts"]
@@ -153,7 +153,7 @@ _STREAMED = FrameworkModelApi(
 
 
 class _ObservedStreamBlock:
-    """The block in which a stream is open."""
+    """The context manager of `request_stream`, inside which a stream is open, recorded."""
 
     def __init__(self, wrapped: Any, asked: MethodCall):
         self._wrapped = wrapped
@@ -195,7 +195,7 @@ class _ObservedStreamBlock:
         return handled
 
     def _watch(self, response: Any) -> None:
-        """Sees the events where the model's class makes them: the framework's own part of the stream stays as it is."""
+        """Records the events of the model class; the framework's own part of the stream is not changed."""
         try:
             self._response, events = response, response._get_event_iterator
             response._get_event_iterator = lambda: self._watched(events())
@@ -220,7 +220,7 @@ class _ObservedStreamBlock:
     def _keep(self, event: Any) -> None:
         if self._recording.observed is None:
             return
-        try:  # now, since its part grows with those that follow
+        try:  # now, since later events extend this event's part
             [dumped] = _events_adapter().dump_python([event], mode="json", warnings=False)
             self._events.append(dumped)
         except BaseException as error:  # noqa: BLE001 - the guard
@@ -239,8 +239,8 @@ def _recorded_stream(answer: tuple[Any, list[Any]], asked: MethodCall) -> Any:
 
 @cache
 def _recorded_stream_class() -> Any:
-    """The framework's class for a stream that was recorded, with the events that it makes itself of those of a model:
-    they say where a part ends, and where the final result begins.
+    """The framework's class of recorded streams, but with the events that the framework adds to those of a model: end
+    of a part, begin of the final result.
     """
     from pydantic_ai.models import CompletedStreamedResponse, StreamedResponse  # noqa: PLC0415 - as above
 
