@@ -1,4 +1,4 @@
-"""Canonical bytes: the one byte form of a value, so that a value's ref does not depend on who serialised it.
+"""Canonical bytes: the only byte form of a value, so that its ref does not depend on which program serialised it.
 
 JSON is UTF-8 with keys sorted by code point, no white space, floats as the shortest text that reads back to the same
 float, integers exact at any size.  The quick path is one orjson call; what orjson refuses or would change silently
@@ -6,10 +6,9 @@ float, integers exact at any size.  The quick path is one orjson call; what orjs
 for every value that both can write.  `CANONICAL_VERSION` goes up when any of these bytes change; a golden file pins
 them.
 
-Different texts have different bytes and refs.  Reading is not exact for one kind of text: where Python holds the two
-halves of a surrogate pair as two characters, every JSON reader makes one character of their escapes.  To restore a
-value, such a text is kept in parts (`refs/value_codecs.py`); in a conversation the joined character is what the
-provider reads.
+Different texts have different bytes and refs.  Reading is not exact for one kind of text: if Python holds the two
+halves of a surrogate pair as two characters, JSON readers join their escapes to one character.  To restore a value,
+such a text is kept in parts (`refs/value_codecs.py`); in a conversation the provider reads the joined character.
 """
 
 import json
@@ -32,8 +31,8 @@ TEXT = "text/plain; charset=utf-8"
 BYTES = "application/octet-stream"
 
 # orjson reads an integer of more than 64 bits as a float: such text goes to the standard library.  The table finds
-# long runs of digits ten times as fast as an expression.  A page of refs has one somewhere, but hardly ever behind what
-# may stand before a number.
+# long runs of digits ten times as fast as a regular expression.  Refs often contain one, but hardly ever after a
+# character that can precede a number.
 _BEFORE_NUMBER = b" \t\r\n:,[-"
 _DIGITS_TO_ZERO = bytes.maketrans(b"123456789", b"0" * 9)
 _ZEROS = b"0" * 19
@@ -56,7 +55,7 @@ class Content:
 
     @property
     def ref(self) -> ContentRef:
-        """What these bytes are called."""
+        """The ref of this content."""
         # Not functools.cached_property: on Python 3.11 its lock takes longer than the hash of a short message.
         memory = self.__dict__
         ref = memory.get("_ref")
@@ -66,9 +65,10 @@ class Content:
 
 
 def canonical_json(value: Any, mask: Mask | None = None) -> bytes:
-    """The canonical JSON bytes of any value.  Never raises: what is no JSON is described (see `safe_json.py`).
+    """The canonical JSON bytes of any value.  Never raises: values that JSON does not have are described (see
+    `safe_json.py`).
 
-    `mask` hides secrets in what is made of objects, and nothing in plain dictionaries and lists.
+    `mask` hides secrets in the JSON made from objects, but not in plain dictionaries and lists.
     """
     data = quick_json(value)
     return safe_json(value, mask) if data is None else data
@@ -80,8 +80,8 @@ def content_of(value: Any, mask: Mask | None = None) -> Content:
 
 
 def bounded_content_of(value: Any, mask: Mask | None, limits: ValueLimits) -> tuple[Content, Cut | None]:
-    """As `content_of`, within limits, and why something of the value is left out; None: nothing is.  Texts and bytes
-    are never cut here."""
+    """The same as `content_of`, within limits. Also returns why a part of the value was left out, None if it is whole.
+    Texts and bytes are never cut here."""
     if type(value) is str:
         try:
             return Content(value.encode(), TEXT), None
@@ -112,7 +112,8 @@ def parse_json(data: bytes | str) -> Any:
 
 
 def parse_bounded(data: bytes | str) -> Any:
-    """As `parse_json`, for JSON of senders: also raises ValueError for more objects than any conversation has."""
+    """The same as `parse_json`, for JSON from senders: also raises ValueError for more than 50,000 objects, which no
+    conversation has."""
     objects = data.count("{") if isinstance(data, str) else data.count(b"{")
     if objects > _MOST_OBJECTS:
         raise ValueError(f"there are {objects} objects in it, and no more than {_MOST_OBJECTS} are read")
@@ -132,10 +133,10 @@ def _may_have_big_integer(raw: bytes) -> bool:
 
 
 def may_be_json(data: bytes) -> bool:
-    """Whether text with these bytes has to be told from JSON: False only where they cannot be JSON.
+    """Whether these bytes may be JSON, so that the ref of a text needs a suffix. False only if they cannot be JSON.
 
-    Part of what a ref is: two writers that differ in this would give one text two refs.  It looks at both ends only, so
-    it costs the same for any length.
+    Part of the definition of refs: two writers that differ in this would give one text two refs.  Checks both ends
+    only, so it costs the same for any length.
     """
     first, last = data[:1], data[-1:]
     if first in _WHITE or last in _WHITE:
@@ -149,7 +150,7 @@ def may_be_json(data: bytes) -> bool:
 
 
 def read_as(data: bytes, media_type: str) -> str | None:
-    """What a ref to this content has to say: AS_TEXT, AS_BYTES, or None where the bytes say it themselves."""
+    """The suffix for a ref to this content: AS_TEXT, AS_BYTES, or None if readers infer the kind from the bytes."""
     kind = _kind_of(media_type)
     if kind == AS_TEXT:
         return AS_TEXT if may_be_json(data) or not _is_utf8(data) else None
@@ -157,14 +158,14 @@ def read_as(data: bytes, media_type: str) -> str | None:
 
 
 def is_json_type(media_type: str) -> bool:
-    """`application/json`, or a type built on it."""
+    """Whether it is `application/json` or another type that ends with `json`."""
     return media_type.partition(";")[0].strip().endswith("json")
 
 
 def content_as(data: bytes, media_type: str, ref: ContentRef) -> Content:
-    """Stored bytes as the ref says to read them: of another media type than they are stored with, where that disagrees.
+    """Stored bytes with the media type that fits the ref: the stored type if it is of the ref's kind, else a default.
 
-    Equal bytes are stored once, with the type that came first, which may be anybody's.
+    Equal bytes are stored once, with the type that came first, perhaps from another writer.
     """
     kind = ref.read_as
     if kind is None:
@@ -173,7 +174,7 @@ def content_as(data: bytes, media_type: str, ref: ContentRef) -> Content:
 
 
 def value_of(content: Content) -> Any:
-    """The value that was put in: text for text, the parsed value for JSON, bytes for all else."""
+    """The value of a content: text for text, the parsed value for JSON, bytes for anything else."""
     kind = _kind_of(content.media_type)
     if kind == AS_TEXT:
         return content.data.decode("utf-8", "replace")

@@ -1,5 +1,5 @@
-"""SHA-256.  The implementation of the standard library loads OpenSSL, 3.7 MB: a program that only imports `observe`
-waits with that until something is recorded.
+"""SHA-256, loaded at the first use.  The standard library's implementation loads OpenSSL, 3.7 MB, which a program that
+only imports `observe` does not need before something is recorded.
 """
 
 from functools import cache
@@ -7,23 +7,23 @@ from typing import Any, Protocol
 
 
 class Digest(Protocol):
-    """A hash that has taken some bytes and may take more."""
+    """A hash object, as `hashlib.sha256` returns it."""
 
     def update(self, data: "bytes | bytearray | memoryview", /) -> None:
-        """Takes more bytes."""
+        """Adds bytes."""
         ...
 
     def digest(self) -> bytes:
-        """The 32 bytes of the digest of all that was taken."""
+        """The digest of all bytes added so far, 32 bytes."""
         ...
 
     def hexdigest(self) -> str:
-        """The same as 64 hex digits."""
+        """The digest as 64 hex digits."""
         ...
 
 
 def sha256(data: "bytes | bytearray | memoryview" = b"") -> Digest:
-    """Returns a hash that has taken `data`, as `hashlib.sha256` does."""
+    """Returns a hash object with `data` added, as `hashlib.sha256` does."""
     return _algorithm()(data)
 
 

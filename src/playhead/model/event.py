@@ -17,7 +17,7 @@ _HEADER = ("id", "run", "seq", "time_ns", "span", "actor", "late")
 
 
 def ref() -> Any:
-    """A field that names content."""
+    """A field that holds a ref."""
     return dataclasses.field(default=None, metadata={"ref": True})
 
 
@@ -520,8 +520,8 @@ _ERROR_SEVERITY = 17
 
 
 def priority_of(event: RunEvent) -> str:
-    """`critical` or `normal`: of a log record by its severity, of a guardrail by its outcome, of custom and unknown
-    events as they say, else of the kind."""
+    """`critical` or `normal`: for a log record by its severity, for a guardrail by its outcome, for custom and unknown
+    events from their own field, else by kind."""
     if isinstance(event, UnknownEvent):
         return event.original.get("priority", NORMAL)
     if isinstance(event, CustomEvent):
@@ -534,7 +534,7 @@ def priority_of(event: RunEvent) -> str:
 
 
 def event_to_json(event: RunEvent) -> dict[str, Any]:
-    """`{id, run, seq, time_ns, kind, priority, span?, actor?, late?, data, refs}`; what is None is left out."""
+    """`{id, run, seq, time_ns, kind, priority, span?, actor?, late?, data, refs}`, without fields that are None."""
     if isinstance(event, UnknownEvent):
         return event.original
     cls = type(event)
@@ -556,7 +556,7 @@ def event_to_json(event: RunEvent) -> dict[str, Any]:
 
 
 def event_from_json(value: dict[str, Any]) -> RunEvent:
-    """Reads what `event_to_json` wrote; a kind that is not known here becomes an UnknownEvent."""
+    """The inverse of `event_to_json`; an unknown kind becomes an UnknownEvent."""
     header: dict[str, Any] = {name: value[name] for name in _HEADER if name in value}
     cls = EVENT_TYPES.get(value["kind"]) or _former_type(value)
     if cls is None:
@@ -576,9 +576,9 @@ def event_from_json(value: dict[str, Any]) -> RunEvent:
 
 
 def _made(cls: type[Event], values: dict[str, Any]) -> RunEvent:
-    """The event with these values. Without `__init__`, which takes three times as long: it sets each one by itself."""
+    """The event with these values. Does not call `__init__`, which takes three times as long."""
     if not _REQUIRED[cls] <= values.keys():
-        return cast(RunEvent, cls(**values))  # which makes what is missing, or raises TypeError
+        return cast(RunEvent, cls(**values))  # fills missing defaults, or raises TypeError
     event = object.__new__(cls)
     event.__dict__.update(values)
     for name in _DEFAULTS[cls] - values.keys():
@@ -587,12 +587,12 @@ def _made(cls: type[Event], values: dict[str, Any]) -> RunEvent:
 
 
 def _former_type(value: dict[str, Any]) -> type[Event] | None:
-    """The type of events of a kind that was stored once: a decision about an approval was one kind for both."""
+    """The type for a kind of older versions: `approval_received` was one kind for both decisions. None for others."""
     if value["kind"] != "approval_received":
         return None
     return ApprovalGranted if value["data"].get("approved") else ApprovalDenied
 
 
 def usage_to_json(usage: TokenUsage) -> dict[str, int]:
-    """Only what was reported."""
+    """The reported counts, by field name."""
     return {name: value for name in usage.__slots__ if (value := getattr(usage, name)) is not None}

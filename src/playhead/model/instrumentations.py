@@ -1,6 +1,6 @@
-"""Which project wrote an instrumentation, by the name of its scope (or module).  Pure.
+"""The project that wrote an instrumentation, by the name of its scope (or module).  Pure.
 
-| family | what it is |
+| family | instrumentations |
 |---|---|
 | `playhead` | ours |
 | `opentelemetry` | OpenTelemetry's own for GenAI |
@@ -13,7 +13,7 @@ from typing import Final
 from playhead.model import names
 
 FAMILIES: Final = ("playhead", "opentelemetry", "openinference", "openllmetry")
-"""In the order in which one is believed where several have recorded the same call."""
+"""In order of precedence, for calls that several instrumentations recorded."""
 
 _OFFICIAL = (
     "opentelemetry.instrumentation.genai.", "opentelemetry.util.genai", "opentelemetry.instrumentation.openai_v2",
@@ -29,12 +29,12 @@ _CLIENTS = frozenset({
     "voyageai", "watsonx", "writer",
 })  # fmt: skip
 
-# What a client's own package calls the spans that it makes without any instrumentation.
+# Scope prefix of spans that a client's own package makes without an instrumentation.
 _OWN_TELEMETRY = "com.anthropic.sdk."
 
 
 def family_of(scope: str) -> str | None:
-    """The family of an instrumentation scope; None: another one's."""
+    """The family of an instrumentation scope; None if it is in no family."""
     if scope == names.SCOPE:
         return "playhead"
     if scope.startswith("openinference."):

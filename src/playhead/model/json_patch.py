@@ -1,4 +1,4 @@
-"""JSON Patch (RFC 6902), as far as it says how one JSON value differs from another.  Pure.
+"""The part of JSON Patch (RFC 6902) that describes the difference of two JSON values.  Pure.
 
 Only `add`, `replace` and `remove` are used; arrays of different lengths are replaced as a whole.  Values are compared
 as JSON has them: 1, 1.0 and true are three values, and an object's keys have no order.
@@ -12,14 +12,14 @@ Operation = dict[str, Any]
 
 
 def patch_between(before: Any, after: Any) -> list[Operation]:
-    """The operations that make `after` of `before`; none when they are equal."""
+    """The operations that turn `before` into `after`; empty when they are equal."""
     return list(_differences(before, after, ""))
 
 
 def patched(value: Any, patch: Sequence[Mapping[str, Any]]) -> Any:
-    """The value after these operations, which must fit it; the value that was given is left alone.
+    """Returns a copy of the value with the operations applied; `value` is not changed.
 
-    Raises ValueError for an operation that does not fit, and for what is no patch: records may hold anything.
+    Raises ValueError for an operation that does not fit the value, and if `patch` is not a patch.
     """
     if not isinstance(patch, list | tuple):
         raise ValueError(f"this is no JSON Patch, which is a list: {patch!r:.200}")
@@ -59,7 +59,7 @@ def _between_arrays(before: list[Any], after: list[Any], path: str) -> Iterator[
 
 
 def _same(before: Any, after: Any) -> bool:
-    """Whether two values, of which at most one is an object or an array, are one JSON value: -0.0 is not 0.0."""
+    """Whether two values, of which at most one is an object or an array, are the same JSON value; -0.0 is not 0.0."""
     return type(before) is type(after) and before == after and (type(after) is not float or repr(before) == repr(after))
 
 

@@ -1,4 +1,4 @@
-"""Media types: what may be said to be one.  `type/subtype`, then parameters, as HTTP writes them."""
+"""Checks media types: `type/subtype`, then parameters, as in HTTP."""
 
 import re
 
@@ -7,5 +7,5 @@ _SHAPE = re.compile(r"[\w.+-]{1,127}+/[\w.+-]{1,127}+(; ?[\w-]{1,64}+=[\w.-]{1,6
 
 
 def is_media_type(text: str) -> bool:
-    """Whether this can stand in a Content-Type header, and is of a length that one has."""
+    """Whether the text is valid as a Content-Type header of at most 200 characters."""
     return len(text) <= MAX_CHARACTERS and _SHAPE.fullmatch(text) is not None

@@ -1,9 +1,9 @@
 """Messages: one entry of a model's context, in the OpenTelemetry GenAI parts shape.
 
-A message is a plain dictionary `{"role", "parts", "name"?, "extra"?}`.  What a dialect says beyond that shape is kept
-under `extra`, of the message or of a part, so that normalising loses nothing.  A message that is larger than
-`LARGE_PART_BYTES` gives its large parts away as content of their own, and refers to them: it stays small, and an image
-or a long tool result that stands in several messages is stored once.
+A message is a plain dictionary `{"role", "parts", "name"?, "extra"?}`.  Other fields of a dialect are kept under
+`extra`, of the message or of a part, so that normalising loses nothing.  In a message larger than `LARGE_PART_BYTES`,
+large parts become separate content and are replaced by refs: the message stays small, and an image or a long tool
+result that is in several messages is stored once.
 """
 
 from collections.abc import Callable, Iterable
@@ -14,7 +14,7 @@ import orjson
 from playhead.model.canonical import JSON, Content, canonical_json, parse_json
 from playhead.model.ref import ContentRef, is_ref
 
-# Part of the canonical form, therefore no setting: two writers with two limits would give one message two refs.
+# Part of the canonical form, so not a setting: two writers with two limits would give one message two refs.
 LARGE_PART_BYTES = 16 * 1024
 REF_PART = "playhead.ref"
 
@@ -36,7 +36,7 @@ def text_message(role: str, text: str) -> Message:
 
 
 def plain_message_json(role: str, text: str) -> bytes:
-    """The canonical bytes of `text_message`, in less time: its keys are in order, and it has nothing but texts.
+    """The canonical bytes of `text_message(role, text)`, faster than `canonical_json`.
 
     Raises TypeError for a lone surrogate."""
     return orjson.dumps({"parts": [{"content": text, "type": "text"}], "role": role})
@@ -66,7 +66,7 @@ def refs_inside(message: Message) -> list[ContentRef]:
 
 
 def whole(message: Message, fetch: Callable[[ContentRef], bytes | None]) -> Message:
-    """Puts large parts back in; a part whose content `fetch` does not have (None) stays a ref."""
+    """Puts large parts back in; a part for which `fetch` returns None stays a ref."""
     if not refs_inside(message):
         return message
     parts = [_whole_part(part, fetch) for part in message["parts"]]
@@ -83,13 +83,13 @@ def read_message(data: bytes) -> Message:
 
 
 def message_text(message: Message) -> str:
-    """All that a reader would read in it: texts, reasoning and tool results, one per line."""
+    """The readable text of a message: texts, reasoning and tool results, one per line."""
     return "\n".join(_texts(message["parts"]))
 
 
 def message_lines(message: Message) -> list[str]:
-    """What a message holds, part by part, for a person: texts as they are, a tool call as `name(arguments)`, and of an
-    image, a file or any other part what it is: `[image: image/png, 68 bytes]`.  Lines of a text are not split.
+    """The parts of a message, for people: a text unchanged, a tool call as `name(arguments)`, an image or file as a
+    description: `[image: image/png, 68 bytes]`, other parts as JSON.  Lines of a text are not split.
     """
     return [line for part in message["parts"] for line in part_lines(part)]
 
@@ -113,7 +113,7 @@ def part_lines(part: Part) -> Iterable[str]:
 
 
 def without_reasoning(messages: Iterable[Message]) -> list[Message]:
-    """The messages without their reasoning; a message that is nothing else is left out."""
+    """The messages without their reasoning; a message with only reasoning is left out."""
     found: list[Message] = []
     for message in messages:
         parts = [part for part in message["parts"] if part.get("type") != "reasoning"]
@@ -144,7 +144,7 @@ def _medium(part: Part, *facts: object) -> str:
 
 
 def _decoded_size(base64: object) -> int:
-    """The number of bytes that a text in base64 stands for."""
+    """The number of bytes that a base64 text encodes."""
     text = base64.rstrip("=") if isinstance(base64, str) else ""
     return len(text) * 3 // 4
 

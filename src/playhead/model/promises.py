@@ -1,5 +1,5 @@
-"""Promises: what a run waits for from outside: a decision, an answer, an event.  Their kinds, and ids made of what is
-asked."""
+"""Promises: decisions, answers and events from outside for which a run waits.  Their kinds, and their ids, which are
+digests of the question."""
 
 from typing import Any, Final
 
@@ -17,22 +17,22 @@ DENIED: Final = "denied"
 ANSWERED: Final = "answered"
 EXPIRED: Final = "expired"
 BY_PROGRAM: Final = "the program"
-"""Who has answered when a framework went on with a value that no promise has."""
+"""The answerer's name when a framework continued with a value that is not from a promise."""
 OUTCOMES: Final = (APPROVED, DENIED, ANSWERED, EXPIRED)
 
 
 def digest_of(asked: Any) -> str:
-    """Returns 32 hex digits that differ when anything of what is asked differs."""
+    """Returns the digest of a question, 32 hex digits."""
     return content_of(asked).ref.digest.hex()[:32]
 
 
 def promise_id(kind: str, scope: str | None, key: str, digest: str) -> str:
-    """Returns the id (32 hex digits) of a promise. `scope`: the run that asks; None where `key` stands for itself."""
+    """Returns the id (32 hex digits) of a promise. `scope`: the run that asks; None if `key` is unique by itself."""
     return sha256(f"{kind} {scope or '-'} {key} {digest}".encode(errors="surrogatepass")).hexdigest()[:32]
 
 
 def approval_id(key: str, action: str, details: Any = None) -> str:
-    """Returns the id of an approval with a key of the program's own: known before it is asked for."""
+    """Returns the id of an approval with a key chosen by the program, so that it is known before the request."""
     return promise_id(APPROVAL, None, key, digest_of([action, None, details]))
 
 

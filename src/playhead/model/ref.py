@@ -1,9 +1,9 @@
-"""Refs: the names of content.  A leaf of the vocabulary; what would carry a payload carries one of these instead.
+"""Refs: content addresses, which spans and events carry instead of payloads.
 
-A ref names bytes, and says how to read them where the bytes alone do not: the text `5` and the number 5 are the same
-bytes.  Read without a suffix, bytes are JSON if they look like JSON (`canonical.may_be_json`), else text if they are
-UTF-8, else bytes.  What is otherwise has a suffix: `sha256:<hex>:text` or `sha256:<hex>:bytes`.  So what a value is
-shown as depends on the record that names it, and never on who stored equal bytes first.
+A ref is the digest of bytes and, where the bytes are ambiguous, how to read them: the text `5` and the number 5 are the
+same bytes.  Without a suffix, bytes are JSON if they look like JSON (`canonical.may_be_json`), else text if they are
+UTF-8, else bytes.  Other content has a suffix: `sha256:<hex>:text` or `sha256:<hex>:bytes`.  So the type of a value
+depends on the record with the ref, and never on which writer stored equal bytes first.
 """
 
 import re
@@ -22,7 +22,7 @@ class NotARef(ValueError):
 
 
 class ContentRef(str):
-    """Names some bytes: `sha256:` and 64 lower-case hex digits, and how to read them where they do not say it.
+    """Content address of bytes: `sha256:` and 64 lower-case hex digits, and a suffix if the bytes are ambiguous.
 
     Equal values have equal refs.  Equal bytes have an equal `digest`, under which they are stored once.
 
@@ -32,8 +32,8 @@ class ContentRef(str):
 
     __slots__ = ("digest",)
     digest: bytes
-    """The 32 bytes that the database keeps.  Who has them when making a ref may set them; else they are read off the
-    text when they are first asked for."""
+    """The digest as 32 bytes, as the database stores it.  May be set when the ref is made; else it is decoded from the
+    text at the first use."""
 
     @classmethod
     def of(cls, data: bytes) -> Self:
@@ -64,19 +64,19 @@ class ContentRef(str):
 
     @property
     def plain(self) -> "ContentRef":
-        """The ref without its suffix: under this one the bytes are stored."""
+        """The ref without its suffix, under which the bytes are stored."""
         return self if len(self) == _PLAIN else ContentRef(self[:_PLAIN])
 
     @property
     def read_as(self) -> str | None:
-        """AS_TEXT or AS_BYTES where the ref says so; None: the bytes say it themselves."""
+        """The suffix, AS_TEXT or AS_BYTES; None: the kind is inferred from the bytes."""
         return None if len(self) == _PLAIN else self[_PLAIN + 1 :]
 
     def with_reading(self, read_as: str | None) -> "ContentRef":
-        """The ref of the same bytes, to be read so."""
+        """The ref of the same bytes with this suffix; None: without a suffix."""
         return self.plain if read_as is None else ContentRef(f"{self.plain}:{read_as}")
 
 
 def is_ref(value: object) -> bool:
-    """Whether this is the text of a ref of ours; refs of others (`gs://...`) are not."""
+    """Whether this is the text of a content ref; references to other storage (`gs://...`) are not."""
     return isinstance(value, str) and _SHAPE.fullmatch(value) is not None

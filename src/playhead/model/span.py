@@ -1,4 +1,4 @@
-"""Spans as both halves pass them on: OpenTelemetry's fields, payload-free, as plain values; and as JSON of the API."""
+"""Spans and log events: OpenTelemetry's fields as plain values, payload-free; and their JSON in the API."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -24,7 +24,7 @@ class SpanEvent:
 
 @dataclass(slots=True)
 class Span:
-    """One span.  Ids are lower-case hex (32 and 16 digits); `end_ns` is None while it is known only by its start."""
+    """One span.  Ids are lower-case hex (32 and 16 digits); `end_ns` is None while only its start is known."""
 
     trace_id: str
     span_id: str

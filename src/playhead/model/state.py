@@ -1,4 +1,4 @@
-"""RunState and its fold: what an agent's run was, at any seq, from its events alone.
+"""RunState and its fold: the state of a run at any seq, computed from its events alone.
 
 `fold(events[:n])` is the state after event n; `fold(more, fold(some)) == fold(some + more)`.  Pure; projection, query,
 UI and local resume use this one fold.
@@ -15,15 +15,15 @@ from playhead.model.usage import ModelUsage, add_usage, model_usage_to_json
 
 RUNNING, COMPLETED, FAILED, CANCELLED = "running", "completed", "failed", "cancelled"
 LOST = "lost"
-"""Status of a run whose processes are gone without its end.  No event says it: a store derives it, and takes it back
-when the run goes on.  The state at an event stays `running`."""
+"""Status of a run whose processes are gone without ending it.  Not from an event: a store derives it, and withdraws it
+when the run continues.  The state at an event stays `running`."""
 
 _Ended = ev.RunFailed | ev.LlmFailed | ev.ToolFailed | ev.StepCompleted
 
 
 @dataclass(frozen=True, slots=True)
 class PendingCall:
-    """Started, not finished: after a crash its outcome is in doubt."""
+    """A call that started and did not end: after a crash its outcome is not known."""
 
     kind: str
     name: str
@@ -42,7 +42,7 @@ class RecordedError:
 
 @dataclass(frozen=True, slots=True)
 class StateCheckpoint:
-    """Where the run can be continued from."""
+    """A checkpoint from which the run can be continued."""
 
     seq: int
     state: ContentRef | None
@@ -52,13 +52,13 @@ class StateCheckpoint:
 
 @dataclass(frozen=True, slots=True)
 class RunState:
-    """The fold of a run's events up to `seq`.  Content is named by refs only.
+    """The fold of a run's events up to `seq`.  Holds refs, no content.
 
-    `thread` is what the model saw last, `history` every message that was ever added, in order.  `usage` sums what
-    providers reported, by model (None: not known, in a state that was stored before this was kept); `model` is the one
-    that was asked last; `context_tokens` is the input of the last model call that reported it.  `step_calls` counts the
-    calls that are neither of models nor of tools, by kind (None: not known, as with `usage`); `tripped` has the seqs of
-    guardrails that stopped what they checked.
+    `thread`: the context that the model saw last; `history`: every message ever added, in order.  `usage`: sums of the
+    reported tokens by model (None: not known, in a state stored by an older version); `model`: the last requested one;
+    `context_tokens`: input tokens of the last model call that reported them.  `step_calls`: number of calls other than
+    of models and tools, by kind (None: not known, as with `usage`); `tripped`: seqs of guardrails that stopped what
+    they checked.
     """
 
     seq: int = 0
@@ -185,17 +185,17 @@ class _Folding:
                 self._end_run(event, CANCELLED if event.outcome == CANCELLED else FAILED)
                 self._error(event, event.error_type, event.message)
             case ev.RunResumed():
-                # One that is heard of after a later one has begun is over: it reopens nothing.
+                # An attempt that is reported after a later one began is over: it does not reopen the run.
                 if event.attempt > changes.get("attempt", self.start.attempt):
-                    # What the dead process left open is not open in the new attempt: it is called again, or answered.
+                    # Calls that the dead process left open are not open in the new attempt, which makes them again.
                     self.open_calls = {}
                     changes |= {"status": RUNNING, "attempt": event.attempt}
             case ev.RunForked():
-                # What the parent had open where they part, the fork begins itself, or ends right after this.
+                # Calls open in the parent at the fork: the fork starts them again, or their ends follow this event.
                 self.open_calls = {}
 
     def _end_run(self, event: ev.RunCompleted | ev.RunFailed, status: str) -> None:
-        """How an earlier attempt ended, heard of late, does not change how the run did."""
+        """Sets the status, except for a late end of an earlier attempt of a run that has ended."""
         if not event.late or self.changes.get("status", self.start.status) == RUNNING:
             self.changes["status"] = status
 
@@ -257,7 +257,7 @@ class _Folding:
         self.open_calls.pop(event.span or "", None)
 
     def _error(self, event: _Ended, error_type: str, message: str) -> None:
-        if event.outcome != CANCELLED:  # whoever asked went away: nothing went wrong
+        if event.outcome != CANCELLED:  # a cancellation is not an error
             self.errors.append(RecordedError(event.seq, error_type, message))
 
     def _count(self, name: str, more: int) -> None:
@@ -280,7 +280,7 @@ def state_to_json(state: RunState) -> dict[str, Any]:
 
 
 def state_from_json(value: dict[str, Any]) -> RunState:
-    """Reads what `state_to_json` wrote."""
+    """The inverse of `state_to_json`."""
     fields: dict[str, Any] = {name: value[name] for name in RunState.__slots__ if name in value}
     for name in ("thread", "plan"):
         fields[name] = _maybe_ref(fields.get(name))

@@ -1,8 +1,8 @@
-"""Threads: a list of messages as a hash-linked chain, which is why an N-turn chat costs O(N).
+"""Threads: lists of messages as hash-linked chains, so that a chat of N turns costs O(N).
 
-A node names one message and the node before it.  A thread's ref is the ref of its last node's canonical bytes, so
-equal lists have equal refs whoever built them, and list A is a prefix of list B exactly when A's ref is an ancestor of
-B's.  The empty thread has no ref: None.
+A node has the refs of one message and of the node before it.  A thread's ref is the ref of its last node's canonical
+bytes, so equal lists have equal refs in every program, and list A is a prefix of list B exactly when A's ref is an
+ancestor of B's.  The empty thread has no ref: None.
 """
 
 from collections.abc import Iterable, Sequence
@@ -47,8 +47,8 @@ def node_bytes(message: ContentRef, parent: ContentRef | None) -> bytes:
 
 
 def node_ref(message: ContentRef, parent: ContentRef | None) -> ContentRef:
-    """The ref of the thread that ends in this message and continues that parent."""
-    # `node_bytes` written out: it is asked for each message of each call.
+    """The ref of the thread that consists of `parent` and this message."""
+    # `node_bytes` inlined, for speed: this runs for each message of each call.
     if parent is None:
         data = "".join(('{"message":"', message, '","parent":null}'))
     else:
@@ -69,7 +69,7 @@ def extend(messages: Iterable[ContentRef], parent: ContentRef | None = None, par
 
 
 def thread_of(messages: Sequence[Message]) -> Thread:
-    """A whole thread from its messages.  Equal contents stand once."""
+    """A whole thread from its messages.  Equal contents are in it once."""
     contents: dict[ContentRef, Content] = {}
     refs: list[ContentRef] = []
     for message in messages:

@@ -1,10 +1,10 @@
-"""Times as texts: RFC 3339 in UTC with nanoseconds, and back."""
+"""Converts times to and from text: RFC 3339 in UTC with nanoseconds."""
 
 import re
 from datetime import UTC, datetime
 
 NS = 10**9
-# What Postgres's bigint holds: a time beyond it means "as late as can be", and must not be an error in the database.
+# The maximum of Postgres's bigint: a later time means "as late as possible", and must not be an error in the database.
 _LATEST = 2**63 - 1
 _SHAPE = re.compile(
     r"(?P<moment>\d{4}-\d\d-\d\d(?:[Tt ]\d\d:\d\d(?::\d\d)?)?)(?:\.(?P<part>\d{1,9}))?(?P<zone>[Zz]|[+-]\d\d:\d\d)?",
@@ -13,7 +13,7 @@ _SHAPE = re.compile(
 
 
 def rfc3339(time_ns: int) -> str:
-    """`2026-01-31T12:00:00.000000001Z`."""
+    """The time as text: `2026-01-31T12:00:00.000000001Z`."""
     seconds, part = divmod(time_ns, NS)
     return f"{datetime.fromtimestamp(seconds, UTC).isoformat()[:19]}.{part:09d}Z"
 
@@ -34,7 +34,7 @@ def parse_time(text: str) -> int:
 
 
 def _read(text: str) -> tuple[datetime, int]:
-    """Whole seconds since 1970, and the nanoseconds of the second."""
+    """The time without fractions of a second, and its nanoseconds."""
     shape = _SHAPE.fullmatch(text)
     if shape is None:
         raise ValueError(text)

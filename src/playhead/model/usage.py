@@ -1,4 +1,4 @@
-"""Tokens that models were used for, summed by model, as far as providers reported them."""
+"""Token usage summed by model, as far as providers reported it."""
 
 from dataclasses import asdict, dataclass, replace
 from typing import Any
@@ -8,7 +8,8 @@ from playhead.model.event import TokenUsage
 
 @dataclass(frozen=True, slots=True)
 class ModelUsage:
-    """Tokens of a run's calls that `model` answered when `asked` was asked for; None where a name is not known."""
+    """Tokens of a run's calls that requested model `asked` and were answered by `model`; None: the name is not
+    known."""
 
     model: str | None
     asked: str | None
