@@ -9,7 +9,7 @@ file, reading goes on with the next frame whose checksum is right.
 | `R` resource | JSON: the resource's attributes; holds for the spans and log events after it in the file |
 | `C` content | 32 bytes digest, 1 byte length of the media type, media type, bytes |
 | `T` thread | 1 byte: has a parent; then 32 bytes each: the parent, the messages that are appended to it |
-| `A` announcement, `S` span | JSON array, see `read_span`; an announcement has no end; a span of others has its scope |
+| `A` announcement, `S` span | JSON array, see `read_span`; announcements have no end, only spans of others a scope |
 | `L` log event | JSON array: name, time ns, trace id, span id, attributes |
 | `E` end of the segment before | JSON array: its number, the bytes that were written to it |
 """
@@ -104,15 +104,15 @@ def is_cut_frame(data: bytes) -> bool:
 
 
 def may_be_lost_end(rest: bytes) -> bool:
-    """Whether what stands behind the last readable frame of a dead process's file may be there because the file has
-    lost its end: a part of a frame, unless that is large, or damage.
+    """Whether `rest`, the bytes after the last readable frame of a dead process's file, may mean that the file has lost
+    its end: True for a part of a frame (unless the frame is large), and for damage.
     """
     size = HEADER_BYTES + int.from_bytes(rest[:4], "big")
     return bool(rest) and not (len(rest) >= HEADER_BYTES and size > max(len(rest), _WRITTEN_AT_ONCE))
 
 
 def _may_follow(data: bytes, at: int) -> bool:
-    """Whether a frame may begin there, or the file end."""
+    """Whether a frame may begin at `at`, or the file ends there."""
     return len(data) - at < HEADER_BYTES or _LIKE_A_HEADER.match(data, at) is not None
 
 
@@ -155,7 +155,7 @@ def read_thread(payload: bytes) -> ThreadExtension:
 
 
 def span_frame(kind: bytes, fields: Sequence[Any]) -> bytes:
-    """A span or an announcement from its fields, in the order that `read_span` names."""
+    """The frame of a span or an announcement; `fields` in the order in which `read_span` unpacks them."""
     return frame(kind, orjson.dumps(fields, option=orjson.OPT_NON_STR_KEYS))
 
 
@@ -163,7 +163,7 @@ def read_span(payload: bytes) -> Span:
     """The span that `span_frame` wrote. The caller sets its resource, and its scope if that is empty (our own)."""
     fields = cast("list[Any]", orjson.loads(payload))
     trace_id, span_id, parent_id, name, kind, start_ns, end_ns, status, message, attributes, events, links = fields[:12]
-    return Span(  # by position: half the time, and each span that is shipped is read so
+    return Span(  # positional arguments take half the time, and each span that is shipped is read here
         trace_id,
         span_id,
         parent_id,
@@ -191,7 +191,7 @@ def read_log(payload: bytes) -> LogEvent:
 
 
 def end_frame(number: int, size: int) -> bytes:
-    """The frame that says how many bytes were written to a segment, for the beginning of the next one."""
+    """The frame with the number of a segment and the bytes written to it, for the beginning of the next segment."""
     return frame(END, orjson.dumps([number, size]))
 
 

@@ -3,7 +3,7 @@
 Appending is durable once it returns True (see `lane`), and never raises.  Data that cannot be written waits in memory,
 up to a limit, and is delivered from there; data beyond that is lost and counted, and the next `playhead.flush` returns
 False.
-A journal whose folder was removed or whose descriptors were closed goes on in a new lane; a forked child has its own.
+A journal whose folder was removed or whose descriptors were closed continues in a new lane; a forked child has its own.
 """
 
 import errno
@@ -38,15 +38,15 @@ _KEPT = 0.6
 _SEGMENTS = 8
 # Space is freed in the background, for at most a second at a time; a call waits a little for it when the disk is full.
 _BACKGROUND_SECONDS, _PROGRAM_SECONDS = 1.0, 0.02
-# `off` keeps appends in memory for this long at most, and gives them to the shipper in one piece.
+# With durability `off`, up to this many bytes are kept in memory, and given to the shipper in one piece.
 _MAX_BUFFERED = 256 * 1024
 # 4 MiB: some hundred calls, enough for the time until a folder is mounted again or descriptors are free; little
 # compared with the memory of a program with an agent.
 _MAX_WAITING = 4 * 2**20
-# A quarter of it: what waits is delivered at once, for there is little room.
+# A quarter of it: from here on, waiting data is delivered at once, since little room is left.
 _MUCH_WAITING = 2**20
 _PIECE = 64 * 1024
-# Every so many-th append is timed: two looks at the clock would be a part of what they measure.
+# One append in 32 is timed: reading the clock twice for each would slow down what is measured.
 _TIMED = 32
 _FIRST_TRY_SECONDS, _MAX_TRY_SECONDS = 0.05, 5.0
 _NO_SPACE = frozenset({errno.ENOSPC, errno.EDQUOT})
@@ -85,19 +85,19 @@ class Journal:
         """`on_room(False)` is called when the limit is reached, `on_room(True)` when there is room again.
 
         `on_new_segment`: earlier segments may be deleted, so new records must not refer to content in them.
-        `is_local`: nobody takes what is recorded, so each segment is to be read without the others.
+        `is_local`: nothing is delivered, so each segment must be readable without the others.
         """
         self.journal_dir = journal_dir
         self.counters = JournalCounters()
         self.latencies = Latencies()
-        """Of some of the appends."""
+        """Durations of one append in `_TIMED`."""
         self._numbers = count(1)
         self.lane: LaneWriter | None = None
         self.on_append: Callable[[], None] = _ignore_append
         self.on_lane: Callable[[Path], None] = _ignore_lane
         """Called with the path of each new lane: the one before it has ended."""
         self.on_much_waiting: Callable[[], None] = _ignore_append
-        """Called when much waits in memory that cannot be written."""
+        """Called when `_MUCH_WAITING` bytes wait in memory that cannot be written."""
         self._fsync = durability == "fsync"
         self._off = durability == "off"
         self._max_bytes = max_bytes
@@ -120,14 +120,14 @@ class Journal:
         self._waiting: list[bytes] = []
         self._waiting_bytes = 0
         self._waiting_from = 0
-        """Where the first of it stands in all that has ever waited, in bytes."""
+        """Offset of the first waiting byte among all bytes that have ever waited."""
         self._next_try = float("-inf")
         self._try_seconds = _FIRST_TRY_SECONDS
         self._acked = Position(1, 0)
         self._is_short_of_space = False
         self._next_freeing = float("-inf")
         self._is_cut_counted = False
-        """Whether what a file has lost is counted, of which the shipper has not told yet."""
+        """Whether the loss of a cut file is counted already, and the shipper has not reported it yet."""
         self._said: set[str] = set()
 
     # --- appending ----------------------------------------------------------------------------------------------------
@@ -135,7 +135,7 @@ class Journal:
     def append(self, frames: bytes) -> bool:
         """Appends these frames in one piece. Returns False if they are lost, or wait in memory for the disk."""
         if sys.is_finalizing() and (is_held(self._mutex) or (self.lane and self.lane.is_in_use())):
-            return False  # a daemon thread held it when Python stopped that: it holds it for ever
+            return False  # a daemon thread held the lock when Python stopped the thread: it stays locked
         number = self.counters.appends = next(self._numbers)
         began = perf_counter() if number % _TIMED == 1 else 0.0
         lane, room = self._direct, self._room
@@ -187,22 +187,22 @@ class Journal:
             lane.note_end()
 
     def before_read(self) -> bool:
-        """As `flush`, for the shipper, which also checks the folder now and then so that the program need not."""
+        """Flushes, for the shipper; also measures the folder now and then, so that the program need not."""
         written = self.flush()
         if self._room.is_look_due() or self._room.is_first_look_due():
             self.make_room()
         return written
 
     def waiting(self, after: int) -> tuple[bytes, int]:
-        """What waits in memory behind this place, and the place behind it; with the resource that holds for it. Called
-        by the shipper when it cannot be written.
+        """The data waiting in memory from offset `after` on, preceded by the resource that applies to it, and the
+        offset after the data. Called by the shipper when the data cannot be written.
         """
         with self._mutex:
             data = b"".join(self._waiting)[max(0, after - self._waiting_from) :]
             return self._resource_frame + data if data else b"", self._waiting_from + self._waiting_bytes
 
     def delivered_from_memory(self, upto: int) -> None:
-        """Forgets what waits in memory before this place: every destination has it. Called by the shipper."""
+        """Drops the data waiting in memory before this offset: every destination has it. Called by the shipper."""
         with self._mutex:
             while self._waiting and self._waiting_from + len(self._waiting[0]) <= upto:
                 self._drop_first()
@@ -312,7 +312,7 @@ class Journal:
 
     def _write_waiting(self) -> bool:
         """Writes what waits in memory. Returns whether nothing waits any more."""
-        if not self._waiting:  # it was delivered from there, perhaps: that does not say that it could be written now
+        if not self._waiting:  # perhaps delivered from memory, which does not prove that the disk works again
             return True
         while self._waiting:
             pieces = self._next_pieces()
@@ -409,17 +409,17 @@ class Journal:
                 new.append(rescued)
         except BaseException:
             if rescued:
-                self._waiting_from += self._waiting_bytes  # all of it is new to who delivers from memory
+                self._waiting_from += self._waiting_bytes  # new offsets: none of it was delivered from memory yet
                 self._waiting.insert(0, rescued)
                 self._waiting_bytes += len(rescued)
             raise
         return new
 
     def _on_cut(self, lost_bytes: int, lost_records: int) -> None:
-        """Somebody has cut the file that is written to."""
+        """Counts the loss when somebody has cut the file that is written to."""
         self.counters.lost_records += max(1, lost_records)
         self._is_cut_counted = True
-        self._on_new_segment()  # what it had is recorded again
+        self._on_new_segment()  # so that the contents in it are recorded again
         self._warn(
             "cut",
             f"records are lost: somebody has cut the last {lost_bytes} bytes off a file of the journal in "

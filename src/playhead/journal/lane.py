@@ -7,7 +7,7 @@ A journal is a folder of lanes. A lane is a folder with
 | `00000001.segment`, ... | frames, in the order in which they were appended |
 | `acked` | the position up to which the collector has acknowledged |
 | `acked-NAME` | the same for another destination (`playhead.export_to`) |
-| `to-NAME.json` | what another process needs to know of that destination, but for its keys |
+| `to-NAME.json` | what another process needs to deliver to that destination, except its keys |
 | `no-collector` | is there when the lane's process had no collector |
 | `written` | a position up to which was written, at most 50 ms old: tells whether the last segment has lost its end |
 | `lock` | locked by the lane's owner while it lives; afterwards shared by processes that read or deliver the lane |
@@ -47,8 +47,9 @@ _SUFFIX = ".segment"
 # The name in journals of older versions.
 _OLD_SUFFIX = ".log"
 _ACKED, _WRITTEN, _NO_COLLECTOR = "acked", "written", "no-collector"
-# So much of what a killed process wrote may be lost from the end of its file without a trace: noting it at each append
-# would be a second write. The appending thread notes it, for the others may wait for a collector.
+# How often the written size is noted: when the file of a killed process loses what was written after the last note, the
+# loss is not detected. Noting each append would be a second write. The appending thread does it, since the others may
+# be waiting for a collector.
 _NOTE_SECONDS = 0.05
 # The first frames of a segment: its resource, which is some attributes of the process, and the end of the one before.
 _MOST_HEADER_BYTES = 64 * 1024
@@ -85,11 +86,11 @@ class LaneWriter:
         self._number = 0
         self._size = 0
         self._header_bytes = 0
-        """The size of what each segment begins with."""
+        """The size of the frames with which the current segment begins."""
         self._cut_bytes = 0
-        """How much of what was written to the current segment somebody has cut off."""
+        """Bytes of the current segment that somebody has cut off."""
         self._ends = array("Q")
-        """Where each record of the current segment ends that is not acknowledged."""
+        """The end offset of each unacknowledged record of the current segment."""
         self._noted = Position(1, 0)
         self._next_note = 0.0
         self._segment: Segment | None = None
@@ -128,7 +129,7 @@ class LaneWriter:
         return Position(self._number, self._segment.size() if self._segment is not None else self._size)
 
     def append(self, frames: bytes, records: int = 1) -> None:
-        """Appends the frames of so many records, durably (see the module). Raises OSError, and then the file is
+        """Appends the frames of this many records, durably (see the module). Raises OSError, and then the file is
         unchanged.
 
         An append that interrupts another one is written at once, before or after the outer one.
@@ -159,23 +160,23 @@ class LaneWriter:
                 segment.sync()
 
     def acknowledged(self, position: Position) -> None:
-        """Notes that what stands before this position is delivered: it cannot be lost any more."""
+        """Notes that records before this position are delivered: they do not count as lost when the file is cut."""
         with self._mutex:
             if position.segment == self._number:
                 del self._ends[: bisect_right(self._ends, position.offset)]
 
     def note_end(self) -> None:
-        """Notes beside the segment how much was written to it, as far as that is possible."""
-        with self._mutex, suppress(OSError):  # a full disk, or a folder that is gone: the next time, or never
+        """Stores the written position in the lane's file `written`; ignores OSError."""
+        with self._mutex, suppress(OSError):  # a full disk: noted the next time; or a folder that is gone
             self._next_note = monotonic() + _NOTE_SECONDS
             position = Position(self._number, self._size + self._cut_bytes)
             if self._segment is not None and position != self._noted and not self._is_restarting:
                 self._noted = position
-                # Not made anew: somebody may be removing the folder.
+                # Not created if missing: somebody may be removing the folder.
                 note_position(self.path / _WRITTEN, position, is_there=True)
 
     def look(self) -> None:
-        """Looks whether somebody has cut the segment (see `on_cut`)."""
+        """Checks whether somebody has cut the segment; if so, calls `on_cut` and begins the next segment."""
         with self._mutex, suppress(SegmentGone):
             segment = self._segment
             if segment is None or self._is_rotating or self._is_restarting or self._missing:
@@ -186,7 +187,7 @@ class LaneWriter:
                 self._go_on_after(cut, segment)
 
     def is_in_use(self) -> bool:
-        """Whether another thread is in here now."""
+        """Whether another thread is executing a method of this writer now."""
         return is_held(self._mutex)
 
     def is_there(self) -> bool:
@@ -265,7 +266,7 @@ class LaneWriter:
         """Begins the next segment; without descriptors or space for another file, the current one grows further."""
         if self._segment is not None:
             try:
-                self._segment.look()  # one that was deleted can only be read from here: it must not be closed
+                self._segment.look()  # raises if it was deleted: then only this descriptor can read it, so keep it
             except SegmentCut as cut:
                 self._note_cut(cut)
         try:
@@ -275,7 +276,7 @@ class LaneWriter:
                 raise
 
     def _go_on_after(self, cut: SegmentCut, segment: Segment) -> Segment:
-        """Begins the next segment, which says how much the cut one had; without room for one, that grows on."""
+        """Begins and returns the next segment, which records the size of the cut one; on failure, returns `segment`."""
         self._note_cut(cut)
         if self._is_rotating:
             return segment
@@ -334,21 +335,21 @@ class LaneWriter:
 
 @dataclass(frozen=True, slots=True)
 class LostEnd:
-    """The end of a segment that is not there any more."""
+    """A segment that has lost its end."""
 
     path: Path
     at: Position
     """Where the file ends."""
     lost_bytes: int
-    """How much is missing, at least."""
+    """Number of missing bytes, at least."""
     is_delivered: bool = False
     """Whether the collector has acknowledged what is missing."""
     is_certain: bool = True
-    """False: the process may also have been killed while it wrote the last record, which it did not go on from then."""
+    """False: the process may instead have been killed during its last append, and so never acted on that record."""
 
     @property
     def written(self) -> Position:
-        """Where it ended once."""
+        """The position at which the segment ended before the loss."""
         return Position(self.at.segment, self.at.offset + self.lost_bytes)
 
 
@@ -359,8 +360,8 @@ class LaneReader:
     """
 
     def __init__(self, path: Path, destination: str = "", *, instead: bool = False):
-        """Does not touch the disk.  `destination`: whose acknowledgements are meant; empty: the collector's.
-        `instead`: they count as the collector's, too, because there is none."""
+        """Does not touch the disk.  `destination`: name of the one whose acknowledgements are read and stored; empty:
+        the collector.  `instead`: they are also stored as the collector's, because there is no collector."""
         self.path = path
         self._acked = path / (f"{_ACKED}-{destination}" if destination else _ACKED)
         self._also = [path / _ACKED] if destination and instead else []
@@ -375,7 +376,7 @@ class LaneReader:
             self.ack(self.acked())
 
     def is_begun(self) -> bool:
-        """Whether the lane is for this destination: a process that served it wrote the lane."""
+        """Whether the lane is for this destination: the process that wrote the lane delivered to it."""
         if self.is_collectors:
             return not (self.path / _NO_COLLECTOR).exists()
         return self._acked.exists()
@@ -403,8 +404,8 @@ class LaneReader:
         return position_in(self._acked)
 
     def released(self) -> Position:
-        """The position up to which every destination has acknowledged; one that was not served for a day does not
-        count any more. Of a lane that is for nobody, its end. Raises OSError."""
+        """The position up to which every destination has acknowledged; a destination that was not served for a day does
+        not count any more. For a lane without destinations: its end. Raises OSError."""
         if self.is_for_nobody():
             return self.end()
         others = [path for path in self.path.glob(f"{_ACKED}-*") if time.time() - path.stat().st_mtime < _DAY_SECONDS]
@@ -479,8 +480,8 @@ class LaneReader:
         return [self._lost_end(number, sizes[number], written[number]) for number in short]
 
     def torn_end(self, rest: bytes) -> "LostEnd | None":
-        """The last segment, if what stands behind its last readable frame may be because it has lost its end.  For a
-        lane whose owner has ended.  Raises OSError."""
+        """The last segment if `rest`, the bytes after its last readable frame, may mean that it has lost its end; else
+        None.  For a lane whose owner has ended.  Raises OSError."""
         if not may_be_lost_end(rest):
             return None
         last = max(self.segments())
@@ -497,8 +498,8 @@ class LaneReader:
         return max((position for position in noted if position.segment == number), default=Position(number, 0))
 
     def _said_of_ends(self, number: int) -> list[tuple[int, int]]:
-        """What the beginning of a segment says of the one before: its number and size.  Of files of older versions, and
-        of those that are damaged there, nothing is known."""
+        """Number and size of the segment before, as recorded at the beginning of this one.  Empty for files of older
+        versions, and if the beginning is damaged."""
         try:
             with self.segment_path(number).open("rb") as file:
                 data = file.read(_MOST_HEADER_BYTES)
@@ -526,28 +527,28 @@ class LaneReader:
 
 
 class NoLane(LaneReader):
-    """In place of a lane that could not be made: nothing was written, and nothing is read."""
+    """Replaces a lane that could not be created: nothing was written, and nothing is read."""
 
     def __init__(self, journal_dir: Path):
         super().__init__(journal_dir / "no-lane")
 
     def begin(self) -> None:
-        """There is nothing to note it in."""
+        """Does nothing: there is no folder."""
 
     def acked(self) -> Position:
-        """The beginning."""
+        """Returns the beginning of a lane."""
         return Position(1, 0)
 
     def read(self, at: Position, max_bytes: int) -> tuple[bytes, Position]:
-        """Nothing."""
+        """Returns no data."""
         return b"", at
 
     def segments(self) -> list[int]:
-        """None."""
+        """Returns no segments."""
         return []
 
     def segment_bytes(self, number: int) -> int:
-        """None."""
+        """Returns 0."""
         return 0
 
 

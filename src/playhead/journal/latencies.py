@@ -15,11 +15,11 @@ class Latencies:
         self._seconds: deque[float] = deque(maxlen=_KEPT)
 
     def add(self, seconds: float) -> None:
-        """Takes one more."""
+        """Adds one duration."""
         self._seconds.append(seconds)
 
     def summary(self) -> dict[str, float] | None:
-        """Median, 99th percentile and longest of the last ones, in milliseconds; None without any."""
+        """Median, 99th percentile and maximum of the last durations, in milliseconds; None if there are none."""
         found = sorted(self._seconds.copy())
         if not found:
             return None
@@ -31,4 +31,4 @@ class Latencies:
 
 
 READING = Latencies()
-"""Reading pieces of the journal in this process, for delivery and for `playhead.replay`."""
+"""Durations of reading pieces of the journal in this process, for delivery and for `playhead.replay`."""

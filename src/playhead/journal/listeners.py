@@ -46,7 +46,7 @@ class EventListeners:
         self._thread: threading.Thread | None = None
 
     def add(self, function: EventListener, kinds: frozenset[str], priority: str | None) -> Callable[[], None]:
-        """Calls the function from now on, until what is returned is called."""
+        """Registers the function.  Returns a function that removes it again."""
         registration = _Registration(function, kinds, priority)
         with self._mutex:
             self.active = (*self.active, registration)
@@ -58,7 +58,7 @@ class EventListeners:
         return remove
 
     def put(self, kind: bytes, payload: bytes) -> None:
-        """Takes a record that the journal has: a frame's kind and payload. Returns at once."""
+        """Queues a record that the journal has: a frame's kind and payload. Returns at once."""
         try:
             self._start()
             self._waiting.put_nowait((kind, payload))
@@ -78,7 +78,7 @@ class EventListeners:
         return done.wait(max(0.0, seconds))
 
     def after_fork(self) -> None:
-        """In a forked child: what waits is the parent's to call."""
+        """In a forked child: drops the waiting records, for which the parent calls its functions."""
         self._waiting = queue.Queue(_MOST_WAITING)
         self._thread = None
 

@@ -9,7 +9,7 @@ from playhead.journal.journal import Journal
 
 
 class MemoryJournal(Journal):
-    """Keeps what is appended until it is dropped itself.  Safe for threads, as lists are."""
+    """Keeps appended frames as long as the object exists.  Safe for threads, as lists are."""
 
     def __init__(self) -> None:
         super().__init__(
@@ -35,7 +35,7 @@ class MemoryJournal(Journal):
         """There is no lane, so nothing can be delivered."""
 
     def close(self) -> None:
-        """What was appended stays readable."""
+        """Does nothing: appended frames stay readable."""
 
 
 def _nothing_to_do(room: bool) -> None:

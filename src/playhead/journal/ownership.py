@@ -1,9 +1,9 @@
-"""api ← [journal]: whether this process still has a run that it has begun or resumed, or another has taken it over.
+"""api ← [journal]: whether this process still owns a run that it has begun or resumed, or another has taken it over.
 
-Who takes a run over on this machine says so where its owner looks before each call: in the lane of the process that
-has begun the run (`take_from`), or in the place of the lease of the one that has resumed it (`leases`).  Of a takeover
-on another machine the collector knows.  It is asked when this process has stood still (`Pulse`), since for as long
-nothing here could hear of one; else its answers to what is delivered say so, and the heartbeats of a lease.
+A process that takes a run over on this machine notes it where the owner looks before each call: in the lane of the
+process that has begun the run (`take_from`), or by replacing the lease of the process that has resumed it (`leases`).
+The collector knows of a takeover on another machine.  It reports it in its answers to deliveries and to the heartbeats
+of a lease.  After this process has stood still (`Pulse`) and could not receive these, the collector is asked.
 """
 
 import os
@@ -18,10 +18,10 @@ from playhead.journal.ended.noted_lines import NotedLines
 from playhead.journal.lane import is_own, is_owned
 from playhead.model.objects.interrupts import let_through
 
-# Records are checked against this old a look: a look at the disk for each of them would cost as much as writing it.
+# For records, a check that is this old is enough: checking the disk for each would cost as much as writing it.
 _TRUSTED_SECONDS = 0.02
-# Ten times a second, a thread notes that this process runs: 0.05 % of a core. To read a run's record, take the run over
-# and execute something takes another process longer than a pause that is not noticed.
+# Ten times a second, a thread notes that this process runs: 0.05 % of a core. A pause too short to be noticed is also
+# too short for another process to read a run's record, take the run over and execute something.
 _BEAT_SECONDS, _LATE_SECONDS = 0.1, 0.25
 # A collector that does not answer must not hold up each call.
 _ASK_AGAIN_SECONDS = 5.0
@@ -41,7 +41,7 @@ class Pulse:
         self._latest = float("inf")
         self._stops = 0
         self._running: threading.Event | None = None
-        """Set for the thread to end."""
+        """Setting it ends the thread; None: there is no thread."""
 
     def start(self) -> None:
         """Starts the thread. Not safe for threads; does nothing while there is one."""
@@ -88,8 +88,8 @@ class RunOwnership:
         stops: Callable[[], int],
         now: Callable[[], float] = time.monotonic,
     ):
-        """`look`: who has taken the run over on this machine, as a sentence; None: nobody. `ask`: the same of others,
-        which the collector knows; raises Unsure. `stops`: how often this process has stood still so far."""
+        """`look` returns a sentence on who has taken the run over on this machine; None: nobody. `ask` asks the
+        collector the same for other machines; raises Unsure. `stops` returns how often this process has stood still."""
         self._look = look
         self._ask = ask
         self._stops = stops
@@ -135,21 +135,21 @@ class OwnRuns:
     def __init__(self) -> None:
         self.pulse = Pulse()
         self.lane: Callable[[], Path | None] = lambda: None
-        """Gives the lane of this process."""
+        """Returns the lane of this process; None if it has none."""
         self._looked_at: tuple[Path | None, str] = None, ""
-        """A lane, and the file in it that says what was taken over."""
+        """The lane of the last check, and the path of the file in it that lists takeovers."""
         self._owners: WeakValueDictionary[tuple[str, int], RunOwnership] = WeakValueDictionary()
 
     def owner(
         self, run_id: str, attempt: int, look: Callable[[], str | None], ask: Callable[[], str | None]
     ) -> RunOwnership:
-        """The ownership of a run that this process begins, or goes on with as this attempt; see `RunOwnership`."""
+        """Creates the ownership of a run that this process begins, or resumes as this attempt; see `RunOwnership`."""
         owner = RunOwnership(look, ask, self.pulse.stops)
         self._owners[run_id, attempt] = owner
         return owner
 
     def taken_here(self, run_id: str) -> str | None:
-        """Who has told this process, in its lane, that it has taken the run over, as a sentence; None: nobody."""
+        """A sentence on who has taken the run over, as noted in the lane of this process; None: nobody."""
         lane = self.lane()
         if lane is None:
             return None
@@ -157,11 +157,11 @@ class OwnRuns:
         if known is not lane:
             path = str(lane / _FILE)
             self._looked_at = lane, path
-        # Half as long as any other way to ask, and there is no such file but after a takeover.
+        # Takes half as long as any other check, and the file exists only after a takeover.
         return taken_from(lane, run_id) if os.access(path, os.F_OK) else None
 
     def taken_over(self, run_id: str, attempt: int) -> None:
-        """Notes that this attempt at the run goes on elsewhere."""
+        """Notes that another process executes this attempt: this process loses its earlier attempts at the run."""
         for own_attempt in range(attempt):
             owner = self._owners.get((run_id, own_attempt))
             if owner is not None:
@@ -169,7 +169,7 @@ class OwnRuns:
 
 
 def taken_over_sentence(run_id: str, by: str) -> str:
-    """What is said of a run that another process has."""
+    """The message about a run that another process has taken over."""
     return (
         f"run {run_id} was taken over by {by}: this process does not go on with it, and nothing more of it is executed "
         "or recorded here"
@@ -179,7 +179,7 @@ def taken_over_sentence(run_id: str, by: str) -> str:
 def take_from(lanes: Sequence[Path], run_id: str, by: str) -> None:
     """Takes the run from the living processes that own these lanes. Raises OSError.
 
-    Each finds it out before it executes or records anything more of the run, so what its lane has from then on is all
+    Each detects it before it executes or records anything more of the run, so from then on its lane already has all
     that it has done.
     """
     for lane in lanes:

@@ -16,7 +16,7 @@ class Position:
 
 
 def position_in(path: Path) -> Position:
-    """The position in the file; the beginning of a lane where there is none.  Raises OSError."""
+    """The position stored in the file; the beginning of a lane if there is none.  Raises OSError."""
     try:
         segment, offset = path.read_text(errors="replace").split()
         return Position(int(segment), int(offset))
@@ -25,7 +25,7 @@ def position_in(path: Path) -> Position:
 
 
 def note_position(path: Path, position: Position, *, is_there: bool = False) -> None:
-    """Stores the position in the file, in one small atomic write. `is_there`: it is not made. Raises OSError."""
+    """Stores the position in the file, in one small atomic write. `is_there`: do not create it. Raises OSError."""
     fd = os.open(path, os.O_WRONLY | os.O_CLOEXEC) if is_there else open_private(path, os.O_WRONLY)
     try:
         os.pwrite(fd, f"{position.segment:020d} {position.offset:020d}\n".encode(), 0)

@@ -27,10 +27,11 @@ from playhead.refs.intake import PayloadIntake
 from playhead.refs.secrets import holds_secret, without_secrets
 from playhead.refs.threads import exact_thread, extend_thread, goes_on, native_ref, thread_ref
 
-# What a program goes on from, or waits for, after its end: written at once, also where calls are kept in memory.
+# Events from which a program continues, or for which it waits, after its end: written at once, even if calls are kept
+# in memory.
 _DURABLE_LOGS = frozenset({names.CHECKPOINT, names.APPROVAL_REQUESTED, names.INPUT_REQUESTED})
 
-# In place of a text that a hook took away altogether.
+# Replaces a text that a hook removed altogether.
 REDACTED = "(redacted)"
 
 
@@ -145,7 +146,7 @@ class JournalRecorder:
             return False
 
     def _shape_ref(self, shape: Mapping[str, Any], exact: ContentRef | None, frames: Any) -> ContentRef:
-        """The ref of a request's shape, which most providers have as a constant, with the messages' `exact_ref`."""
+        """Records a request's shape (most often a constant) with the ref of its exact messages; returns the ref."""
         intake, (last, ref) = self.intake, self._last_shape
         if shape is last and exact is None and ref.digest in intake.known:
             return ref
@@ -208,7 +209,7 @@ class JournalRecorder:
         if not self.content:
             return None
         try:
-            # All of it: a person reads it, and what was asked is known by it in the next attempt.
+            # Unbounded: a person reads it, and the next attempt recognizes the question by it.
             return value_of(content_of(self.intake.redacted(self.intake.plain_copy(value, unbounded=True), redact)))
         except BaseException as error:  # noqa: BLE001 - the guard
             let_through(error)
@@ -265,7 +266,7 @@ class JournalRecorder:
             return None
 
     def _keeping(self, frames: Any, redact: Redact | None) -> KeepBytes | None:
-        """What takes the elements of large arrays.  A redaction hook sees them where they stand, and so they stay."""
+        """Stores the elements of large arrays separately.  None if a redaction hook must see them in their place."""
         return None if redact is not None or self.redacts else lambda data: self.intake.part(data, frames)
 
     def _outline(self, raised: BaseException, keep: KeepBytes | None) -> Any:
@@ -320,7 +321,7 @@ def _fields_json(fields: Sequence[Any]) -> bytes:
         return orjson.dumps(fields)
     except BaseException as error:  # noqa: BLE001 - an attribute of the user's that is no OpenTelemetry value
         let_through(error)
-        # Half of a surrogate pair has no UTF-8 form, and whoever reads a span refuses its escape: it becomes `?`.
+        # Half of a surrogate pair has no UTF-8 form, and readers of spans refuse its escape: it becomes `?`.
         plain = json.loads(safe_json(list(fields)))
         return json.dumps(plain, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
 

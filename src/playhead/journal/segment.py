@@ -3,8 +3,8 @@
 The kernel puts each `write` after all others (O_APPEND), so an append from a signal handler or a finalizer that
 interrupts another append needs neither lock nor queue: it is in the file when it returns.
 
-Before each append, a look at the descriptor (`fstat`) tells whether it still stands for the file, so that nothing is
-ever written into a file of the program; and whether the file was deleted or cut, so that what is missing is known.
+Before each append, `fstat` shows whether the descriptor still belongs to the file, so that nothing is ever written into
+a file of the program; and whether the file was deleted or cut, so that losses are known.
 """
 
 import errno
@@ -22,7 +22,7 @@ class SegmentGone(OSError):
 
 
 class SegmentCut(OSError):
-    """Somebody has cut the file: what stood in its last `lost_bytes` is gone.  It can be appended to."""
+    """Somebody has cut the file: its last `lost_bytes` bytes are gone.  Appending is still possible."""
 
     def __init__(self, lost_bytes: int):
         super().__init__(errno.EIO, f"its last {lost_bytes} bytes were cut off")
@@ -41,8 +41,8 @@ class Segment:
     def append(self, data: bytes) -> int:
         """Writes all of the data and returns the new size of the file in bytes.
 
-        Raises OSError, and then the file is unchanged. SegmentGone: another try would fail, too. SegmentCut: once, and
-        another try appends.
+        Raises OSError, and then the file is unchanged. SegmentGone: another try would fail, too. SegmentCut: raised
+        once per cut; another try appends.
         """
         self.look()
         before = self._size
@@ -53,7 +53,7 @@ class Segment:
         return self._size
 
     def look(self) -> None:
-        """Raises SegmentGone if the file was deleted, or the descriptor does not stand for it any more; and SegmentCut
+        """Raises SegmentGone if the file was deleted, or the descriptor no longer belongs to it; and SegmentCut
         if it was cut since the last look."""
         file = self._file
         try:

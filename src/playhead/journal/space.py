@@ -51,9 +51,10 @@ def _segments(reader: LaneReader) -> Iterator[tuple[int, float]]:
 def reclaim(journal_dir: Path, own: Path | None, excess: int, *, seconds: float = float("inf")) -> int:
     """Deletes acknowledged segments until so many bytes are free. Returns how many bytes were freed.
 
-    Lanes of which all runs have ended go first, then whatever was acknowledged, each oldest first; what is for nobody
-    goes only when its runs have ended. Stops after `seconds`, since thousands of lanes take long. From the lane `own`
-    it deletes only segments before the one being shipped. Of the other lanes it considers only those of dead processes.
+    Lanes whose runs have all ended go first, then other acknowledged segments, each oldest first; segments of a lane
+    without destinations go only when their runs have ended. Stops after `seconds`, since thousands of lanes take long.
+    From the lane `own` it deletes only segments before the one being shipped. Of the other lanes it considers only
+    those of dead processes.
     """
     deadline = time.monotonic() + seconds
     found = lanes(journal_dir)
@@ -72,7 +73,7 @@ def reclaim(journal_dir: Path, own: Path | None, excess: int, *, seconds: float 
 
 
 def _delete_ended(journal_dir: Path, found: Iterable[Path], excess: int) -> int:
-    """Deletes delivered lanes of dead processes whose runs have all ended, as far as the oldest `_MAX_READ` tell."""
+    """Deletes delivered lanes of dead processes whose runs have all ended.  Reads the oldest `_MAX_READ` bytes only."""
     freed, left = 0, _MAX_READ
     notes = EndedRuns(journal_dir)
     ended = notes.known()
@@ -87,7 +88,7 @@ def _delete_ended(journal_dir: Path, found: Iterable[Path], excess: int) -> int:
             left -= sum(map(reader.segment_bytes, numbers))
             seen = merge_runs_seen(runs_in(reader.segment_path(number).read_bytes()) for number in numbers)
             if new := seen.ended - ended:
-                notes.note(new)  # before the lane is deleted: other lanes of these runs do not say it
+                notes.note(new)  # before the lane is deleted: other lanes of these runs do not have their end
                 ended |= new
             if seen.runs <= ended:
                 freed += _shrink_dead(path, excess - freed)
@@ -99,7 +100,7 @@ def _is_delivered(reader: LaneReader, numbers: Sequence[int]) -> bool:
 
 
 def _shrink_ended(journal_dir: Path, path: Path, excess: int, *, is_own: bool) -> int:
-    """Deletes the oldest segments whose runs have ended, of a lane that is for nobody: nothing else has open runs."""
+    """Deletes the oldest segments whose runs have ended; for lanes without destinations, the only copy of open runs."""
     adopted = None if is_own else adopt(path)
     if adopted is None and not is_own:
         return 0
@@ -119,7 +120,7 @@ def _delete_ended_segments(reader: LaneReader, notes: EndedRuns, excess: int) ->
         if left < 0:
             break
         seen = runs_in(reader.segment_path(number).read_bytes())
-        notes.note(seen.ended - known)  # before the segment is deleted: others of these runs do not say it
+        notes.note(seen.ended - known)  # before the segment is deleted: others of these runs do not have their end
         known |= seen.ended
         waiting.append((number, seen))
         # The last one is being written to, or was written last.

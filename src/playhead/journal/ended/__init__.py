@@ -1,1 +1,1 @@
-"""[journal]: which runs have ended, and for how long to keep them, as the records say it: what may be deleted first."""
+"""[journal]: finds in the records which runs have ended and how long to keep them, to decide what is deleted first."""

@@ -1,4 +1,4 @@
-"""Lines in a file of the journal's folder, which all processes add to; of too many, the older half is removed."""
+"""A file of lines in the journal's folder that all processes append to; above 1 MiB, the older half is removed."""
 
 import os
 from collections.abc import Iterable

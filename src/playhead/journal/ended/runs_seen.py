@@ -10,7 +10,7 @@ from playhead.model.digest import sha256
 
 _RUN = re.compile(rb'"%s":"([^"\n]*)"' % re.escape(names.RUN_ID.encode()))
 _ROOT = b'"%s":true' % names.RUN_ROOT.encode()
-# The text as it stands in JSON: the same text is always written in the same way.
+# The JSON-escaped text: the same text is always escaped in the same way.
 _SESSION = re.compile(rb'"%s":"((?:[^"\\]|\\.)*)"' % re.escape(names.CONVERSATION.encode()))
 _RETENTION = re.compile(rb'"%s":([0-9]+)' % re.escape(names.RUN_RETENTION.encode()))
 _KEY_DIGITS = 32
@@ -18,7 +18,7 @@ _KEY_DIGITS = 32
 
 @dataclass(frozen=True, slots=True)
 class RunsSeen:
-    """What is known of the runs with records in a segment, by their ids."""
+    """The runs with records in a segment, by their ids."""
 
     runs: frozenset[bytes]
     """Runs with records here."""
@@ -27,7 +27,7 @@ class RunsSeen:
     sessions: Mapping[bytes, bytes] = field(default_factory=dict[bytes, bytes])
     """Keys of the sessions of runs that began or ended here."""
     retention: Mapping[bytes, float] = field(default_factory=dict[bytes, float])
-    """How long to keep a session, by its key, or a run, by its id, in whole seconds: where a program has said it."""
+    """Whole seconds for which to keep a session (by key) or a run (by id); only those for which a program set it."""
 
 
 def runs_in(data: bytes) -> RunsSeen:
@@ -53,8 +53,8 @@ def runs_in(data: bytes) -> RunsSeen:
 
 
 def begun_and_open(segments: Iterable[bytes]) -> dict[str, str]:
-    """The runs whose first attempt began in these segments of a lane, and has not ended there; and the process that
-    began each, as it says, or an empty text."""
+    """The ids of the runs whose first attempt began in these segments of a lane and has not ended there, each with the
+    recorded name of the process that began it (empty if none is recorded)."""
     begun: dict[str, str] = {}
     for data in segments:
         for kind, payload, _ in readable_frames(data) if _ROOT in data else ():
@@ -83,7 +83,7 @@ def merge_runs_seen(seen: Iterable[RunsSeen]) -> RunsSeen:
 
 
 def _key(session: bytes) -> bytes:
-    """As long as a run's id, and without what people call their sessions."""
+    """Hashes the name of a session to a key that does not show the name and is as long as a run's id."""
     return b"s" + sha256(session).hexdigest()[: _KEY_DIGITS - 1].encode()
 
 

@@ -9,9 +9,9 @@ from playhead.journal.files import make_private_folder, open_private
 
 FOLDER = "index"
 _FILE = "journal.sqlite"
-# Changes with the tables and with what stands in them; a file with another number is made anew.
+# To be changed with the tables and with the meaning of their values; a file with another number is rebuilt.
 _FORMAT = 1
-# For as long as another process writes down what it has read.
+# How long to wait while another process writes its update.
 _BUSY_SECONDS = 10.0
 
 # `start`: the first 16 bytes of a SHA-256, which tell contents apart as well as all 32 do.
@@ -55,7 +55,7 @@ def path_of(journal_dir: Path) -> Path:
 
 
 def open_file(journal_dir: Path, busy_seconds: float | None = None) -> sqlite3.Connection:
-    """The index in its file, made if there is none or it is one of another version.
+    """Opens the index in its file.  Creates the file if there is none, and its tables if they are of another version.
 
     Raises OSError or sqlite3.Error where it cannot be written, or is damaged.
     """
@@ -73,7 +73,7 @@ def open_file(journal_dir: Path, busy_seconds: float | None = None) -> sqlite3.C
 
 
 def open_memory(journal_dir: Path) -> sqlite3.Connection:
-    """The index in memory, with what its file has, where that can be read."""
+    """Opens an index in memory: a copy of the file if that can be read, else an empty one."""
     db = _connect(":memory:")
     with suppress(sqlite3.Error):
         source = sqlite3.connect(f"{path_of(journal_dir).absolute().as_uri()}?mode=ro", uri=True, timeout=_BUSY_SECONDS)
@@ -87,7 +87,7 @@ def open_memory(journal_dir: Path) -> sqlite3.Connection:
 
 
 def empty_memory() -> sqlite3.Connection:
-    """An index in memory that has nothing."""
+    """Opens an empty index in memory."""
     db = _connect(":memory:")
     _make_tables(db)
     return db
@@ -102,7 +102,7 @@ def remove(journal_dir: Path) -> None:
 
 
 def forget_segment(db: sqlite3.Connection, segment: int) -> None:
-    """Deletes the rows of a segment but its own, and what was projected from them."""
+    """Deletes all rows of a segment except the one in `segment`, and the projections of the runs that it contains."""
     for table in _OF_A_RUN:
         db.execute(f"delete from {table} where run in (select run from record where segment = ?)", (segment,))  # noqa: S608
     for table in _OF_A_SEGMENT:

@@ -1,16 +1,16 @@
-"""[index]: takes what was deleted from the journal out of its index, too: some of it was recorded content."""
+"""[index]: removes from the index what was deleted from the journal, since the index, too, holds recorded content."""
 
 from contextlib import suppress
 from pathlib import Path
 
-# In a shipping thread: whoever holds the index for longer brings it up to date anyway.
+# Short, for a shipping thread: a process that locks the index for longer brings it up to date anyway.
 _BUSY_SECONDS = 0.2
 _FILE = Path("index", "journal.sqlite")
 
 
 def prune(journal_dir: Path) -> None:
-    """Call it after segments were deleted, not on a thread of the program.  Never raises; does nothing without an
-    index, which only commands and `playhead.replay` make."""
+    """Removes deleted segments from the index, if there is one (only commands and `playhead.replay` create it).  Call
+    it after segments were deleted, not on a thread of the program.  Never raises."""
     if not (journal_dir / _FILE).exists():
         return
     with suppress(Exception):  # a damaged or busy index, or no SQLite: the next reader finds what is gone

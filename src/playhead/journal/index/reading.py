@@ -18,7 +18,7 @@ T = TypeVar("T")
 _BLOCK_BYTES = 64 * 1024
 # Fewer than SQLite takes in one query.
 _VALUES = 500
-# Each where it was written first, in the order of the files: what many processes wrote has a row for each of them.
+# The first copy of each content, in the order of the files: each segment that has a copy has a row for it.
 _FIRST_CONTENTS = """
 with wanted (start) as (values {})
 select content.start, content.segment, content.at, content.size from wanted join content
@@ -26,12 +26,12 @@ select content.start, content.segment, content.at, content.size from wanted join
     and content.segment = (select min(segment) from content as each where each.start = wanted.start)
 order by content.segment, content.at
 """
-# Not sound, not a database, and without our tables.
+# The file is corrupt, is no database, or lacks our tables.
 _DAMAGE = frozenset({sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_ERROR, sqlite3.SQLITE_MISMATCH})
 
 
 class Frame(NamedTuple):
-    """A frame of a segment; `resource` is the payload of the resource that holds for it, empty if there is none."""
+    """A frame of a segment; `resource` is the payload of the resource that applies to it, empty if there is none."""
 
     kind: bytes
     payload: bytes
@@ -39,7 +39,7 @@ class Frame(NamedTuple):
 
 
 class KeptProjection(NamedTuple):
-    """A projection as it is kept.  `lifted`: beginnings of the digests of what stands in the run's spans."""
+    """A stored projection.  `lifted`: first 16 bytes of the digests of the contents and threads in the run's spans."""
 
     run: str
     version: str
@@ -49,7 +49,7 @@ class KeptProjection(NamedTuple):
 
 
 class _Misplaced(Exception):
-    """A frame is not where the index says: the segment was changed behind it, or the index is damaged."""
+    """A frame is not where the index says: the segment was changed since, or the index is damaged."""
 
     def __init__(self, segment: int) -> None:
         super().__init__(segment)
@@ -57,10 +57,10 @@ class _Misplaced(Exception):
 
 
 class JournalIndex:
-    """The index of a journal, up to date as of `update`.  Not for several threads at a time.
+    """The index of a journal, as of the last `update`.  Not for several threads at a time.
 
-    It stands in a file; where that cannot be written, or stays locked for long, in memory.  `bytes_read`: what was read
-    of the segments, to bring the index up to date and to answer.
+    It is kept in a file, or in memory if the file cannot be written or stays locked for long.  `bytes_read`: bytes read
+    from the segments, for updates and for answers.
     """
 
     def __init__(self, journal_dir: Path) -> None:
@@ -69,7 +69,7 @@ class JournalIndex:
         self._db: sqlite3.Connection | None = None
         self._segments: dict[int, Path] = {}
         self._block: tuple[int, int, bytes] = (0, 0, b"")
-        """Segment, offset and bytes of what was read last: what is asked for next mostly stands beside it."""
+        """Segment, offset and bytes of the last read: the next frame that is asked for is mostly near it."""
         self._file: tuple[int, FileIO] | None = None
         """Number of the segment that is being read, and its file."""
         self.bytes_read = 0
@@ -77,7 +77,7 @@ class JournalIndex:
     # --- up to date ---------------------------------------------------------------------------------------------------
 
     def update(self) -> None:
-        """Takes what was appended to the journal since.  Raises OSError when that cannot be read."""
+        """Brings the index up to date with the journal.  Raises OSError when the journal cannot be read."""
         self._segments.clear()
         self._block = (0, 0, b"")
         try:
@@ -138,16 +138,16 @@ class JournalIndex:
         return f"{sum(size for *_, size in rows) // SPOT.size}.{crc32(repr(rows).encode()):08x}" if rows else None
 
     def lanes(self, run: str) -> set[Path]:
-        """The folders of the processes that recorded any of the run."""
+        """The lanes (folders) with records of the run."""
         rows = self._rows("select distinct segment from record where run = ?", _id(run))
         return {self._path(segment).parent for (segment,) in rows}
 
     def forks(self, run: str) -> list[str]:
-        """Runs that name this one as what they were forked from."""
+        """The ids of the runs that were forked from this one."""
         return [fork.hex() for (fork,) in self._rows("select distinct run from fork where parent = ?", _id(run))]
 
     def damaged(self) -> dict[Path, int]:
-        """Files of which a part cannot be read, with the bytes of that part."""
+        """Files with unreadable parts, each with the size of these parts in bytes."""
         rows = self._rows("select id, damaged + damaged_end from segment where damaged + damaged_end > 0 order by id")
         return {self._path(segment): size for segment, size in rows}
 
@@ -159,13 +159,13 @@ class JournalIndex:
         return rows[0] if rows else None
 
     def kept_block(self, run: str, version: str, number: int) -> bytes | None:
-        """A part of the projection of this version; None when it is not kept any more."""
+        """One block of the run's projection; None when the projection of this version is no longer stored."""
         query = "select body from block join projection using (run) where run = ? and version = ? and number = ?"
         rows = self._rows(query, _id(run), version, number)
         return rows[0][0] if rows else None
 
     def keep(self, projections: Iterable[KeptProjection]) -> None:
-        """Keeps projections in place of earlier ones, where the index can be written.  Never raises."""
+        """Stores projections in place of earlier ones.  Never raises; does nothing if the index cannot be written."""
         try:
             db = self._open()
             with transaction(db):
@@ -175,7 +175,7 @@ class JournalIndex:
             pass  # they are made again when they are asked for
 
     def runs_lifting(self, start: bytes) -> list[str]:
-        """Runs with a content, or a thread, in a span, by the first 16 bytes of its digest, as `keep` was told."""
+        """Ids of the runs with this content or thread (first 16 bytes of its digest) in a span, as stored by `keep`."""
         return [run.hex() for (run,) in self._rows("select run from lifted where start = ?", start)]
 
     # --- frames -------------------------------------------------------------------------------------------------------
@@ -185,18 +185,18 @@ class JournalIndex:
         return self._mended(lambda: self._records(run))
 
     def contents(self, starts: Collection[bytes]) -> dict[bytes, bytes]:
-        """The payloads of contents' frames that are there, by the first 16 bytes of their digests."""
+        """The payloads of the content frames that exist, by the first 16 bytes of their digests."""
         return self._mended(lambda: self._contents(list(starts)))
 
     def thread(self, start: bytes) -> bytes | None:
-        """The payload of the frame that has a thread's node, by the first 16 bytes of the node's digest."""
+        """The payload of the frame with this thread node (first 16 bytes of its digest); None if there is none."""
         return self._mended(lambda: self._thread(start))
 
     def _records(self, run: str) -> list[Frame]:
         found: list[Frame] = []
         rows = self._rows("select segment, resource, spots from record where run = ? order by segment, at", _id(run))
         for segment, resource, spots in rows:
-            with suppress(FileNotFoundError):  # its space was given back meanwhile
+            with suppress(FileNotFoundError):  # deleted meanwhile, to free space
                 holds = b"" if resource == NO_RESOURCE else self._frame(segment, resource, None)[1]
                 found += [Frame(*self._frame(segment, at, size), holds) for at, size in SPOT.iter_unpack(spots)]
         return found
@@ -208,7 +208,7 @@ class JournalIndex:
             for start, segment, at, size in self._rows(_FIRST_CONTENTS.format(",".join(["(?)"] * len(some))), *some):
                 try:
                     payload = self._frame(segment, at, size)[1]
-                except FileNotFoundError:  # its space was given back meanwhile
+                except FileNotFoundError:  # deleted meanwhile, to free space
                     payload = self._payload("content", start, behind=segment)
                 if payload is not None:
                     found[start] = payload
@@ -218,7 +218,7 @@ class JournalIndex:
         return self._payload("thread", start, behind=0)
 
     def _payload(self, table: str, start: bytes, behind: int) -> bytes | None:
-        """What stands in the first segment behind this one that is there and has it."""
+        """The payload from the first existing segment after `behind` that has it; None if none has."""
         query = f"select segment, at, size from {table} where start = ? and segment > ? order by segment limit 1"  # noqa: S608
         while rows := self._rows(query, start, behind):
             behind, at, size = rows[0]
@@ -227,7 +227,7 @@ class JournalIndex:
         return None
 
     def _frame(self, segment: int, at: int, size: int | None) -> tuple[bytes, bytes]:
-        """Kind and payload; `size` None: it is not known.  Raises OSError, and _Misplaced."""
+        """Kind and payload of a frame; `size` of the payload, None if unknown.  Raises OSError and _Misplaced."""
         if size is None:
             size = int.from_bytes(self._read(segment, at, 4), "big")
         for kind, payload, end in frames_in(self._read(segment, at, HEADER_BYTES + size)):
@@ -246,7 +246,7 @@ class JournalIndex:
         return block[at - start : at - start + size]
 
     def _file_of(self, segment: int) -> FileIO:
-        """The file of a segment, open until the end of this question."""
+        """The file of a segment, which stays open until `_mended` returns."""
         if self._file is None or self._file[0] != segment:
             self._close_file()
             self._file = segment, FileIO(self._path(segment))
@@ -258,7 +258,8 @@ class JournalIndex:
             self._file = None
 
     def _mended(self, read: Callable[[], T]) -> T:
-        """What is read; after a misplaced frame its segment is indexed again, and what is misplaced then left out."""
+        """Calls `read`; after a misplaced frame, indexes its segment again and retries.  Raises OSError when a frame of
+        that segment is misplaced again."""
         mended: set[int] = set()
         while True:
             try:
@@ -297,7 +298,7 @@ class JournalIndex:
         return self._db
 
     def _rows(self, query: str, *values: object) -> list[Any]:
-        """The rows of a query.  A damaged index is made anew, once."""
+        """The rows of a query.  A damaged index is rebuilt, once."""
         try:
             return self._open().execute(query, values).fetchall()
         except sqlite3.Error as error:
@@ -331,7 +332,7 @@ def _write(db: sqlite3.Connection, kept: KeptProjection) -> None:
 
 
 def is_damage(error: sqlite3.Error) -> bool:
-    """Whether the file is damaged, or not one of ours; a full or read-only disk is something else."""
+    """Whether the error means that the file is damaged or not ours; False for a full or read-only disk."""
     return getattr(error, "sqlite_errorcode", 0) & 0xFF in _DAMAGE
 
 

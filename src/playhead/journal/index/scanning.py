@@ -34,26 +34,26 @@ NO_RESOURCE = -1
 
 @dataclass(slots=True)
 class Scanned:
-    """What stands in a part of a segment.  Offsets are those of frames, from the beginning of the file."""
+    """Contents of a part of a segment.  Offsets are those of frames, from the beginning of the file."""
 
     covered: int
     """Where the last whole frame ends."""
     resource: int
-    """Offset of the resource that holds for what follows."""
+    """Offset of the resource that applies after `covered`; NO_RESOURCE if there is none."""
     damaged: int = 0
     """Bytes before `covered` that are no frames."""
     damaged_end: int = 0
-    """Bytes after `covered` that are no frames, and not what a crash leaves or an append under way."""
+    """Damaged bytes after `covered`: neither a frame nor the incomplete frame of a crash or a running append."""
     runs: dict[tuple[bytes, int], list[bytes]] = field(default_factory=dict[tuple[bytes, int], list[bytes]])
     """By run and resource: a `SPOT` for each record."""
     contents: dict[bytes, tuple[int, int]] = field(default_factory=dict[bytes, tuple[int, int]])
     nodes: dict[bytes, tuple[int, int]] = field(default_factory=dict[bytes, tuple[int, int]])
     forks: set[tuple[bytes, bytes]] = field(default_factory=set[tuple[bytes, bytes]])
-    """Pairs of a run and the one that it names as forked from."""
+    """Pairs of a run and the run it was forked from."""
 
 
 def scan(data: bytes, start: int, resource: int) -> Scanned:
-    """Reads a segment from offset `start` on, whose data these are; `resource` holds at the beginning."""
+    """Scans `data`, a segment's bytes from offset `start` on; `resource`: offset of the resource that applies there."""
     found = Scanned(start, resource)
     last = 0
     for kind, payload, end in readable_frames(data):
@@ -83,7 +83,7 @@ def _take(found: Scanned, kind: bytes, payload: bytes, at: int) -> None:
 
 
 def run_in(kind: bytes, payload: bytes) -> bytes | None:
-    """The run of a record, 16 bytes; a record that names none belongs to the run of its trace."""
+    """The id of a record's run, 16 bytes; the trace id if the record names no run.  None if it has neither."""
     named = _RUN.search(payload)
     if named is not None:
         return bytes.fromhex(named[1].decode())

@@ -1,4 +1,4 @@
-"""[index]: brings the index up to what the journal's folder has."""
+"""[index]: brings the index up to date with the journal's folder."""
 
 import os
 import sqlite3
@@ -12,11 +12,11 @@ from playhead.journal.index import database
 from playhead.journal.index.scanning import NO_RESOURCE, Scanned, Spots, scan
 from playhead.journal.lane import LaneReader, is_owned, names_in
 
-# File systems tell times of changes in steps, the coarsest of 2 s: two changes in one step cannot be told apart.
+# File systems round times of changes, some to 2 s: two changes within that time cannot be told apart.
 _SETTLED_NS = 3_000_000_000
 
 
-# The end of a path, size in bytes (None: of no interest), and time of change in ns.
+# Suffix to the path of the lane, size in bytes (None: not compared), and time of change in ns.
 _KnownFile = tuple[str, int | None, int]
 
 
@@ -32,7 +32,7 @@ class _KnownSegment:
 
 @contextmanager
 def transaction(db: sqlite3.Connection) -> Generator[None]:
-    """Writes of the block are one, or none of them is.  Raises sqlite3.Error."""
+    """Commits all writes of the block, or none if it raises.  Raises sqlite3.Error."""
     db.execute("begin immediate")
     try:
         yield
@@ -52,7 +52,7 @@ class IndexUpdate:
         self.bytes_read = 0
 
     def run(self) -> None:
-        """Takes what was appended since the last update, and forgets what was deleted.
+        """Adds what was appended since the last update, and removes what was deleted.
 
         Raises OSError when the folder cannot be read, and sqlite3.Error.
         """
@@ -62,7 +62,7 @@ class IndexUpdate:
                     self._update_lane(name, path)
 
     def prune(self) -> None:
-        """Only forgets what was deleted.  Raises OSError and sqlite3.Error."""
+        """Only removes what was deleted.  Raises OSError and sqlite3.Error."""
         with transaction(self._db):
             for name, path in self._changed():
                 lane = self._lane(name)
@@ -74,7 +74,7 @@ class IndexUpdate:
         return None if row is None else row[0]
 
     def _changed(self) -> list[tuple[str, Path]]:
-        """Lanes that are not what they were at the last update, deleted ones included."""
+        """Names and paths of the lanes that may have changed since the last update, deleted ones included."""
         known = self._final_lanes()
         others = {name for (name,) in self._db.execute("select name from lane where not is_final")}
         found: list[tuple[str, Path]] = []
@@ -91,7 +91,7 @@ class IndexUpdate:
         return [*found, *((name, self._journal_dir / name) for name in (*known, *others))]
 
     def _final_lanes(self) -> dict[str, list[_KnownFile]]:
-        """Of each lane that has ended, its folder and its segments."""
+        """The folder and the segments of each lane that has ended, by the lane's name."""
         query = (
             "select name, lane.changed, number, size, segment.changed from lane left join segment "
             "on segment.lane = lane.id where is_final"
@@ -117,7 +117,7 @@ class IndexUpdate:
             return
         except PermissionError:
             return  # another user's
-        # Asked before the segments are read: what has ended writes no more.
+        # Checked before the segments are read: an owner that has ended writes no more.
         is_final = not _may_be_owned(path) and time.time_ns() - changed > _SETTLED_NS
         if lane is None:
             query = "insert into lane (name, changed, is_final) values (?, 0, 0)"
@@ -154,7 +154,7 @@ class IndexUpdate:
                 start = 0 if known is None else known.covered
                 file.seek(start)
                 data = file.read()
-        except FileNotFoundError:  # its space was given back meanwhile
+        except FileNotFoundError:  # deleted meanwhile, to free space
             return
         self.bytes_read += len(data)
         found = scan(data, start, NO_RESOURCE if known is None else known.resource)

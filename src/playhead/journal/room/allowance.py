@@ -9,7 +9,7 @@ _FOR_PAYLOADS = 0.8
 _MAX_ALLOWED = 64
 # Measuring costs as much as some hundred appends, so no process does it for less than a 4096th of the limit.
 _MIN_ALLOWED = 4096
-# A call waits for so long to learn that there is room; and once a second, while there was none.
+# How long a call waits for a measurement: if the last one found room; if it found none (once a second at most).
 _WAIT_SECONDS, _FULL_WAIT_SECONDS = 0.25, 0.02
 # How often to measure while there is room, and how often while there is none.
 _LOOK_SECONDS, _SHORT_LOOK_SECONDS = 5.0, 1.0
@@ -25,22 +25,22 @@ class Room:
     def __init__(self, max_bytes: int, now: Callable[[], float]):
         """`max_bytes`: the limit of all processes.  `now`: seconds of a clock that only goes forward."""
         self.allowance = max_bytes // _MAX_ALLOWED
-        """May be appended before the folder has to be measured."""
+        """Bytes that may be appended before the folder has to be measured."""
         self._reserve = 0
-        """May be appended while it is measured, without waiting for that."""
+        """Bytes that may be appended during a measurement, without waiting for it."""
         self._beyond = self.allowance
-        """May be appended beyond that, while measuring takes long."""
+        """Bytes that may be appended beyond these, while a measurement takes long."""
         self._left = max_bytes
-        """What all processes together may append."""
+        """Bytes that all processes together may append."""
         self._max_bytes = max_bytes
         self._now = now
         self._looked = now()
         self._measurements = 0
 
     def take(self, size: int, measure: Callable[[float], None]) -> bool:
-        """Whether so much may be appended, which it then counts.
+        """Reserves `size` bytes; returns False if they are not available.
 
-        `measure` is called where that cannot be said otherwise, with how many seconds to wait for the result.
+        Calls `measure(seconds)` when the folder has to be measured first: how long to wait for the result.
         """
         before = self._measurements
         if size > self.allowance and (self._left >= size or self._is_old(_SHORT_LOOK_SECONDS)):
@@ -59,11 +59,11 @@ class Room:
         return True
 
     def begin_measurement(self) -> None:
-        """To be called before the folder is measured, which nobody needs to do again meanwhile."""
+        """To be called before the folder is measured, so that no other measurement begins meanwhile."""
         self._looked = self._now()
 
     def measured(self, left: int, active_lanes: int) -> bool:
-        """Notes what is left for all.  Returns whether there is room for payloads, too."""
+        """Notes the bytes that are left for all processes.  Returns whether there is room for payloads, too."""
         self._left = left
         share = left // max(1, active_lanes)  # what each process may write before any of them measures again
         least, most = self._max_bytes // _MIN_ALLOWED, self._max_bytes // _MAX_ALLOWED
@@ -73,7 +73,7 @@ class Room:
         return left > self._max_bytes * (1 - _FOR_PAYLOADS)
 
     def end_measurement(self) -> None:
-        """To be called after it, also when it failed: then what was left before counts."""
+        """To be called after a measurement; if it failed, the room of the last one remains valid."""
         self._measurements += 1
 
     def is_look_due(self, *, more_often_if_short: bool = False) -> bool:

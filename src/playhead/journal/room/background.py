@@ -23,7 +23,7 @@ class BackgroundJob:
         self._done.set()
 
     def run(self, wait_seconds: float) -> None:
-        """Starts it, unless it is running, and waits for it so long."""
+        """Starts the job unless it is running, and waits up to `wait_seconds` for its end."""
         # Not blocking: a signal's handler may be called while its own thread has the mutex.
         if self._mutex.acquire(blocking=False):
             try:
