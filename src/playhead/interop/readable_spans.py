@@ -186,7 +186,7 @@ def _plain_value(value: Any) -> Any:
 
 
 def _safe(attributes: Mapping[str, Any] | None, error: BaseException | None = None) -> dict[str, Any]:
-    """What can be no content: numbers, and what says which call it is."""
+    """Returns the attributes that cannot hold content: numbers, and those that identify the call."""
     kept = {
         key: value
         for key, value in (attributes or {}).items()

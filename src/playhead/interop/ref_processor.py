@@ -99,7 +99,7 @@ class RefSpanProcessor(SpanProcessor):
 
 
 def _fields(span: RecordedSpan) -> list[Any]:
-    """As the journal has it."""
+    """Returns the span's fields in the order that the journal stores them."""
     return [
         span.trace_id, span.span_id, span.parent_id, span.name, span.kind, span.start_ns, span.end_ns,
         span.status, span.status_message, span.attributes,

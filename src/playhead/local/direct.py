@@ -25,7 +25,7 @@ _Answer = Callable[[RunRecord, "_Asked"], Coroutine[Any, Any, Any]]
 
 
 class _NotDirect(Exception):
-    """Not for here: a parameter that is refused, or that only the application reads."""
+    """The HTTP application has to answer: a parameter is invalid, or only the application reads it."""
 
 
 class _Asked:

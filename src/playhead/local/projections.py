@@ -94,7 +94,7 @@ class _Stored(Sequence[T]):
 
 
 def _kept(projection: RunProjection, run: str, records: JournalRecords) -> KeptProjection | None:
-    """As it is written; None for one with values that this form does not keep."""
+    """Returns the projection in its stored form; None if it has values that this form cannot hold."""
     events = projection.events
     try:
         blocks = [
@@ -113,7 +113,7 @@ def _kept(projection: RunProjection, run: str, records: JournalRecords) -> KeptP
 
 
 def _read(index: JournalIndex, run: str, version: str, head: bytes) -> RunProjection | None:
-    """What `_kept` made; None where other code made it."""
+    """Reads a projection that `_kept` wrote; None if another version of the code wrote it."""
     try:
         said = orjson.loads(head)
         if said["code"] != code_stamp():

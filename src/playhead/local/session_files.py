@@ -170,7 +170,7 @@ def _append(path: Path, lines: Iterable[_Line]) -> int:
 
 
 def _identity(line: _Line) -> bytes:
-    """What two lines of the same have in common; what is known of a run changes, and is written again."""
+    """Returns the identity of a line, to write it once. A `run` line is written again whenever it has changed."""
     if line["type"] == "run":
         return orjson.dumps(line, option=orjson.OPT_SORT_KEYS)
     return orjson.dumps([line["type"], line.get("run"), line.get("id"), line.get("ref")])
