@@ -55,7 +55,7 @@ _MAX_EVIDENCE = 5
 
 @dataclass(frozen=True, slots=True)
 class AttributionEvidence:
-    """Something that speaks for an answer: `what` is message, result, error, plan or reasoning."""
+    """Evidence for an attribution: `what` is message, result, error, plan or reasoning."""
 
     what: str
     seq: int | None
@@ -84,7 +84,7 @@ class _NewInput:
 
     passages: Sequence[tuple[ev.MessageAdded, Passage]]
     of_agents: frozenset[ContentRef]
-    """Messages that say in a user's role what another agent had said."""
+    """Messages in a user's role that repeat an answer of another agent."""
 
     def of(self, source: str) -> list[tuple[ev.MessageAdded, Passage]]:
         """Those of a source; what another agent said is an agent's, in whichever role it is told."""
@@ -357,7 +357,7 @@ def _new_input(transcript: Transcript, tool: ToolRun) -> _NewInput:
 
 
 def is_of_agent(transcript: Transcript, tool: ToolRun, passage: Passage) -> bool:
-    """Whether a text is, word for word, what another agent had said before this call: agents are told what others said
-    in a user's role."""
+    """Whether the passage equals an earlier answer of another agent: frameworks pass such answers on in a user's
+    role."""
     turn = transcript.first_turn_by_text.get(passage.text.strip())
     return turn is not None and turn.begin.seq < tool.begin.seq and turn.begin.actor != tool.begin.actor

@@ -72,7 +72,7 @@ _NOWHERE = "stands nowhere in the context, and follows from nothing there"
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """Where a value is from.  `first` and `last` are where it stands in the context, whatever it is from."""
+    """Where a value is from.  `first` and `last`: its occurrences in the context, whatever its source."""
 
     path: str
     value: Scalar
@@ -89,7 +89,7 @@ class Origin:
 
     @property
     def sources(self) -> list[str]:
-        """Who said what it rests on."""
+        """The distinct sources of its evidence."""
         return list(dict.fromkeys(hit.passage.source for hit in self.evidence))
 
 
@@ -129,7 +129,7 @@ class _ValueTracer:
         return self._as(INVENTED, "nowhere", rules.NOWHERE, _NOWHERE, hits)
 
     def _with_subject(self, origin: Origin, hits: Sequence[Hit], note: str) -> Origin:
-        """With whose the value is, where that is told by where it stands."""
+        """Returns `origin` with a note if the value occurs only with another subject."""
         another = None
         if origin.source in (RESULT, ASSISTANT):
             another = self.subjects.mismatch(self.path, self.value, [hit for hit in hits if hit.whole])

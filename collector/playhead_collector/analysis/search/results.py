@@ -1,4 +1,4 @@
-"""[analysis]: what a tool call came to, in one word. Pure."""
+"""[analysis]: the result of a tool call, in one word. Pure."""
 
 from playhead.model.event import ToolFailed
 from playhead.model.state import CANCELLED as RUN_CANCELLED
@@ -27,7 +27,7 @@ def result_of(tool: ToolRun, cache: ContentCache) -> str:
 
 
 def result_in(value: object, *, missing: bool = False) -> str:
-    """The result that a value is."""
+    """Classifies a returned value: `ok`, `error`, `empty` or `unknown`."""
     if missing:
         return UNKNOWN
     text = text_of(value)

@@ -34,11 +34,11 @@ class StatedText:
     passage: Passage
 
     def cite(self, start: int, end: int) -> Quoted:
-        """A range of it."""
+        """Quotes a range of the text."""
         return quoted(self.seq, self.passage, start, end)
 
     def beginning(self) -> Quoted:
-        """Its first words."""
+        """Quotes the beginning of the text."""
         return self.cite(0, min(MAX_QUOTE_LENGTH, len(self.passage.text)))
 
 
@@ -60,12 +60,12 @@ class Step:
         return self.turn.end.seq if self.turn.end is not None else self.turn.begin.seq
 
     def of(self, source: str) -> list[StatedText]:
-        """What was new to it from this source."""
+        """The new texts of its input from this source."""
         return [text for text in self.given if text.passage.source == source]
 
     @property
     def user_text(self) -> str:
-        """What users had just said."""
+        """The new texts of users, joined."""
         return "\n".join(text.passage.text for text in self.of(USER))
 
 
