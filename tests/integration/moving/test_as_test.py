@@ -75,7 +75,7 @@ def run_pytest(*files: Path, cwd: Path = ROOT) -> subprocess.CompletedProcess[st
 def exported(recorded: CollectorProcess, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The test that is made of a run of examples/support_agent.py."""
     journal = tmp_path_factory.mktemp("journal")
-    done = run_example(Path("examples/support_agent.py"), journal, OTEL_EXPORTER_OTLP_ENDPOINT=recorded.url)
+    done = run_example(Path("examples/support_agent.py"), journal, **delivering_to(recorded))
     assert done.code == 0, done.errors
     file = tmp_path_factory.mktemp("tests") / "test_support.py"
     answer = httpx.get(f"{recorded.url}/api/v1/runs/last/test").raise_for_status()
@@ -111,7 +111,7 @@ def test_an_agent_that_is_a_function_is_called_with_what_it_was_given(
     (tmp_path / "assistant_module.py").write_text(MODULE)
     program = tmp_path / "program.py"
     program.write_text(PROGRAM)
-    done = run_example(program, tmp_path / "recorded", OTEL_EXPORTER_OTLP_ENDPOINT=recorded.url)
+    done = run_example(program, tmp_path / "recorded", **delivering_to(recorded))
     assert done.code == 0, done.errors
     file = tmp_path / "test_assistant.py"
     written = cli(recorded, "export", "last", "--as", "test", "-o", file)
@@ -239,11 +239,16 @@ else:
 """
 
 
+def delivering_to(collector: CollectorProcess) -> dict[str, str]:
+    """The environment of a program that delivers all of its run before it ends."""
+    return {"OTEL_EXPORTER_OTLP_ENDPOINT": collector.url, "PLAYHEAD_EXIT_TIMEOUT_SECONDS": "60"}
+
+
 def test_recorded_decisions_of_people_are_given_again(recorded: CollectorProcess, tmp_path: Path, cli: Cli):
     (tmp_path / "approved_module.py").write_text(APPROVED)
     program = tmp_path / "program.py"
     program.write_text("import approved_module\napproved_module.main()\n")
-    done = run_example(program, tmp_path / "recorded", OTEL_EXPORTER_OTLP_ENDPOINT=recorded.url)
+    done = run_example(program, tmp_path / "recorded", **delivering_to(recorded))
     assert done.code == 0, done.errors
     file = tmp_path / "test_support.py"
     assert cli(recorded, "export", "last", "--as", "test", "-o", file).exit_code == 0
@@ -264,7 +269,7 @@ def test_recorded_decisions_of_people_are_given_again(recorded: CollectorProcess
 def test_an_interrupted_graph_becomes_a_test_that_passes(recorded: CollectorProcess, tmp_path: Path, cli: Cli):
     program = tmp_path / "program.py"
     program.write_text(INTERRUPTED)
-    done = run_example(program, tmp_path / "recorded", OTEL_EXPORTER_OTLP_ENDPOINT=recorded.url)
+    done = run_example(program, tmp_path / "recorded", **delivering_to(recorded))
     assert done.code == 0, done.errors
     going_on, waiting = ask(recorded, "runs", agent="LangGraph", limit=2)[1]["items"]
     files = [tmp_path / "test_waiting.py", tmp_path / "test_going_on.py"]

@@ -14,7 +14,7 @@ from playhead.replay.matching.recorded_calls import RecordedCall
 # otherwise wait for all others.
 _MAX_EARLIER = 16
 # In this time a thread that waits for results takes one: of two that have come, `as_completed` gives either first.
-_REST_SECONDS = 0.002
+_REST_SECONDS = 0.005
 
 
 class EndingOrder:

@@ -34,7 +34,7 @@ async def ask(server: MockModelServer, folder: Path) -> str:
     transport = StdioTransport(sys.executable, [SERVER, "stdio"], env=mcp_environ(folder))
     async with AsyncOpenAI(base_url=server.base_url, api_key="none", max_retries=0) as client:
         model = OpenAIChatModel("gpt-4o-mini", provider=OpenAIProvider(openai_client=client))
-        agent = Agent(model, name="clerk", toolsets=[MCPToolset(transport)])
+        agent = Agent(model, name="clerk", toolsets=[MCPToolset(transport, init_timeout=60)])
         async with agent:
             return (await agent.run("How is Paris?")).output
 
