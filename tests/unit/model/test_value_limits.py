@@ -29,7 +29,7 @@ from playhead.model.objects.safe_json import bounded_json
 from playhead.refs.faithful import encode
 from tests.unit.model.values import anything, checked, nested, scalars
 
-LIMITS = ValueLimits()
+LIMITS = ValueLimits(clock=lambda: 0.0)
 MASK = Mask()
 
 
