@@ -122,13 +122,11 @@ class PromiseFiles:
     def _link(self, name: str, value: dict[str, Any]) -> bool:
         """Writes the file, durably and whole. Returns False if a file of this name exists."""
         temporary = self._folder / f".{os.urandom(8).hex()}"
-        fd = open_private(temporary, os.O_WRONLY | os.O_EXCL)
         try:
-            os.write(fd, canonical_json(value))
-            os.fsync(fd)
-        finally:
-            os.close(fd)
-        try:
+            with os.fdopen(open_private(temporary, os.O_WRONLY | os.O_EXCL), "wb") as file:
+                file.write(canonical_json(value))  # all of it, or OSError: a full disk may take a part
+                file.flush()
+                os.fsync(file.fileno())
             os.link(temporary, self._folder / name)
         except FileExistsError:
             return False

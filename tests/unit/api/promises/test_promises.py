@@ -3,6 +3,7 @@
 import asyncio
 import errno
 import os
+import sys
 import time
 from collections.abc import Callable
 from threading import Thread
@@ -19,7 +20,7 @@ from playhead import Denied, Interrupted, Suspended, Unanswered, observe
 from playhead.api.calls.joining import forget_parts
 from playhead.api.promises.stopping import look_for_interrupts
 from playhead.api.promises.waiting import answer_of
-from playhead.errors import Conflict, NotFound, ReplayDiverged, SettingInvalid
+from playhead.errors import Conflict, JournalUnusable, NotFound, ReplayDiverged, SettingInvalid
 from playhead.model import event as ev
 from playhead.model import names
 from playhead.model.promises import approval_id, event_id
@@ -590,3 +591,26 @@ def test_a_folder_that_cannot_be_read_now_is_looked_at_again_without_a_word(
         with pytest.raises(Interrupted):
             work(3)
     assert not caplog.records
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="limits of processes are POSIX")
+def test_a_promise_of_which_a_full_disk_takes_a_part_is_refused(recording: Recording, files: PromiseFiles):
+    import resource
+
+    promise: Any = {
+        "id": "ab" * 16,
+        "kind": "approval",
+        "run": None,
+        "key": "k",
+        "details": "x" * 100_000,
+        "answer": None,
+    }
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, hard))
+    try:
+        with pytest.raises(JournalUnusable, match="see that it can be written to"):
+            files.open(promise)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert list((recording.folder / "promises").iterdir()) == []
+    assert files.open(promise)["details"] == promise["details"]
