@@ -217,7 +217,7 @@ def _recording(module: str) -> ModuleType:
 
     The registry of instrumentations needs `playhead.configure` only with the first library that the program imports.
     """
-    from playhead.api.forks import delay_forks  # noqa: PLC0415 - as above
+    from playhead.api.forks import delay_forks  # noqa: PLC0415 - `import playhead` does without
 
     with delay_forks():
         if module != _SWITCHES:
@@ -227,7 +227,7 @@ def _recording(module: str) -> ModuleType:
 
 def _start_of_recording() -> "Callable[[], None]":
     """Imports and returns the function that sets recording up from the environment, for the first observed call."""
-    from playhead.configure import start_from_environment  # noqa: PLC0415 - as above
+    from playhead.configure import start_from_environment  # noqa: PLC0415 - it loads what records, at the first observed call
 
     return start_from_environment
 
