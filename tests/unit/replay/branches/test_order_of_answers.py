@@ -203,9 +203,11 @@ class ThreadGates:
 def in_threads(order: str, *, workers: int, ends: bool, calls: str = "abcd") -> str:
     """Four tools at once, in a pool; the model is asked for the order in which they came."""
     open_gates, came = ThreadGates(order), queue.SimpleQueue[str]()
+    all_began = threading.Barrier(workers)
 
     @observe(kind="tool")
     def look(name: str) -> str:
+        all_began.wait(10)  # one that ends before another begins is not parallel to it, and may come in any order
         open_gates.wait(name)
         return name
 
