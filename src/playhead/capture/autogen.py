@@ -30,16 +30,16 @@ SUPPORTS = "autogen-agentchat >= 0.7"
 
 @none_on_error
 def _agent(instance: Any, args: Any, kwargs: Any) -> Begin | None:
-    """Returns None if another method of the same agent calls this one: that call is recorded already."""
+    """Returns None if another method of the same agent calls this one: the outer call is recorded already."""
     name, outer = str(instance.name), current_span()
     if outer is not None and outer.kind == "agent" and outer.attributes.get(names.AGENT_NAME) == name:
         return None
-    given = args[0] if args else kwargs.get("task", kwargs.get("messages"))
-    return agent(name, [_text(each) for each in cast("list[Any]", given)] if isinstance(given, list) else _text(given))
+    task = args[0] if args else kwargs.get("task", kwargs.get("messages"))
+    return agent(name, [_text(item) for item in cast("list[Any]", task)] if isinstance(task, list) else _text(task))
 
 
 def _text(message: Any) -> Any:
-    """A message as text; anything else as it is."""
+    """Returns a message's text; any other value unchanged."""
     return message.to_text() if hasattr(message, "to_text") else message
 
 
@@ -94,13 +94,16 @@ def _note_output(step: Any) -> None:
 def _tool(instance: Any, args: Any, kwargs: Any) -> Begin | None:
     if not is_inside_run() or is_observed(getattr(instance, "_func", None)):
         return None
-    given = {**dict(zip(("args", "cancellation_token", "call_id"), args, strict=False)), **kwargs}
+    parameters = {**dict(zip(("args", "cancellation_token", "call_id"), args, strict=False)), **kwargs}
     # Only a tool that runs an agent or a team has a `_task_runner`.
-    return tool(instance.name, dict(given["args"]), given.get("call_id"), is_agent=hasattr(instance, "_task_runner"))
+    return tool(
+        instance.name, dict(parameters["args"]), parameters.get("call_id"), is_agent=hasattr(instance, "_task_runner")
+    )
 
 
 def _as_task_result(instance: Any, value: Any) -> Any:
-    """Converts a text that a fork sets as the result of a tool that runs an agent or a team to a TaskResult."""
+    """Converts a text to the TaskResult of a tool that runs an agent or a team; any other value is unchanged. A fork
+    may set such a text as the tool's result."""
     if not isinstance(value, str) or not hasattr(instance, "_task_runner"):
         return value
     from autogen_agentchat.base import TaskResult  # noqa: PLC0415 # pyright: ignore[reportMissingImports, reportUnknownVariableType]

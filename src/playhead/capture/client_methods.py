@@ -23,9 +23,9 @@ from playhead.model.objects.interrupts import let_through
 
 @dataclass(slots=True)  # not frozen: that costs a microsecond of each call
 class MethodCall:
-    """A call of a client's method, or of a function (`client` is None).
+    """A call of a client's method, or of a function (`client` is None), with the arguments to pass.
 
-    The arguments are those to call it with; clients differ in whether they take them by position or by name.
+    Clients differ in whether they take arguments by position or by name.
     """
 
     client: Any
@@ -35,29 +35,30 @@ class MethodCall:
     is_async: bool = False
 
     def with_kwargs(self, kwargs: dict[str, Any]) -> "MethodCall":
-        """The same call with other keyword arguments."""
+        """Returns the same call with other keyword arguments."""
         return replace(self, kwargs=kwargs)
 
 
 RecordResult = Callable[["ClientApi", ObservedModelCall, Any, MethodCall], Any]
-"""Ends the call with what the method returned (awaited), or leaves that to the stream; returns what the program gets.
+"""Ends the call with the method's result (already awaited); if that is a stream, the stream ends the call later.
+Returns the value for the program.
 
-May raise: the call then ends without an answer, and the program gets the result as it is."""
+May raise: the call then ends without an answer, and the program gets the result unchanged."""
 
 
-def record_result(api: "ClientApi", observed: ObservedModelCall, result: Any, asked: MethodCall) -> Any:
-    """`RecordResult` of most clients: the result is the answer, or an iterator of the answer's chunks."""
+def record_result(api: "ClientApi", observed: ObservedModelCall, result: Any, call: MethodCall) -> Any:
+    """The `RecordResult` of most clients: the result is the answer, or an iterator of the answer's chunks."""
     run = observed.span.run
-    if api.is_streamed(asked):
-        recording = StreamRecording(observed, lambda seen: api.assemble(seen, run, asked), api.keep_chunk)
+    if api.is_streamed(call):
+        recording = StreamRecording(observed, lambda seen: api.assemble(seen, run, call), api.keep_chunk)
         return observed_stream(result, recording)
-    observed.end(lambda: api.read_response(result, run, asked))
+    observed.end(lambda: api.read_response(result, run, call))
     return result
 
 
 @dataclass(frozen=True, slots=True)
 class ClientApi:
-    """One API of a client: how its requests and answers are read, and how recorded ones are given back.
+    """One API of a client: how requests and answers are read, and how recorded answers are restored.
 
     The `read_...` functions and `assemble` may raise: the call is then recorded without what they would have read.
     """
@@ -72,35 +73,35 @@ class ClientApi:
     read_recorded: Callable[[Any, ActiveRun, MethodCall], ModelResponse | None]
     """Reads the answer from the `raw` of a recorded ModelResponse, streamed or not."""
     restore: Callable[[Any, MethodCall, BaseException | None], Any]
-    """Rebuilds what the method returned from `raw`, or an awaitable of it if the call `is_async`.  A stream raises the
-    error, if there is one, after its last chunk.  Raises CannotRestore."""
+    """Rebuilds the method's result from `raw`; returns an awaitable of it if the call `is_async`.  A stream raises the
+    error (None: there is none) after its last chunk.  Raises CannotRestore."""
     with_message: Callable[[Any, Any, MethodCall], Any]
-    """The recorded `raw` (None: there is none), with this message as the model's answer."""
+    """Returns the recorded `raw` (None: nothing is recorded) with this message as the model's answer."""
     with_edit: Callable[[MethodCall, list[Any] | None, str | None], MethodCall | None]
-    """The call with other messages, and another system prompt if the API has it outside the messages (None:
-    unchanged).  Returns None if the call cannot be edited."""
+    """Returns the call with other messages, and another system prompt if the API has it outside the messages; None for
+    either: unchanged.  Returns None if the call cannot be edited."""
     record_result: RecordResult = field(default=record_result)
     keep_chunk: Callable[[Any], Any] | None = None
-    """Returns the copy or the JSON of a chunk that is kept for `assemble`, for clients whose programs change chunks.
-    None: the chunk itself is kept."""
+    """Returns a copy, or the JSON, of a chunk to keep for `assemble`, for clients whose programs change chunks.  None:
+    chunks are kept as they are."""
     one_shot: tuple[str, ...] = ()
-    """Names of arguments that may be iterators.  Both we and the client read them, so they are replaced by lists."""
+    """Names of arguments that may be iterators.  They are replaced by lists, since both we and the client read them."""
 
 
 def observing(api: ClientApi) -> Wrapper:
-    """The wrapper for a plain method."""
+    """Returns the wrapper for a plain method."""
 
     def call(wrapped: Any, instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        asked = MethodCall(instance, wrapped.__name__, args, with_lists(api, kwargs))
-        observed = begin_call(api, asked)
+        method_call = MethodCall(instance, wrapped.__name__, args, with_lists(api, kwargs))
+        observed = begin_call(api, method_call)
         if observed is None:
-            return wrapped(*args, **asked.kwargs)
+            return wrapped(*args, **method_call.kwargs)
         if observed.answer is not None:
             return observed.unwrap(observed.answer)
         if observed.edited is not None:
-            asked = observed.edited
+            method_call = observed.edited
         try:
-            return end_call(api, observed, wrapped(*asked.args, **asked.kwargs), asked)
+            return end_call(api, observed, wrapped(*method_call.args, **method_call.kwargs), method_call)
         except BaseException as error:
             observed.fail(error)
             raise
@@ -109,21 +110,21 @@ def observing(api: ClientApi) -> Wrapper:
 
 
 def observing_async(api: ClientApi) -> Wrapper:
-    """The wrapper for a method whose result is awaited."""
+    """Returns the wrapper for a method whose result is awaited."""
 
     async def call(wrapped: Any, instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        asked = MethodCall(instance, wrapped.__name__, args, with_lists(api, kwargs), is_async=True)
-        observed = begin_call(api, asked)
+        method_call = MethodCall(instance, wrapped.__name__, args, with_lists(api, kwargs), is_async=True)
+        observed = begin_call(api, method_call)
         if observed is None:
-            return await wrapped(*args, **asked.kwargs)
+            return await wrapped(*args, **method_call.kwargs)
         if observed.answer is not None:
             await wait_for_turn(observed.span, observed.answer)
-            given = observed.unwrap(observed.answer)
-            return await given if isawaitable(given) else given
+            result = observed.unwrap(observed.answer)
+            return await result if isawaitable(result) else result
         if observed.edited is not None:
-            asked = observed.edited
+            method_call = observed.edited
         try:
-            return end_call(api, observed, await wrapped(*asked.args, **asked.kwargs), asked)
+            return end_call(api, observed, await wrapped(*method_call.args, **method_call.kwargs), method_call)
         except BaseException as error:
             observed.fail(error)
             raise
@@ -131,21 +132,21 @@ def observing_async(api: ClientApi) -> Wrapper:
     return call
 
 
-def begin_call(api: ClientApi, asked: MethodCall) -> ObservedModelCall | None:
-    """Begins to record the call; None: it is not recorded.  Raises RunStopped, in resumed runs.
+def begin_call(api: ClientApi, call: MethodCall) -> ObservedModelCall | None:
+    """Begins to record the call; returns None if the call is not recorded.  Raises RunStopped, in resumed runs.
 
-    If the call has an `answer`, `unwrap` that instead of calling the method; if it has `edited`, make that MethodCall
+    If the result has an `answer`, `unwrap` that instead of calling the method; if it has `edited`, make that MethodCall
     instead.
     """
-    return ObservedModelCall.start(lambda: api.read_request(asked), lambda run: _recorded(api, run, asked))
+    return ObservedModelCall.start(lambda: api.read_request(call), lambda run: _recorded(api, run, call))
 
 
-def end_call(api: ClientApi, observed: ObservedModelCall, result: Any, asked: MethodCall) -> Any:
-    """Ends the call, or leaves that to the stream that it returned. Returns what the program gets."""
+def end_call(api: ClientApi, observed: ObservedModelCall, result: Any, call: MethodCall) -> Any:
+    """Ends the call; if the result is a stream, the stream ends it later. Returns the value for the program."""
     try:
         if observed.span.sent_body is not None:
             record_sent_body(observed.span)  # before the program can change its messages while it reads a stream
-        return api.record_result(api, observed, result, asked)
+        return api.record_result(api, observed, result, call)
     except BaseException as error:  # noqa: BLE001 - the guard
         let_through(error)
         swallowed("record a model's answer", error)
@@ -153,15 +154,16 @@ def end_call(api: ClientApi, observed: ObservedModelCall, result: Any, asked: Me
         return result
 
 
-def _recorded(api: ClientApi, run: ActiveRun, asked: MethodCall) -> ResponseReplayer:
-    """For a resumed or forked run: turns a recorded answer to this call into the client's objects."""
+def _recorded(api: ClientApi, run: ActiveRun, call: MethodCall) -> ResponseReplayer:
+    """Returns the functions that make the client's objects from a recorded answer to this call, for resumed and forked
+    runs."""
     return ResponseReplayer(
         ResponseRestorer(
-            lambda raw, ending: api.restore(raw, asked, ending),
-            lambda raw, message: api.with_message(raw, message, asked),
+            lambda raw, ending: api.restore(raw, call, ending),
+            lambda raw, message: api.with_message(raw, message, call),
         ),
-        lambda raw: api.read_recorded(raw, run, asked),
-        lambda messages, system: api.with_edit(asked, messages, system),
+        lambda raw: api.read_recorded(raw, run, call),
+        lambda messages, system: api.with_edit(call, messages, system),
     )
 
 

@@ -1,8 +1,8 @@
 """`subprocess`: commands that the program starts, each as a tool call.  Recorded only on request.
 
 `run`, `call`, `check_call`, `check_output`, `getoutput` and `getstatusoutput` are recorded with command, folder, input,
-exit code and output, and answered on resume like any tool.  `Popen`, and so `asyncio.create_subprocess_exec`, is
-recorded with its command, and is in doubt on resume: a process cannot be restored.
+exit code and output, and answered on resume like any tool.  `Popen`, which `asyncio.create_subprocess_exec` also uses,
+is recorded with command and folder, and is in doubt on resume, since a process cannot be restored.
 
 The environment of a command is not recorded, since it may hold secrets.  `os.system` and `os.exec*` are not recorded.
 """
@@ -30,14 +30,14 @@ _PIPES = {subprocess.PIPE: "PIPE", subprocess.STDOUT: "STDOUT", subprocess.DEVNU
 
 
 def _arguments(args: Sequence[Any], kwargs: Mapping[str, Any], parameters: Sequence[str]) -> dict[str, Any]:
-    given = {**dict(zip(parameters, args, strict=False)), **kwargs}
-    command = given.get("args", given.get("cmd"))
-    said: dict[str, Any] = {"command": _plain(command)}
+    values = {**dict(zip(parameters, args, strict=False)), **kwargs}
+    command = values.get("args", values.get("cmd"))
+    arguments: dict[str, Any] = {"command": _plain(command)}
     for name in _RECORDED:
-        value = given.get(name)
+        value = values.get(name)
         if value is not None and value is not False:
-            said[name] = _PIPES.get(value, "file") if name == "stdin" else _plain(value)
-    return said
+            arguments[name] = _PIPES.get(value, "file") if name == "stdin" else _plain(value)
+    return arguments
 
 
 def _plain(value: Any) -> Any:
@@ -52,7 +52,7 @@ _POPEN = tuple(inspect.signature(subprocess.Popen).parameters)
 
 @none_on_error
 def _begin(name: str, args: Any, kwargs: Any, parameters: Sequence[str]) -> Begin | None:
-    """Returns None if a recorded call around the command is answered as a whole, or if the command is in no run."""
+    """Returns None if the command is in no run, or if a recorded call around it is answered as a whole."""
     span = current_span()
     if span.can_be_answered if span is not None else not belongs_to_run():
         return None
@@ -72,8 +72,8 @@ def _function(name: str, parameters: Sequence[str]) -> Wrapper:
             done.append(wrapped(*args, **kwargs))
             return _as_plain(done[0])
 
-        said = wrappers.call(span, names.TOOL_RESULT_REF, plain, args, kwargs)
-        return done[0] if done else _as_given(said, args, kwargs)
+        result = wrappers.call(span, names.TOOL_RESULT_REF, plain, args, kwargs)
+        return done[0] if done else _as_given(result, args, kwargs)
 
     return wrapper
 
@@ -85,11 +85,11 @@ def _as_plain(result: Any) -> Any:
     return {"returncode": done.returncode, "stdout": done.stdout, "stderr": done.stderr}
 
 
-def _as_given(said: Any, args: Any, kwargs: Any) -> Any:
+def _as_given(outcome: Any, args: Any, kwargs: Any) -> Any:
     """Rebuilds the function's return value from a recorded result, or from one that a person set."""
-    if not isinstance(said, dict) or "returncode" not in said:
-        return cast(Any, said)
-    result = cast("dict[str, Any]", said)
+    if not isinstance(outcome, dict) or "returncode" not in outcome:
+        return cast(Any, outcome)
+    result = cast("dict[str, Any]", outcome)
     command = args[0] if args else kwargs.get("args")
     return subprocess.CompletedProcess(command, result["returncode"], result.get("stdout"), result.get("stderr"))
 

@@ -41,16 +41,16 @@ _requested: contextvars.ContextVar[tuple[str, str] | None] = contextvars.Context
 @none_on_error
 def _crew(instance: Any, args: Any, kwargs: Any) -> Begin | None:
     """Returns None if the method only starts another one that is recorded: a stream, or a crew from a checkpoint."""
-    given = {**dict(zip(("inputs", "input_files", "from_checkpoint"), args, strict=False)), **kwargs}
-    checkpoint = given.get("from_checkpoint")
+    parameters = {**dict(zip(("inputs", "input_files", "from_checkpoint"), args, strict=False)), **kwargs}
+    checkpoint = parameters.get("from_checkpoint")
     if instance.stream or getattr(checkpoint, "restore_from", None) is not None:
         return None
-    return agent(str(instance.name or "crew"), given.get("inputs"))
+    return agent(str(instance.name or "crew"), parameters.get("inputs"))
 
 
 @none_on_error
 def _flow(instance: Any, args: Any, kwargs: Any) -> Begin | None:
-    """None for the framework's own flows: an agent's loop is one."""
+    """Returns None for the framework's own flows; an agent's loop is one of them."""
     if type(instance).__module__.startswith("crewai."):
         return None
     begin = _crew(instance, args, kwargs)
@@ -59,7 +59,8 @@ def _flow(instance: Any, args: Any, kwargs: Any) -> Begin | None:
 
 @none_on_error
 def _task_agent(instance: Any, args: Any, kwargs: Any) -> Begin | None:
-    """Begins the call of an agent that works on a task; None for a retry, which is inside the agent's own call."""
+    """Returns the `Begin` of an agent that works on a task; None for a retry, which is part of the agent's recorded
+    call."""
     name, outer = str(instance.role), current_span()
     if outer is not None and outer.kind == "agent" and outer.attributes.get(names.AGENT_NAME) == name:
         return None
@@ -73,7 +74,7 @@ def _lone_agent(instance: Any, args: Any, kwargs: Any) -> Begin:
 
 
 def _lone_agent_plain(instance: Any, args: Any, kwargs: Any) -> Begin | None:
-    """None inside an event loop, where the method returns the coroutine of the asynchronous one."""
+    """Returns None inside an event loop: there the method returns the coroutine of the asynchronous method."""
     try:
         asyncio.get_running_loop()
     except RuntimeError:
@@ -83,7 +84,7 @@ def _lone_agent_plain(instance: Any, args: Any, kwargs: Any) -> Begin | None:
 
 @none_on_error
 def _output(result: Any) -> Any:
-    """What a crew, a task or an agent answered: its text, where it has one."""
+    """Returns the answer of a crew, a task or an agent: its text if it has one, else the object."""
     raw = getattr(result, "raw", None)
     return raw if isinstance(raw, str) else result
 
@@ -98,7 +99,7 @@ def _task(instance: Any, _args: Any, _kwargs: Any) -> Begin | None:
 
 @none_on_error
 def _method(instance: Any, args: Any, kwargs: Any) -> Begin | None:
-    """A flow's method."""
+    """Returns the `Begin` of a step for a flow's method; None for the framework's own flows."""
     if not is_inside_run() or type(instance).__module__.startswith("crewai."):
         return None
     return _step(str(args[0] if args else kwargs["method_name"]))
@@ -115,10 +116,10 @@ def _step(name: str) -> Begin:
 def _requested_call(call: Any) -> tuple[str, str] | None:
     from crewai.utilities.agent_utils import extract_tool_call_info  # noqa: PLC0415 # pyright: ignore[reportMissingImports, reportUnknownVariableType]
 
-    found = cast("tuple[str, str, Any] | None", cast(Any, extract_tool_call_info)(call))
-    if found is None:
+    parts = cast("tuple[str, str, Any] | None", cast(Any, extract_tool_call_info)(call))
+    if parts is None:
         return None
-    call_id, name, _ = found
+    call_id, name, _ = parts
     return name, "" if call_id == f"call_{id(call)}" else call_id  # that id is one that the framework made up
 
 
@@ -132,16 +133,16 @@ def _with_requested_call(wrapped: Any, instance: Any, args: Any, kwargs: Any) ->
 
 @none_on_error
 def _tool(instance: Any, args: Any, kwargs: Any) -> Begin | None:
-    """`BaseTool.run`: the arguments are those of the tool's function."""
+    """Reads `BaseTool.run`, which takes the arguments of the tool's function."""
     by_name = dict(zip(instance.args_schema.model_fields, args, strict=False)) if args else {}
     return _tool_call(instance, {**by_name, **kwargs})
 
 
 @none_on_error
 def _structured_tool(instance: Any, args: Any, kwargs: Any) -> Begin | None:
-    """`CrewStructuredTool.invoke`: the arguments are in a dictionary, or in its JSON."""
-    given: Any = args[0] if args else kwargs["input"]
-    arguments = cast("dict[str, Any]", given) if isinstance(given, dict) else {"input": given}
+    """Reads `CrewStructuredTool.invoke`, which takes the arguments as a dictionary, or as its JSON."""
+    tool_input: Any = args[0] if args else kwargs["input"]
+    arguments = cast("dict[str, Any]", tool_input) if isinstance(tool_input, dict) else {"input": tool_input}
     more = {name: value for name, value in kwargs.items() if name not in ("input", "config")}
     return _tool_call(instance, {**arguments, **more})
 
@@ -182,8 +183,8 @@ def _recorded_async(read: Callable[[Any, Any, Any], Begin | None]) -> Wrapper:
 
 
 def _begin(read: Callable[[Any, Any, Any], Begin | None], instance: Any, args: Any, kwargs: Any) -> ObservedSpan | None:
-    found = read(instance, args, kwargs)
-    return None if found is None else found()
+    begin_span = read(instance, args, kwargs)
+    return None if begin_span is None else begin_span()
 
 
 def _finish(span: ObservedSpan, result: Any, _args: Any, _kwargs: Any) -> None:

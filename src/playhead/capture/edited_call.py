@@ -1,6 +1,6 @@
 """Applies a person's edit to a model call of a resumed run: other messages, or another system prompt.
 
-Both are recorded: the messages that the model saw, and beside them those that the program passed, by which the call is
+The span refers to both versions: the edited messages, which the model gets, and the program's own, by which the call is
 found when this run itself is resumed.
 """
 
@@ -16,16 +16,16 @@ from playhead.model import names
 from playhead.model.ref import ContentRef
 
 BuildArguments = Callable[[list[Any] | None, str | None], Any]
-"""Returns the call, in the capture module's own form, with other messages and another system prompt (None: unchanged);
-None if the call cannot be edited."""
+"""Returns the call, in the capture module's own form, with other messages and another system prompt (None for either:
+unchanged). Returns None if the call cannot be edited."""
 
 
 def edited_arguments(
     span: ObservedSpan, request: ModelRequest, edit: RequestEdit, build_arguments: BuildArguments | None
 ) -> Any:
-    """Records the edit of this call. Returns the result of `build_arguments`, with which to call instead; None if the
-    edit does not concern this call. Raises RunStopped."""
-    to, asked = span.recorder, span.attributes
+    """Records the edit on the call's span. Returns the result of `build_arguments`: the arguments to call the model
+    with. Returns None if the edit does not concern this call. Raises RunStopped."""
+    to, attributes = span.recorder, span.attributes
     native = request.as_native or _as_it_is
     unused = to.frames()
     unused.new = {}
@@ -33,31 +33,31 @@ def edited_arguments(
     def ref_of(message: Any) -> ContentRef | None:
         return to.native_message(native(message), request.to_message, unused, span.redact)
 
-    found = edit.apply(request.messages, asked.get(names.SYSTEM_INSTRUCTIONS_REF), ref_of)
-    if found is None:
+    edited = edit.apply(request.messages, attributes.get(names.SYSTEM_INSTRUCTIONS_REF), ref_of)
+    if edited is None:
         return None
-    messages: list[Any] = [native(message) for message in found.messages]
+    messages: list[Any] = [native(message) for message in edited.messages]
     changed = messages if messages != list(request.messages) else None
-    arguments = build_arguments(changed, found.system) if build_arguments is not None else None
+    arguments = build_arguments(changed, edited.system) if build_arguments is not None else None
     if arguments is None:
         raise ReplayDiverged(
             f"what {span.name} asks cannot be edited: the server keeps its conversation, or this API is not known; "
             'say what the model answers instead, {"message": ...}'
         )
-    for kept, name in ((names.ASKED_MESSAGES_REF, names.INPUT_MESSAGES_REF), _SYSTEM):
-        if name in asked:
-            asked[kept] = asked[name]
-    asked.pop(names.EXACT_REF, None)
+    for asked_name, name in ((names.ASKED_MESSAGES_REF, names.INPUT_MESSAGES_REF), _SYSTEM):
+        if name in attributes:
+            attributes[asked_name] = attributes[name]
+    attributes.pop(names.EXACT_REF, None)
     thread, exact = to.exact_thread(
         messages, request.to_message, request.from_message, span.run.threads, span.frames,
         shape=request.shape, redact=span.redact,
     )  # fmt: skip
     for name, ref in ((names.INPUT_MESSAGES_REF, thread), (names.EXACT_REF, exact)):
         if ref is not None:
-            asked[name] = ref
-    if found.system is not None:
-        set_payload(span, names.SYSTEM_INSTRUCTIONS_REF, found.system)
-    set_payload(span, names.EDIT_REF, found.description)
+            attributes[name] = ref
+    if edited.system is not None:
+        set_payload(span, names.SYSTEM_INSTRUCTIONS_REF, edited.system)
+    set_payload(span, names.EDIT_REF, edited.description)
     return arguments
 
 

@@ -32,21 +32,21 @@ SUPPORTS = "llama-index-core >= 0.14.10"
 
 @none_on_error
 def _workflow(instance: Any, args: Any, kwargs: Any) -> Begin | None:
-    given = {**dict(zip(("ctx", "start_event"), args, strict=False)), **kwargs}
-    context, event = given.pop("ctx", None), given.pop("start_event", None)
+    parameters = {**dict(zip(("ctx", "start_event"), args, strict=False)), **kwargs}
+    context, event = parameters.pop("ctx", None), parameters.pop("start_event", None)
     if getattr(context, "is_running", False):
         return None  # no new run: the call returns a handler for a running one
-    given.pop("run_id", None)
+    parameters.pop("run_id", None)
     name = getattr(instance, "name", None)
-    started = given if event is None else _question(event)
+    started = parameters if event is None else _question(event)
     return agent(name if isinstance(name, str) else type(instance).__name__, started or None)
 
 
 def _question(event: Any) -> Any:
-    """What a workflow was started with: an agent's question, else all that the event has."""
-    asked = event.get("user_msg", None)
-    if asked is not None:
-        return asked if isinstance(asked, str) else asked.content
+    """Returns the input of a workflow's start event: an agent's question, else all fields of the event."""
+    message = event.get("user_msg", None)
+    if message is not None:
+        return message if isinstance(message, str) else message.content
     return {name: value for name, value in event.model_dump().items() if value is not None}
 
 
@@ -81,11 +81,11 @@ def _ended(span: ObservedSpan, task: Any) -> None:
 
 @none_on_error
 def _output(event: Any) -> Any:
-    """What a workflow returned; of an agent, its structured answer or its text."""
+    """Returns the result of a workflow; for an agent, its structured answer or its text."""
     result = getattr(event, "result", None)
     structured = getattr(result, "structured_response", None)
     content = getattr(getattr(result, "response", None), "content", None)
-    return next((each for each in (structured, content, result) if each is not None), event)
+    return next((value for value in (structured, content, result) if value is not None), event)
 
 
 @none_on_error
@@ -144,8 +144,8 @@ def _as_tool_output(instance: Any, kwargs: dict[str, Any], result: Any) -> Any:
 
 @none_on_error
 def _retriever(instance: Any, args: Any, kwargs: Any) -> Begin | None:
-    given = args[0] if args else kwargs.get("str_or_query_bundle")
-    query = given if isinstance(given, str) else getattr(given, "query_str", None)
+    str_or_bundle = args[0] if args else kwargs.get("str_or_query_bundle")
+    query = str_or_bundle if isinstance(str_or_bundle, str) else getattr(str_or_bundle, "query_str", None)
     return retriever(type(instance).__name__, {"query": query})
 
 
@@ -153,9 +153,9 @@ def _as_nodes(value: Any) -> Any:
     """Converts texts that a fork sets as a retriever's result to the nodes that it returns."""
     from llama_index.core.schema import NodeWithScore, TextNode  # noqa: PLC0415 # pyright: ignore[reportMissingImports, reportUnknownVariableType]
 
-    found = cast("list[Any]", value) if isinstance(value, list) else [value]
+    items = cast("list[Any]", value) if isinstance(value, list) else [value]
     make_node, make_text = cast(Any, NodeWithScore), cast(Any, TextNode)
-    return [make_node(node=make_text(text=each)) if isinstance(each, str) else each for each in found]
+    return [make_node(node=make_text(text=item)) if isinstance(item, str) else item for item in items]
 
 
 def _retrieve(wrapped: Any, instance: Any, args: Any, kwargs: Any) -> Any:

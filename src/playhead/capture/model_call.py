@@ -1,7 +1,6 @@
-"""A model call being observed, of any provider: an answer, or embeddings. Each capture module uses it.
+"""Records one model call of any provider: an answer, or embeddings. Each capture module uses it.
 
-Begin with a `ModelRequest`. End with a `ModelResponse`, an error, or both for a stream that broke after its
-beginning.
+The call begins with a ModelRequest, and ends with a ModelResponse, an error, or both for a stream that broke off.
 """
 
 import time
@@ -37,13 +36,13 @@ _CLIENT = 3  # OTLP's SpanKind for a call to another service
 
 @dataclass(frozen=True, slots=True)
 class ResponseReplayer:
-    """What a provider's module needs to replay recorded responses: objects for the program, and `ModelResponse` for
-    the record."""
+    """Functions with which a provider's module replays recorded responses: `restore` makes the objects for the program,
+    `read` the ModelResponse for the record."""
 
     restore: ResponseRestorer
     read: Callable[[Any], ModelResponse | None]
     build_arguments: BuildArguments | None = None
-    """None: requests cannot be edited."""
+    """Builds the call with an edited request; None: requests cannot be edited."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +54,7 @@ class CallStart:
 
     @classmethod
     def now(cls) -> "CallStart":
-        """This moment."""
+        """Returns the current time."""
         return cls(time.time_ns(), time.perf_counter())
 
 
@@ -71,10 +70,10 @@ class ObservedModelCall:
         self.answer: ReplayAnswer | None = None
         """The recorded answer, in a resumed or forked run: `unwrap` it instead of calling.  None: call the model."""
         self.edited: Any = None
-        """Result of `build_arguments`, if a person has edited this request; None: call with the program's own."""
+        """Result of `build_arguments`, if a person has edited this request; None: call with the program's arguments."""
         self.began = time.perf_counter()
         self.noted_tools = False
-        """Whether the tool calls that the answer requests were noted while it came."""
+        """Whether `note_requested_tools` was called: the tool calls that the answer requests are noted already."""
 
     @classmethod
     def start(
@@ -85,11 +84,11 @@ class ObservedModelCall:
         began: CallStart | None = None,
         only_if_known: bool = False,
     ) -> "ObservedModelCall | None":
-        """Reads the request and begins; when this returns, the call is in the journal as started, or has an `answer`.
+        """Reads the request and begins the call. On return, the call is in the journal as started, or has an `answer`.
 
-        Returns None also for a client's call inside a model call that is recorded already.  `began`: start time, if
-        the call is only now known to be one to record.  `only_if_known`: returns None for a call that the record of a
-        resumed run does not have.  Raises RunStopped, and nothing else.
+        Returns None if the call is not recorded, also for a client's call inside a recorded model call.  `began`: the
+        start time, if it was found out only later that the call is to be recorded.  `only_if_known`: returns None for a
+        call that the record of the resumed run does not have.  Raises RunStopped, and nothing else.
         """
         try:
             where = CONTEXTS.get_current()
@@ -118,7 +117,8 @@ class ObservedModelCall:
         return call
 
     def _ask_record(self, request: ModelRequest, recorded: ResponseReplayer, *, is_late: bool) -> None:
-        """Sets `answer` or `edited`. `is_late`: the model has been called already; only checks for a divergence."""
+        """Sets `answer` or `edited`. `is_late`: the model has been called already, so this only checks for a
+        divergence."""
         self.recorded = recorded
         answer = recorded_answer(self.span, recorded.restore)
         if answer is None or is_late:
@@ -129,7 +129,7 @@ class ObservedModelCall:
             self.answer = answer
 
     def unwrap(self, answer: ReplayAnswer) -> Any:
-        """Returns the recorded or edited answer; an edited one is recorded in this run."""
+        """Returns the recorded or edited answer, or raises its error. An edited answer is recorded in this run."""
         raw, recorded = answer.raw, self.recorded
         if answer.error is not None:
             if answer.is_new:
@@ -144,8 +144,8 @@ class ObservedModelCall:
         return answer.unwrap()
 
     def note_requested_tools(self, read: Callable[[], ModelResponse | None]) -> None:
-        """Notes the tool calls that a recorded answer, or a piece of one that is being streamed, requests, so that
-        tools which run now are linked to them.  Of a streamed answer, all pieces that request any must be noted."""
+        """Notes the tool calls that an answer requests, so that tools which run now are linked to them.  `read` returns
+        a recorded answer, or one chunk of a stream; of a stream, all chunks that request tools must be noted."""
         self.noted_tools = True
         try:
             response = read()
@@ -160,16 +160,15 @@ class ObservedModelCall:
         self.span.attributes.setdefault(names.TIME_TO_FIRST_CHUNK, round(time.perf_counter() - self.began, 6))
 
     def end(self, read: Callable[[], ModelResponse | None], *, aborted: bool = False) -> None:
-        """Ends the call with its answer; `aborted`: the stream was closed before its end. `read` returns None if the
-        answer cannot be read.
-        """
+        """Ends the call with its answer. `read` returns the answer; None if it cannot be read. `aborted`: the stream
+        was closed before its end."""
         self._take(read)
         if self.span.sent_body is not None:
             record_sent_body(self.span)
         (abort if aborted else finish)(self.span)
 
     def fail(self, raised: BaseException, read: Callable[[], ModelResponse | None] | None = None) -> None:
-        """Ends the call with an error; `read` returns what had been streamed until then."""
+        """Ends the call with an error. `read` returns the part of the answer that had been streamed until then."""
         if read is not None:
             self._take(read)
         if self.span.sent_body is not None:
@@ -191,8 +190,9 @@ class ObservedModelCall:
 
 
 def _is_part_of_model_call(where: Context) -> bool:
-    """Whether we record a model call around this one already, which counts it in `inner_model_calls`.  One that has
-    ended does not count: it is current only because another instrumentation restored its context."""
+    """Whether the call is inside a model call that we record; if so, adds one to that call's `inner_model_calls`.  An
+    outer call that has ended does not count: it is current only because another instrumentation restored its context.
+    """
     above = where.get(CURRENT)
     if not isinstance(above, ObservedSpan) or above.inner_model_calls is None or above.end_ns is not None:
         return False
@@ -201,7 +201,8 @@ def _is_part_of_model_call(where: Context) -> bool:
 
 
 def _begin(request: ModelRequest, where: Context, *, is_tentative: bool) -> ObservedSpan | None:
-    """`is_tentative`: the span may be dropped, so the run must not count its messages as recorded."""
+    """Begins the span and records the request; returns None if the call is not recorded.  `is_tentative`: the span may
+    be dropped later, so the run must not count its messages as recorded."""
     attributes: dict[str, Any] = {
         names.OPERATION: request.operation,
         names.PROVIDER: request.provider,
@@ -212,8 +213,8 @@ def _begin(request: ModelRequest, where: Context, *, is_tentative: bool) -> Obse
     # The model belongs to the request, not to the call's name: replay can tell a changed model from another call.
     name, root = request.name or request.operation, {names.RUN_NAME: label}
     kind = "llm" if request.embedding_input is None else "embedding"
-    asked = request if kind == "llm" else None
-    span = begin(kind, name, span_name=label, attributes=attributes, root=root, where=where, asked=asked)
+    llm_request = request if kind == "llm" else None
+    span = begin(kind, name, span_name=label, attributes=attributes, root=root, where=where, asked=llm_request)
     if span is not None:
         span.otel_kind = _CLIENT
         span.inner_model_calls, span.sent_body = 0, None

@@ -1,8 +1,8 @@
-"""Tells a framework's model class whether an instrumented client inside it has recorded the call.
+"""Finds out whether an instrumented client inside a framework's model class records the model call.
 
 A framework calls its model through a class of its own, which may call a client, which may be instrumented.  The
-framework's call begins first, and only the client's is to be recorded, since that sees the request as it is sent.  So
-the framework's call is a scope, and a model call that is recorded inside claims it.
+framework's call begins first, but only the client's call is to be recorded, since the client sees the request as it is
+sent.  So the framework's call is a scope, and a model call that is recorded inside claims it.
 """
 
 from collections.abc import Generator
@@ -37,8 +37,8 @@ class ModelScope:
                 CONTEXTS.detach(token)
 
     def claim(self) -> None:
-        """Notes that a model call inside is recorded.  Holds for the scopes around this one, too: a model of a
-        framework may call another one."""
+        """Notes that a model call inside is recorded.  Also claims the scopes around this one: a framework's model may
+        call another model of a framework."""
         self.is_claimed = True
         if self._around is not None:
             self._around.claim()

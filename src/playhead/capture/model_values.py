@@ -1,4 +1,4 @@
-"""What a capture module reads from a model call: the request, and the response."""
+"""Values that a capture module reads from a model call: the request, and the response."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -9,12 +9,16 @@ from playhead.model.message import Message
 
 @dataclass(slots=True)  # not frozen: that costs a microsecond of each call
 class ModelRequest:
-    """Request of a model call.  `messages` are in the provider's form, as sent; `to_message` converts one to ours,
-    `from_message` back; `settings` is the rest of the request, as sent; `attributes` are the GenAI conventions'
-    `gen_ai.request.*`.  `shape` describes where the request has its messages, unless that is a list `messages` as in
-    Chat Completions (see `playhead_collector.read.context.request_body`).
-    `as_native` converts a message whose `content` an edit has set to a text to the provider's form (None: no need).
-    A request for embeddings has an `embedding_input` (texts, or what the client accepts instead) and no messages."""
+    """Request of a model call.
+
+    `messages` are in the provider's form, as sent; `to_message` converts one to the canonical form, and `from_message`
+    back. `settings` is the rest of the request, as sent. `attributes` are the GenAI conventions' `gen_ai.request.*`.
+    `shape` tells where the request has its messages; None: in a list `messages`, as in Chat Completions (see
+    `playhead_collector.read.context.request_body`). `as_native` converts a message whose `content` an edit has set to a
+    text to the provider's form; None: such a message is valid already.
+
+    A request for embeddings has an `embedding_input` (texts, or what the client accepts instead) and no messages.
+    """
 
     provider: str
     operation: str
@@ -44,7 +48,7 @@ class ModelRequest:
         settings: Mapping[str, Any],
         attributes: Mapping[str, Any] | None = None,
     ) -> "ModelRequest":
-        """A request for embeddings."""
+        """Returns a request for embeddings."""
         return cls(
             provider, "embeddings", model, (), _no_messages, _no_messages,
             settings=settings, attributes=attributes or {}, embedding_input=embedding_input,

@@ -35,17 +35,17 @@ class Patch(Protocol):
         ...
 
     def undo(self, module: Any) -> None:
-        """Undoes the change, unless another library has wrapped on top of it."""
+        """Undoes the change, unless another library has wrapped the wrapper."""
         ...
 
 
 class _RecordingWrapper(wrapt.FunctionWrapper):  # pyright: ignore[reportMissingTypeArgument]
-    """Our own class of wrappers, which tells them from those of other libraries."""
+    """Class of our wrappers, which tells them from wrappers of other libraries."""
 
 
 @dataclass(frozen=True, slots=True)
 class Wrap:
-    """A function, or a method of a class, that is called through `wrapper`."""
+    """Patch of a function, or of a method of a class: calls go through `wrapper`."""
 
     module: str
     path: str
@@ -56,33 +56,34 @@ class Wrap:
 
     def apply(self, module: Any, is_on: Callable[[], bool]) -> None:
         """Wraps the function.  Raises AttributeError if it is missing and not optional."""
-        owner, name, found = self._find(module)
-        if found is not None and not _is_wrapped(found):
-            setattr(owner, name, _RecordingWrapper(found, self.wrapper, is_on))
-        elif found is None and not self.is_optional:
+        owner, name, function = self._find(module)
+        if function is not None and not _is_wrapped(function):
+            setattr(owner, name, _RecordingWrapper(function, self.wrapper, is_on))
+        elif function is None and not self.is_optional:
             raise AttributeError(f"{self.module} has no {self.path} in this version")
 
     def undo(self, module: Any) -> None:
-        """Puts the original back; beneath another's wrapper, ours stays and does nothing."""
-        owner, name, found = self._find(module)
-        if type(found) is _RecordingWrapper:
-            setattr(owner, name, cast(Any, found).__wrapped__)
+        """Restores the original function.  If another library has wrapped ours, ours stays, and only passes calls
+        through."""
+        owner, name, function = self._find(module)
+        if type(function) is _RecordingWrapper:
+            setattr(owner, name, cast(Any, function).__wrapped__)
 
     def found(self, module: Any) -> Any:
-        """The function as it is in the module now; None: there is none."""
+        """Returns the function that the module has now; None if there is none."""
         return self._find(module)[2]
 
     def _find(self, module: Any) -> tuple[Any, str, Any]:
-        """Returns the module or class, the name in it, and the function there; None: there is none."""
+        """Returns the module or class, the name in it, and the function there (None: there is none)."""
         class_name, _, name = self.path.rpartition(".")
         owner = getattr(module, class_name, None) if class_name else module
-        own = {} if owner is None else cast("dict[str, Any]", vars(owner))
-        return owner, name, own.get(name)
+        members = {} if owner is None else cast("dict[str, Any]", vars(owner))
+        return owner, name, members.get(name)
 
 
 @dataclass(frozen=True, slots=True)
 class WrapSubclasses:
-    """Methods of all subclasses of a class, present and future ones, each where a subclass defines it.
+    """Patch of methods in all subclasses of a class, present and future ones, each where a subclass defines it.
 
     For frameworks that call methods of users and other libraries directly, with no method of their own around them.
     """
@@ -94,7 +95,8 @@ class WrapSubclasses:
     """Method name → wrapper."""
 
     def apply(self, module: Any, is_on: Callable[[], bool]) -> None:
-        """Wraps them, also in later subclasses, when these are defined.  Raises AttributeError if `base` is missing."""
+        """Wraps the methods; those of later subclasses when these are defined.  Raises AttributeError if `base` is
+        missing."""
         base: type = getattr(module, self.base)
         hook = _own(base, _HOOK)
         if type(hook) is not _SubclassHook:
@@ -103,7 +105,8 @@ class WrapSubclasses:
             self._wrap(kind, is_on)
 
     def undo(self, module: Any) -> None:
-        """Puts the originals back; beneath another's wrapper, ours stays and does nothing."""
+        """Restores the original methods.  If another library has wrapped ours, ours stays, and only passes calls
+        through."""
         base: type | None = getattr(module, self.base, None)
         if base is None:
             return
@@ -112,16 +115,16 @@ class WrapSubclasses:
             hook.remove()
         for kind in _subclasses(base):
             for name in self.wrappers:
-                found = _own(kind, name)
-                if type(found) is _RecordingWrapper:
-                    setattr(kind, name, cast(Any, found).__wrapped__)
+                method = _own(kind, name)
+                if type(method) is _RecordingWrapper:
+                    setattr(kind, name, cast(Any, method).__wrapped__)
 
     def _wrap(self, kind: type, is_on: Callable[[], bool]) -> None:
         for name, wrapper in self.wrappers.items():
-            found = _own(kind, name)
-            is_abstract = getattr(found, "__isabstractmethod__", False)
-            if callable(found) and not is_abstract and not _is_wrapped(found):
-                setattr(kind, name, _RecordingWrapper(found, wrapper, is_on))
+            method = _own(kind, name)
+            is_abstract = getattr(method, "__isabstractmethod__", False)
+            if callable(method) and not is_abstract and not _is_wrapped(method):
+                setattr(kind, name, _RecordingWrapper(method, wrapper, is_on))
 
 
 _HOOK = "__init_subclass__"
@@ -164,7 +167,7 @@ def _own(kind: type, name: str) -> Any:
 
 
 def _subclasses(base: type) -> Iterator[type]:
-    """All classes below this one, each once."""
+    """Yields all classes below this one, each once."""
     seen: set[type] = set()
     waiting = base.__subclasses__()
     while waiting:
@@ -215,13 +218,13 @@ class Instrumentation:
         return tuple(self._patches)
 
     def functions(self) -> Iterator[tuple[str, Any]]:
-        """Name and value of each function that is wrapped, of the modules that are imported."""
+        """Yields name and value of each wrapped function of the imported modules."""
         for name, patches in self._patches.items():
             module = sys.modules.get(name)
             for patch in patches if module is not None else ():
-                found = patch.found(module) if isinstance(patch, Wrap) else None
-                if found is not None:
-                    yield f"{name}.{cast(Wrap, patch).path}", found
+                function = patch.found(module) if isinstance(patch, Wrap) else None
+                if function is not None:
+                    yield f"{name}.{cast(Wrap, patch).path}", function
 
     def patch(self) -> None:
         """Patches the imported modules now, and the others when they are imported.  A second time changes nothing."""
@@ -234,7 +237,7 @@ class Instrumentation:
         self._is_waiting = True
 
     def unpatch(self) -> None:
-        """Restores the library.  A wrapper of ours that is beneath another's stays, and passes calls through."""
+        """Restores the library.  A wrapper of ours beneath another library's stays, and passes calls through."""
         self.is_on = False
         for name, patches in self._patches.items():
             if (module := sys.modules.get(name)) is not None:

@@ -1,4 +1,4 @@
-"""The libraries that can be instrumented; switches instrumentation on and off."""
+"""Lists the libraries that can be instrumented, and switches instrumentation on and off."""
 
 import importlib
 import importlib.util
@@ -59,7 +59,7 @@ _FIRST_MODULE = {"langgraph": "langgraph.pregel"}
 
 
 class Capture(Protocol):
-    """The part of a capture module's shape that switches it on and off."""
+    """The functions of a capture module that switch it on and off."""
 
     SUPPORTS: str
 
@@ -123,7 +123,7 @@ def uninstrument(*libraries: str) -> None:
 
 
 def instrumented() -> frozenset[str]:
-    """The libraries whose calls are recorded in this process, imported or not."""
+    """Returns the libraries whose calls are recorded in this process, imported or not."""
     return frozenset(_requested)
 
 
@@ -136,9 +136,9 @@ def is_installed(name: str) -> bool:
 
 
 def _patch_when_imported(name: str, path: str) -> None:
-    """Patches the library now if the program has imported it, else when it does.
+    """Patches the library now if the program has imported it, else when the program imports it.
 
-    Not earlier: the imports of a capture module take longer than everything else at a program's start.
+    Not earlier: importing a capture module takes longer than everything else at a program's start.
     """
     if name in sys.modules or path in sys.modules:
         _patch(name, path)
@@ -179,8 +179,8 @@ def groups_calls() -> bool:
 
 
 def _capture(path: str) -> Capture:
-    """Imports the module that instruments a library, and the modules that record its calls.  Those are imported here,
-    with the library, and not in its first call, which may be one of many in an event loop."""
+    """Imports the module that instruments a library, and the modules that record its calls.  All are imported here,
+    with the library: in the library's first call, they would delay all others in an event loop."""
     with delay_forks():
         from playhead.api.runtime import import_root  # noqa: PLC0415 - a program that uses no library needs none of it
 

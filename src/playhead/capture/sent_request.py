@@ -23,15 +23,15 @@ _LISTS = ("messages", "contents", "input")  # of most providers; Gemini; OpenAI'
 
 
 def note_sent_body(body: Callable[[], Mapping[str, Any] | None]) -> None:
-    """Notes how to read the body that is being sent for the current model call. That of a retry or a fallback replaces
-    it."""
+    """Notes how to read the body that is being sent for the current model call. The body of a retry or a fallback
+    replaces an earlier one."""
     span = current_span()
     if span is not None and span.kind == "llm" and span.inner_model_calls is not None and span.end_ns is None:
         span.sent_body = body
 
 
 def record_sent_body(span: ObservedSpan) -> None:
-    """Records the body that was noted last, if any. Raises nothing."""
+    """Records the last noted body, if there is one. Never raises."""
     if span.sent_body is None:
         return
     read, span.sent_body = span.sent_body, None
@@ -61,4 +61,4 @@ def _record(span: ObservedSpan, body: Mapping[str, Any]) -> None:
 
 
 def _is_list_of_messages(value: Any) -> bool:
-    return isinstance(value, list) and all(isinstance(each, Mapping) for each in cast("list[Any]", value))
+    return isinstance(value, list) and all(isinstance(item, Mapping) for item in cast("list[Any]", value))

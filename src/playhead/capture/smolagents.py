@@ -1,5 +1,5 @@
-"""smolagents: its agents, also those that an agent calls like tools, and its tools, called by a `ToolCallingAgent` or
-by the code that a `CodeAgent` runs.
+"""smolagents: its agents, also those that another agent calls like tools, and its tools, called by a `ToolCallingAgent`
+or by the code that a `CodeAgent` runs.
 
 Models run on clients that are recorded themselves: `openai`, `litellm`, `botocore`.
 """
@@ -22,7 +22,7 @@ from playhead.model import names
 SUPPORTS = "smolagents >= 1.24"
 
 _requested: WeakKeyDictionary[Any, list[Any]] = WeakKeyDictionary()
-"""Agent → the tool calls that its model has asked for last."""
+"""Agent → the tool calls that its model's last answer requests."""
 _current: contextvars.ContextVar[tuple[str, str] | None] = contextvars.ContextVar(
     "playhead_smolagents_call", default=None
 )
@@ -31,8 +31,8 @@ _current: contextvars.ContextVar[tuple[str, str] | None] = contextvars.ContextVa
 
 @none_on_error
 def _agent(instance: Any, args: Any, kwargs: Any) -> Begin:
-    given = args[0] if args else kwargs.get("task")
-    return agent(instance.name or type(instance).__name__, given)
+    task = args[0] if args else kwargs.get("task")
+    return agent(instance.name or type(instance).__name__, task)
 
 
 def _run(wrapped: Any, instance: Any, args: Any, kwargs: Any) -> Any:
@@ -45,7 +45,7 @@ def _run(wrapped: Any, instance: Any, args: Any, kwargs: Any) -> Any:
 
 
 def _with_output(steps: Generator[Any, Any, Any]) -> Generator[Any, Any, Any]:
-    """Yields an agent's steps, and records its output, which the last one has."""
+    """Yields an agent's steps, and records its output, which is in the last step."""
     try:
         for step in steps:
             _note_output(step)
@@ -77,17 +77,17 @@ def _read_call(instance: Any, args: Any, kwargs: Any) -> tuple[str, Any, str, An
     """Returns name, arguments and id of an agent's call, and the managed agent that it calls (None: a tool)."""
     name, arguments = {**dict(zip(("tool_name", "arguments"), args, strict=False)), **kwargs}.values()
     # The framework passes on the arguments of the model's answer: the same object, unless there are none.
-    asked = [each for each in _requested.get(instance, []) if each.function.name == name]
-    exact = [each for each in asked if each.function.arguments is arguments]
-    call_id = next((each.id for each in exact or asked if isinstance(each.id, str)), "")
+    requests = [request for request in _requested.get(instance, []) if request.function.name == name]
+    exact = [request for request in requests if request.function.arguments is arguments]
+    call_id = next((request.id for request in exact or requests if isinstance(request.id, str)), "")
     return name, arguments, call_id, instance.managed_agents.get(name)
 
 
 def _execute_tool_call(wrapped: Any, instance: Any, args: Any, kwargs: Any) -> Any:
-    found = _read_call(instance, args, kwargs)
-    if found is None:
+    tool_call = _read_call(instance, args, kwargs)
+    if tool_call is None:
         return wrapped(*args, **kwargs)
-    name, arguments, call_id, managed = found
+    name, arguments, call_id, managed = tool_call
     if managed is not None and is_inside_run():
         begin = tool(name, _by_name(arguments), call_id, is_agent=True)
         return call(begin, names.TOOL_RESULT_REF, wrapped, args, kwargs)
@@ -129,7 +129,7 @@ def _call_tool(wrapped: Any, instance: Any, args: Any, kwargs: Any) -> Any:
 
 
 def _with_plain_text(wrapped: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-    """What the tool returns, without the framework's class around a text, which cannot be rebuilt from a record."""
+    """Calls the tool, and removes the framework's class around a text, which cannot be rebuilt from a record."""
     result = wrapped(*args, **kwargs)
     return result.to_raw() if type(result) is _agent_text() else result
 
@@ -149,8 +149,8 @@ def _timeout(wrapped: Any, instance: Any, args: Any, kwargs: Any) -> Any:
 
 
 def _is_rate_limit_error(wrapped: Any, instance: Any, args: Any, kwargs: Any) -> Any:
-    """False for our own errors.  The framework looks for "429" in an error's text, which in ours may be part of an id
-    or an argument: it would wait for minutes, and then retry a run that waits for a person's decision."""
+    """Returns False for our own errors.  The framework looks for "429" in an error's text, and ours may have it in an
+    id or an argument: the framework would wait for minutes, and then retry a run that waits for a person's decision."""
     raised = args[0] if args else kwargs.get("exception")
     return not isinstance(raised, PlayheadError) and wrapped(*args, **kwargs)
 

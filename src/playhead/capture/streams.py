@@ -1,7 +1,7 @@
 """Records streams of a model's answer while they are passed on chunk by chunk.
 
-The proxy behaves like the provider's own stream object. However the stream is left (read to its end, closed early,
-dropped, broken by an error), its call ends exactly once.
+The proxy behaves like the provider's own stream object. Its call ends exactly once, however the stream ends: read to
+its end, closed early, dropped, broken by an error.
 """
 
 from collections.abc import Awaitable, Callable
@@ -17,9 +17,9 @@ from playhead.capture.model_values import ModelResponse
 from playhead.model.objects.interrupts import let_through
 
 Assemble = Callable[[list[Any]], ModelResponse | None]
-"""Makes one response of the chunks seen so far."""
+"""Makes one response from the chunks received so far; None if they are not an answer."""
 
-# A stream without end must not become a leak: far more chunks than any provider's longest answer.
+# Bounds the memory of a stream without end.  No provider's answer has nearly as many chunks.
 _MAX_CHUNKS = 200_000
 _MAX_PROXIES = 16
 
@@ -32,7 +32,8 @@ class StreamRecording:
     def __init__(self, call: ObservedModelCall, assemble: Assemble, keep: Callable[[Any], Any] | None = None):
         """Detaches the call: between chunks, the consumer's own context is current.
 
-        `keep` returns the copy of a chunk to keep, for chunks that programs change; if it raises, the chunk is kept.
+        `keep` returns the copy of a chunk to keep, for chunks that programs change; if it raises, the chunk itself is
+        kept.
         """
         self.call: ObservedModelCall | None = call
         self.assemble = assemble
@@ -42,14 +43,14 @@ class StreamRecording:
         detach(call.span)
 
     def add_chunk(self, chunk: Any) -> None:
-        """Adds a chunk."""
+        """Adds a chunk, and notes the time of the first one."""
         if self.call is not None:
             self.call.first_chunk()
             if len(self.chunks) < _MAX_CHUNKS:
                 self.chunks.append(chunk if self.keep is None else _kept(self.keep, chunk))
 
     def finish_unstreamed(self, answer: Any) -> None:
-        """Ends the call with a complete, unstreamed answer."""
+        """Ends the call with a complete answer."""
         if self.call is not None:
             self.chunks = [answer]
             self.finish()
@@ -87,7 +88,8 @@ def _kept(keep: Callable[[Any], Any], chunk: Any) -> Any:
 
 
 class _WatchedResponse(wrapt.ObjectProxy):  # pyright: ignore[reportMissingTypeArgument]
-    """The HTTP response beneath a stream: some helpers of the client close it instead of the stream."""
+    """Proxy of the HTTP response beneath a stream.  Some helpers of the client close the response instead of the
+    stream."""
 
     def __init__(self, response: Any, recording: StreamRecording):
         super().__init__(response)  # pyright: ignore[reportUnknownMemberType]
@@ -106,7 +108,7 @@ class _WatchedResponse(wrapt.ObjectProxy):  # pyright: ignore[reportMissingTypeA
 
 
 class _ObservedStreamBase(wrapt.ObjectProxy):  # pyright: ignore[reportMissingTypeArgument]
-    """Shared by both kinds of streams."""
+    """Base of ObservedStream and ObservedAsyncStream."""
 
     def __init__(self, stream: Any, recording: StreamRecording):
         super().__init__(stream)  # pyright: ignore[reportUnknownMemberType]
@@ -116,7 +118,7 @@ class _ObservedStreamBase(wrapt.ObjectProxy):  # pyright: ignore[reportMissingTy
 
     @property
     def response(self) -> Any:
-        """The HTTP response; closing it ends the call, too."""
+        """The HTTP response; closing it also ends the call."""
         return _WatchedResponse(self._self_stream.response, self._self_watch)
 
 
@@ -185,7 +187,7 @@ class ObservedAsyncStream(_ObservedStreamBase):
 
 
 class ObservedRawResponse(wrapt.ObjectProxy):  # pyright: ignore[reportMissingTypeArgument]
-    """A raw response whose body is a stream: recorded once it is read as a stream."""
+    """A raw response that is recorded when it is parsed: as a stream, or with `streamed=False` as one answer."""
 
     def __init__(self, response: Any, recording: StreamRecording, *, streamed: bool = True):
         super().__init__(response)  # pyright: ignore[reportUnknownMemberType]
@@ -209,16 +211,19 @@ class ObservedRawResponse(wrapt.ObjectProxy):  # pyright: ignore[reportMissingTy
 
 
 class ObservedOpenResponse(ObservedRawResponse):
-    """A raw response that the caller reads: its content is recorded if the caller uses the client's own `parse()`."""
+    """A raw response whose body the caller reads. Its content is recorded if the caller uses the client's own
+    `parse()`."""
 
     def close(self) -> Any:
-        """Ends the call, and closes the response.  Returns what its own `close` returns, perhaps an awaitable."""
+        """Ends the call, and closes the response.  Returns the result of the response's own `close`, perhaps an
+        awaitable."""
         self._self_watch.finish(aborted=self._self_watch.begun)
         return self._self_response.close()
 
 
 def _within(stream: Any) -> Any:
-    """Returns the client's own stream.  Proxies of other instrumentations have both `__next__` and `__anext__`."""
+    """Returns the client's own stream, without proxies of other instrumentations: these have both `__next__` and
+    `__anext__`."""
     for _ in range(_MAX_PROXIES):
         inner = getattr(stream, "__wrapped__", None)
         if inner is None:
@@ -228,7 +233,7 @@ def _within(stream: Any) -> Any:
 
 
 def observed_stream(stream: Any, recording: StreamRecording) -> Any:
-    """Returns the stream, recorded. Anything else ends the call and is returned as it is."""
+    """Returns a proxy that records the stream. Any other value ends the call, and is returned unchanged."""
     kind = cast(Any, type(_within(stream)))
     if hasattr(kind, "__next__"):
         return ObservedStream(stream, recording)

@@ -1,5 +1,5 @@
 """The `anthropic` library: Messages and its beta, synchronous, asynchronous, streamed, `stream()`, `parse()`, raw
-responses; also by the clients of Bedrock, Vertex and Foundry, and in the tool runner, whose tools are tool calls.
+responses; also of the clients for Bedrock, Vertex and Foundry.  Tools of the tool runner are recorded as tool calls.
 
 The client's own retries happen inside the wrapped method, so they are one call here.  Token counting and batches are
 not recorded.
@@ -39,7 +39,7 @@ class AnthropicInstrumentor(BaseInstrumentor):
     """For `opentelemetry-instrument`, and for programs that use OpenTelemetry's instrumentors."""
 
     def instrumentation_dependencies(self) -> Collection[str]:
-        """The library that has to be installed."""
+        """Returns the supported versions of the library."""
         return (SUPPORTS,)
 
     def _instrument(self, **kwargs: Any) -> None:
@@ -49,30 +49,30 @@ class AnthropicInstrumentor(BaseInstrumentor):
         unpatch()
 
 
-def _is_streamed(asked: MethodCall) -> bool:
-    return asked.method == "stream" or bool(asked.kwargs.get("stream"))
+def _is_streamed(call: MethodCall) -> bool:
+    return call.method == "stream" or bool(call.kwargs.get("stream"))
 
 
-def _restore(raw: Any, asked: MethodCall, ending: BaseException | None) -> Any:
-    return restore(raw, asked.kwargs, asked.client, method=asked.method, is_async=asked.is_async, ending=ending)
+def _restore(raw: Any, call: MethodCall, ending: BaseException | None) -> Any:
+    return restore(raw, call.kwargs, call.client, method=call.method, is_async=call.is_async, ending=ending)
 
 
-def _with_message(raw: Any, message: Any, asked: MethodCall) -> Any:
-    return with_message(raw, message, model=str(asked.kwargs.get("model", "")), streamed=_is_streamed(asked))
+def _with_message(raw: Any, message: Any, call: MethodCall) -> Any:
+    return with_message(raw, message, model=str(call.kwargs.get("model", "")), streamed=_is_streamed(call))
 
 
-def _with_edit(asked: MethodCall, messages: list[Any] | None, system: str | None) -> MethodCall | None:
+def _with_edit(call: MethodCall, messages: list[Any] | None, system: str | None) -> MethodCall | None:
     """`system` is not used: the system prompt is the first of `messages`."""
-    kwargs = reading.with_edit(asked.kwargs, messages)
-    return None if kwargs is None else asked.with_kwargs(kwargs)
+    kwargs = reading.with_edit(call.kwargs, messages)
+    return None if kwargs is None else call.with_kwargs(kwargs)
 
 
 _MESSAGES = ClientApi(
-    read_request=lambda asked: read_request(asked.client, asked.kwargs, asked.method),
+    read_request=lambda call: read_request(call.client, call.kwargs, call.method),
     is_streamed=_is_streamed,
-    read_response=lambda response, run, asked: read_response(response, run, asked.kwargs),
-    assemble=lambda events, run, asked: reading.assemble(events, run, asked.kwargs),
-    read_recorded=lambda raw, run, asked: reading.read_recorded(raw, run, asked.kwargs),
+    read_response=lambda response, run, call: read_response(response, run, call.kwargs),
+    assemble=lambda events, run, call: reading.assemble(events, run, call.kwargs),
+    read_recorded=lambda raw, run, call: reading.read_recorded(raw, run, call.kwargs),
     restore=_restore,
     with_message=_with_message,
     with_edit=_with_edit,

@@ -1,4 +1,4 @@
-"""Joins the events of a streamed message to a message, and back. Pure."""
+"""Joins the events of a streamed message to one message, and splits a message into events. Pure."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, cast
@@ -11,7 +11,7 @@ _NO_TOKENS = {"input_tokens": 0, "output_tokens": 0}
 
 
 def whole_message(events: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
-    """The message in the form of an unstreamed one, as far as it was received."""
+    """Returns the message in its unstreamed form, as far as it was received."""
     message: dict[str, Any] = {}
     blocks: dict[int, dict[str, Any]] = {}
     inputs: dict[int, str] = {}
@@ -48,7 +48,8 @@ def _add(block: dict[str, Any], delta: Mapping[str, Any], inputs: dict[int, str]
 
 
 def _end(message: dict[str, Any], event: Mapping[str, Any]) -> None:
-    """Adds a `message_delta`.  Its token counts are totals; counts that it does not repeat are kept."""
+    """Applies a `message_delta` event to the message.  Its token counts are totals; counts that it does not have are
+    kept."""
     message |= cast("dict[str, Any]", event.get("delta") or {})
     usage: Mapping[str, Any] = event.get("usage") or {}
     counted = {key: value for key, value in usage.items() if value is not None}
@@ -67,7 +68,7 @@ def _parsed(text: str) -> Any:
 
 
 def events_of(message: Mapping[str, Any], characters: int | None = None) -> list[dict[str, Any]]:
-    """The events of a stream of this message; texts in pieces of `characters` (None: whole)."""
+    """Returns the events of a stream of this message; texts in pieces of `characters` (None: whole)."""
     usage: dict[str, Any] = {**_NO_TOKENS, **(message.get("usage") or {})}
     ending = {"stop_reason": message.get("stop_reason"), "stop_sequence": message.get("stop_sequence")}
     begun: dict[str, Any] = {**message, "content": [], **dict.fromkeys(ending), "usage": {**usage, "output_tokens": 1}}

@@ -13,17 +13,17 @@ from playhead.capture.patching import Wrapper
 from playhead.model.objects.interrupts import let_through
 
 _REQUEST = "__api_request"
-# Bound on other instrumentations' helpers around the client's: there are three, and each is switched on once.
+# Bounds the helpers of other instrumentations around the client's.  There are three such instrumentations.
 _MAX_LAYERS = 8
 
 
 def observing_helper(api: ClientApi) -> Wrapper:
-    """The wrapper for `stream` of the plain client."""
+    """Returns the wrapper for `stream` of the plain client."""
     return _observing_helper(api, observing(api), _Request)
 
 
 def observing_async_helper(api: ClientApi) -> Wrapper:
-    """The wrapper for `stream` of the asynchronous client, which returns its helper at once, too."""
+    """Returns the wrapper for `stream` of the asynchronous client, which also returns its helper at once."""
     return _observing_helper(api, observing_async(api), _AsyncRequest)
 
 
@@ -51,9 +51,9 @@ def _held(helper: Any) -> tuple[dict[str, Any], str]:
     level = [helper]
     for _ in range(_MAX_LAYERS):
         beneath: list[Any] = []
-        for each in level:
-            attributes = _attributes(each)
-            for owner in cast("type[Any]", type(each)).__mro__:
+        for candidate in level:
+            attributes = _attributes(candidate)
+            for owner in cast("type[Any]", type(candidate)).__mro__:
                 name = f"_{owner.__name__.lstrip('_')}{_REQUEST}"
                 if name in attributes:
                     return attributes, name
@@ -71,10 +71,10 @@ def _is_helper(value: Any) -> bool:
 
 
 class _Request:
-    """The observed request of a plain helper, which calls it.
+    """Replaces the request of a plain helper; the helper calls it.
 
-    `observe` records a call of its argument like a method of the client.  Its argument is `stream`, whose result the
-    helper reads from.
+    `observe` calls the function that it gets, and records this call like one of the client's method. It gets `stream`,
+    from whose result the helper reads.
     """
 
     def __init__(self, method: Any, kwargs: Mapping[str, Any], request: Any, observe: Callable[[Any], Any]):
@@ -87,7 +87,8 @@ class _Request:
         return self._observe(self.stream)
 
     def stream(self, *args: Any, **kwargs: Any) -> Any:
-        """Makes the request; if a person has edited it, makes that of a new helper with the edited arguments."""
+        """Makes the helper's request. If a person has edited the arguments, makes the request of a new helper with
+        them."""
         if _is_same(kwargs, self._kwargs):
             return self._request()
         holder, name = _held(self._method(*args, **kwargs))
@@ -95,7 +96,7 @@ class _Request:
 
 
 class _AsyncRequest:
-    """The observed request of an asynchronous helper, which awaits it."""
+    """Replaces the request of an asynchronous helper; the helper awaits it."""
 
     def __init__(self, method: Any, kwargs: Mapping[str, Any], request: Any, observe: Callable[[Any], Awaitable[Any]]):
         self._method = method

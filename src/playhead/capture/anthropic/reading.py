@@ -54,11 +54,11 @@ _CUT_SYSTEM = frozenset({str, list, tuple})
 
 
 def read_request(client: Any, kwargs: Mapping[str, Any], method: str = "create") -> ModelRequest:
-    """Reads a request from its keyword arguments (the client takes no others)."""
-    given = kwargs
+    """Reads a request from its keyword arguments (the client takes no positional ones)."""
+    arguments = kwargs
     if not kwargs.keys().isdisjoint(_ELSEWHERE):
-        given = _with_output_format({key: value for key, value in kwargs.items() if key not in _HEADERS})
-    settings, attributes = settings_of(given, _NOT_SETTINGS, _REQUEST_ATTRIBUTES, described)
+        arguments = _with_output_format({key: value for key, value in kwargs.items() if key not in _HEADERS})
+    settings, attributes = settings_of(arguments, _NOT_SETTINGS, _REQUEST_ATTRIBUTES, described)
     if method == "stream":
         settings["stream"] = attributes[names.REQUEST_STREAM] = True
     system = kwargs.get("system")
@@ -85,20 +85,21 @@ def read_request(client: Any, kwargs: Mapping[str, Any], method: str = "create")
 
 
 def sent_messages(kwargs: Mapping[str, Any]) -> tuple[list[Any], int]:
-    """Returns the system prompt and the messages as the client sends them, cut (see `dialect.anthropic`), and how many
-    of the first are known to need no cutting."""
+    """Returns the system prompt and the messages as the client sends them, cut (see `dialect.anthropic`), and the
+    number of leading messages that are known to need no cutting."""
     system = kwargs.get("system")
     prompt = system if type(system) is str else _sent_content(system) if type(system) in _CUT_SYSTEM else None
-    given: Any = kwargs.get("messages") or ()
-    messages: list[Any] = given if type(given) is list else [*given]  # pyright: ignore[reportUnknownVariableType]
+    natives: Any = kwargs.get("messages") or ()
+    messages: list[Any] = natives if type(natives) is list else [*natives]  # pyright: ignore[reportUnknownVariableType]
     begin = _known_turns(messages, prompt)
     cut = dialect.cut_plain_turns(messages, prompt, begin)
     return (dialect.cut_turns(map(_sent, messages), prompt), 0) if cut is None else cut
 
 
 def _known_turns(messages: list[Any], prompt: Any) -> list[Any] | None:
-    """Returns the prompt and the first messages that an earlier call of the run had, too, and that need no cutting;
-    None if there are none.  Comparing them with that call's takes half as long as looking at each block.
+    """Returns the prompt and the first messages, as far as an earlier call of the run began with the same ones and they
+    need no cutting; None if there are none.  Comparing with the earlier call takes half the time of checking each
+    block.
 
     Returns the remembered copies, which the recorder recognizes without comparing them again.
     """
@@ -112,9 +113,9 @@ def _known_turns(messages: list[Any], prompt: Any) -> list[Any] | None:
             thread.whole = whole = dialect.count_whole(begin, thread.whole)
             del begin[whole:]
         if len(begin) > first and _begins_with(messages, prompt, begin):
-            for at in thread.numeric:  # in Python `1 == True`, so the recorder has to compare these itself
-                if first <= at < len(begin):
-                    begin[at] = messages[at - first]
+            for index in thread.numeric:  # in Python `1 == True`, so the recorder has to compare these itself
+                if first <= index < len(begin):
+                    begin[index] = messages[index - first]
             return begin
     return None
 
@@ -134,16 +135,16 @@ def _begins_with(messages: list[Any], prompt: Any, begin: list[Any]) -> bool:
 def _sent(message: Any) -> Any:
     if type(message) is not dict:
         message = dumped(message)
-    given = cast("dict[str, Any]", message)
-    content = given.get("content")
+    native = cast("dict[str, Any]", message)
+    content = native.get("content")
     if type(content) is str or content is None:
-        return given
+        return native
     sent = _sent_content(content)
-    return given if sent is content else {**given, "content": sent}
+    return native if sent is content else {**native, "content": sent}
 
 
 def _sent_content(content: Any) -> Any:
-    """Blocks as dictionaries."""
+    """Returns content blocks as dictionaries; any other content unchanged."""
     if not isinstance(content, list | tuple):
         return content
     blocks = cast("Sequence[Any]", content)
@@ -156,19 +157,19 @@ def _sent_block(block: Any) -> Any:
     sent = cast("object", block) if type(block) is dict else dumped(block)
     if not isinstance(sent, dict):
         return sent
-    given = cast("dict[str, Any]", sent)
-    inner = given.get("content")
-    if type(inner) is not list or all(type(each) is dict for each in cast("list[Any]", inner)):
-        return given
-    return {**given, "content": [dumped(each) for each in cast("list[Any]", inner)]}
+    fields = cast("dict[str, Any]", sent)
+    inner = fields.get("content")
+    if type(inner) is not list or all(type(item) is dict for item in cast("list[Any]", inner)):
+        return fields
+    return {**fields, "content": [dumped(item) for item in cast("list[Any]", inner)]}
 
 
 def _tools(tools: Any) -> list[Any] | None:
-    """Tool definitions as sent; for function tools, the definition that they make themselves."""
+    """Returns the tool definitions as sent; function tools make their definition themselves. None if there are none."""
     if tools is None or type(tools).__name__ in LEFT_OUT:
         return None
-    given: list[Any] = tools if type(tools) is list else list(tools)  # pyright: ignore[reportUnknownVariableType]
-    return given if all(type(tool) is dict for tool in given) else [_tool(tool) for tool in given]
+    definitions: list[Any] = tools if type(tools) is list else list(tools)  # pyright: ignore[reportUnknownVariableType]
+    return definitions if all(type(tool) is dict for tool in definitions) else [_tool(tool) for tool in definitions]
 
 
 def _tool(tool: Any) -> Any:
@@ -176,17 +177,17 @@ def _tool(tool: Any) -> Any:
 
 
 def _with_output_format(kwargs: dict[str, Any]) -> dict[str, Any]:
-    """The arguments with the schema that the client sends for the class in `output_format`."""
+    """Returns the arguments with the schema that the client sends for the class in `output_format`."""
     kind = kwargs.pop("output_format", None)
     if kind is None or type(kind).__name__ in LEFT_OUT:
         return kwargs
     config = kwargs.get("output_config")
-    known = cast("dict[str, Any]", config) if isinstance(config, dict) else {}
-    return {**kwargs, "output_config": {**known, "format": output_format(kind)}}
+    settings = cast("dict[str, Any]", config) if isinstance(config, dict) else {}
+    return {**kwargs, "output_config": {**settings, "format": output_format(kind)}}
 
 
 def output_format(kind: Any) -> Any:
-    """The schema that the client sends for a class."""
+    """Returns the schema that the client sends for a class."""
     try:
         # The library is the user's.
         from anthropic.lib._parse._transform import transform_schema  # noqa: PLC0415 # pyright: ignore[reportMissingTypeStubs]
@@ -211,17 +212,17 @@ def assemble(events: list[Any], run: ActiveRun, kwargs: Mapping[str, Any]) -> Mo
 
 
 def kept_event(event: Any) -> Any:
-    """The JSON of an event as received: programs add the deltas in place, to the block of an earlier event."""
+    """Returns the JSON of an event as received: programs change events in place, by adding deltas to earlier blocks."""
     return event if type(event) is dict else _dumped(event)  # pyright: ignore[reportUnknownVariableType]
 
 
 def read_recorded(raw: dict[str, Any], run: ActiveRun, kwargs: Mapping[str, Any]) -> ModelResponse:
-    """Like `read_response`, from a recorded response."""
+    """Reads a recorded response, streamed or not."""
     return _streamed(raw["stream"], run, kwargs) if "stream" in raw else _response(raw, run, kwargs)
 
 
 def with_edit(kwargs: Mapping[str, Any], messages: list[Any] | None) -> dict[str, Any] | None:
-    """The arguments with these cut messages, joined again; None if the server keeps some of the messages."""
+    """Returns the arguments with these cut messages, joined again; None if the server keeps some of the messages."""
     if messages is None:
         return dict(kwargs)
     if isinstance(kwargs.get("thread"), Mapping):
@@ -236,7 +237,7 @@ def with_edit(kwargs: Mapping[str, Any], messages: list[Any] | None) -> dict[str
 
 
 def provider_of(client: Any) -> str:
-    """The provider whose API a resource of the client calls."""
+    """Returns the name of the provider whose API a resource of the client calls."""
     kind: Any = type(getattr(client, "_client", None))  # pyright: ignore[reportUnknownVariableType]
     return _provider_of_kind(kind)
 
@@ -271,7 +272,7 @@ def _response(answer: dict[str, Any], run: ActiveRun, kwargs: Mapping[str, Any])
 
 
 def _dumped(value: Any) -> Any:
-    """JSON values of one of the client's objects, without the parsed values that it adds."""
+    """Returns the JSON of one of the client's objects, without the parsed values that the client adds."""
     native: Any = answer_json(value)
     blocks: Any = native.get("content")
     if type(blocks) is list:

@@ -1,7 +1,7 @@
-"""The conversation that the server holds between turns (beta `thread`), which the request does not contain.
+"""Messages that the server keeps between turns (beta `thread`), which the request does not contain.
 
-Messages that this run itself sent and received are known and complete the recorded context.  A block
-`playhead.elsewhere` stands for unknown ones (a thread of another run).
+Messages that this run sent and received are known, and complete the recorded context.  A block `playhead.elsewhere`
+stands for unknown ones (a thread of another run).
 """
 
 from collections.abc import Mapping, Sequence
@@ -14,17 +14,19 @@ _MAX_REMEMBERED = 4096
 
 
 def earlier_messages(run: ActiveRun | None, request: Mapping[str, Any]) -> list[Any]:
-    """The messages of the thread before this request's own, cut."""
-    at = _continued(request)
-    found: list[Sequence[Any]] = []
-    while at is not None:
-        known = run.responses.get(at) if run is not None else None
-        if known is None:
-            found.append([{"role": "system", "content": [{"type": "playhead.elsewhere", "previous_message_id": at}]}])
+    """Returns the messages of the thread before those of this request, cut (see `dialect.anthropic`)."""
+    message_id = _continued(request)
+    turns: list[Sequence[Any]] = []
+    while message_id is not None:
+        entry = run.responses.get(message_id) if run is not None else None
+        if entry is None:
+            turns.append(
+                [{"role": "system", "content": [{"type": "playhead.elsewhere", "previous_message_id": message_id}]}]
+            )
             break
-        at, messages = known
-        found.append(messages)
-    return [message for messages in reversed(found) for message in messages]
+        message_id, messages = entry
+        turns.append(messages)
+    return [message for messages in reversed(turns) for message in messages]
 
 
 def remember(run: ActiveRun, request: Mapping[str, Any], sent: Sequence[Any], answer: Mapping[str, Any]) -> None:
@@ -32,13 +34,13 @@ def remember(run: ActiveRun, request: Mapping[str, Any], sent: Sequence[Any], an
     name = answer.get("id")
     if not isinstance(request.get("thread"), Mapping) or not isinstance(name, str):
         return
-    said = {"role": "assistant", "content": answer.get("content")}
-    run.responses[name] = (_continued(request), [*sent, said])
+    reply = {"role": "assistant", "content": answer.get("content")}
+    run.responses[name] = (_continued(request), [*sent, reply])
     while len(run.responses) > _MAX_REMEMBERED:
         run.responses.pop(next(iter(run.responses)), None)
 
 
 def _continued(request: Mapping[str, Any]) -> str | None:
     thread = request.get("thread")
-    at = cast("Mapping[str, Any]", thread).get("previous_message_id") if isinstance(thread, Mapping) else None
-    return at if isinstance(at, str) else None
+    message_id = cast("Mapping[str, Any]", thread).get("previous_message_id") if isinstance(thread, Mapping) else None
+    return message_id if isinstance(message_id, str) else None

@@ -1,4 +1,4 @@
-"""Function tools (`@beta_tool`), wherever they are called: by the tool runner, or by the program."""
+"""Records function tools (`@beta_tool`), called by the tool runner or by the program."""
 
 from functools import partial
 from typing import Any, cast
@@ -20,13 +20,13 @@ from playhead.model import names
 def _begin(instance: Any, args: Any, kwargs: Any) -> Begin | None:
     if not is_inside_run() or is_observed(instance.func):
         return None
-    given = args[0] if args else kwargs.get("input")
-    arguments = cast("dict[str, Any]", given) if isinstance(given, dict) else {"input": given}
+    tool_input = args[0] if args else kwargs.get("input")
+    arguments = cast("dict[str, Any]", tool_input) if isinstance(tool_input, dict) else {"input": tool_input}
     return tool(instance.name, arguments, None)
 
 
 def call_tool(wrapped: Any, instance: Any, args: Any, kwargs: Any) -> Any:
-    """The wrapper for `BetaFunctionTool.call`.  The tool's call has the id of the model's request for it."""
+    """Wraps `BetaFunctionTool.call`.  The tool call gets the id of the model's request for it."""
     begin = _begin(instance, args, kwargs)
     return wrapped(*args, **kwargs) if begin is None else call(begin, names.TOOL_RESULT_REF, wrapped, args, kwargs)
 

@@ -1,4 +1,5 @@
-"""asyncio: a task, such as that of `asyncio.run`, and the tasks that it waits for with `gather` are one run.
+"""Groups asyncio's tasks: a task, such as that of `asyncio.run`, and the tasks that it waits for with `gather` are one
+run.
 
 Other tasks have runs of their own: a task that nobody waits for may serve another request, like the handlers of a
 server or a bot, also inside `asyncio.run`.
@@ -20,7 +21,7 @@ def _gather(wrapped: Callable[..., Any], instance: Any, args: Any, kwargs: Any) 
 
 
 async def _wait_for(wrapped: Callable[..., Awaitable[Any]], instance: Any, args: Any, kwargs: Any) -> Any:
-    """Only before Python 3.12, where `wait_for` makes a task of a coroutine."""
+    """Needed only before Python 3.12, where `wait_for` makes a task of a coroutine."""
     with awaiting((args[0] if args else kwargs.get("fut"),)):
         return await wrapped(*args, **kwargs)
 
@@ -40,10 +41,10 @@ _instrumentation = Instrumentation(
 
 
 def patch() -> None:
-    """Wraps these functions.  A second time changes nothing."""
+    """Wraps `gather`, `to_thread`, and `wait_for` before Python 3.12.  A second time changes nothing."""
     _instrumentation.patch()
 
 
 def unpatch() -> None:
-    """Leaves asyncio as it was."""
+    """Restores asyncio's functions."""
     _instrumentation.unpatch()

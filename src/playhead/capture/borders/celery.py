@@ -16,7 +16,7 @@ _NAME = "playhead"
 
 
 class _ExecutedTasks:
-    """Executions that have begun and not ended, by Celery's task id."""
+    """Borders of the tasks that are being executed, by Celery's task id."""
 
     mutex = fork_safe_lock()
     borders: dict[Any, WorkBorder] = {}  # noqa: RUF012 - of the process

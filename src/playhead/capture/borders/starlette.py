@@ -36,7 +36,7 @@ async def _inside(border: WorkBorder, wrapped: Callable[..., Awaitable[None]], a
 
 
 def _name(scope: _Scope) -> str:
-    """Method and route template: the real path may contain personal data."""
+    """Returns method and route template.  The real path may contain personal data, so it is not used."""
     path = getattr(scope.get("route"), "path", None)
     method = str(scope.get("method"))
     return f"{method} {scope.get('root_path', '')}{path}" if isinstance(path, str) else method
@@ -46,10 +46,10 @@ _instrumentation = Instrumentation([Wrap(_MODULE, "Starlette.__call__", _call)])
 
 
 def patch() -> None:
-    """Wraps applications.  A second time changes nothing."""
+    """Wraps the calls of applications.  A second time changes nothing."""
     _instrumentation.patch()
 
 
 def unpatch() -> None:
-    """Leaves Starlette as it was."""
+    """Restores Starlette's method."""
     _instrumentation.unpatch()

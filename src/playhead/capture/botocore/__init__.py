@@ -1,6 +1,6 @@
 """`botocore` (and so boto3): models on Amazon Bedrock, by Converse or by their own APIs, and no other service.
 
-All calls of all services go through one method of the client, so the name of the service is looked at first.  The
+All calls of all services go through one method of the client, so the name of the service is checked first.  The
 client's own retries happen inside that method, so they are one call here.  aiobotocore is not observed.
 """
 
@@ -20,34 +20,34 @@ SUPPORTS = "botocore >= 1.35"
 _SERVICE = "bedrock-runtime"
 
 
-def _is_streamed(asked: MethodCall) -> bool:
-    return asked.args[0] in STREAMED
+def _is_streamed(call: MethodCall) -> bool:
+    return call.args[0] in STREAMED
 
 
-def _restore(raw: Any, asked: MethodCall, ending: BaseException | None) -> Any:
-    return restore(raw, asked.client, asked.args[0], ending)
+def _restore(raw: Any, call: MethodCall, ending: BaseException | None) -> Any:
+    return restore(raw, call.client, call.args[0], ending)
 
 
 _CONVERSE = ClientApi(
     read_request=converse.read_request,
     is_streamed=_is_streamed,
-    read_response=lambda raw, run, asked: converse.read_recorded(raw),
-    assemble=lambda raws, run, asked: converse.read_recorded(raws[0]),
-    read_recorded=lambda raw, run, asked: converse.read_recorded(raw),
+    read_response=lambda raw, run, call: converse.read_recorded(raw),
+    assemble=lambda raws, run, call: converse.read_recorded(raws[0]),
+    read_recorded=lambda raw, run, call: converse.read_recorded(raw),
     restore=_restore,
-    with_message=lambda raw, message, asked: converse.with_message(raw, message, streamed=_is_streamed(asked)),
+    with_message=lambda raw, message, call: converse.with_message(raw, message, streamed=_is_streamed(call)),
     with_edit=converse.with_edit,
     record_result=record_converse,
 )
 _INVOKE = ClientApi(
     read_request=invoke.read_request,
     is_streamed=_is_streamed,
-    read_response=lambda raw, run, asked: invoke.read_recorded(raw, asked),
-    assemble=lambda raws, run, asked: invoke.read_recorded(raws[0], asked),
-    read_recorded=lambda raw, run, asked: invoke.read_recorded(raw, asked),
+    read_response=lambda raw, run, call: invoke.read_recorded(raw, call),
+    assemble=lambda raws, run, call: invoke.read_recorded(raws[0], call),
+    read_recorded=lambda raw, run, call: invoke.read_recorded(raw, call),
     restore=_restore,
     with_message=invoke.with_message,
-    with_edit=lambda asked, messages, system: invoke.with_edit(asked, messages),
+    with_edit=lambda call, messages, system: invoke.with_edit(call, messages),
     record_result=record_invoked,
 )
 _APIS = {
@@ -62,7 +62,7 @@ class BotocoreInstrumentor(BaseInstrumentor):
     """For `opentelemetry-instrument`, and for programs that use OpenTelemetry's instrumentors."""
 
     def instrumentation_dependencies(self) -> Collection[str]:
-        """The library that has to be installed."""
+        """Returns the supported versions of the library."""
         return (SUPPORTS,)
 
     def _instrument(self, **kwargs: Any) -> None:
@@ -81,16 +81,16 @@ def _make_api_call(wrapped: Any, instance: Any, args: tuple[Any, ...], kwargs: d
 
 
 def _observed(api: ClientApi, wrapped: Any, instance: Any, args: tuple[Any, ...]) -> Any:
-    asked = MethodCall(instance, args[0], args, {})
-    observed = begin_call(api, asked)
+    call = MethodCall(instance, args[0], args, {})
+    observed = begin_call(api, call)
     if observed is None:
         return wrapped(*args)
     if observed.answer is not None:
         return observed.unwrap(with_own_error(observed.answer, instance))
     if observed.edited is not None:
-        asked = observed.edited
+        call = observed.edited
     try:
-        return end_call(api, observed, wrapped(*asked.args), asked)
+        return end_call(api, observed, wrapped(*call.args), call)
     except BaseException as error:
         observed.fail(error)
         raise

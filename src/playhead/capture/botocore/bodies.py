@@ -1,4 +1,4 @@
-"""The streams in Bedrock's responses: recorded while the program reads them, and made again from a record."""
+"""Records the streams in Bedrock's responses while the program reads them, and rebuilds them from a record."""
 
 import io
 from collections.abc import Callable, Iterator, Sequence
@@ -13,10 +13,10 @@ from playhead.model.objects.interrupts import let_through
 
 
 def observe_events(stream: Any, recording: StreamRecording, copy_of: Callable[[Any], Any]) -> None:
-    """Makes an `EventStream` of the client end its call, however reading it ends.  `copy_of` returns the copy of an
-    event to record: programs change events (langchain-aws pops the usage from them).
+    """Changes an `EventStream` of the client so that its call ends when reading ends, in whatever way.  `copy_of`
+    returns the copy of an event to record: programs change events (langchain-aws pops the usage from them).
 
-    Sets the class of the object to a subclass instead of using a proxy, which behaves differently in `list += stream`.
+    Sets the class of the object to a subclass.  A proxy would not do: it behaves differently in `list += stream`.
     """
     recording.begun = True
     stream._playhead_recording, stream._playhead_copy = recording, copy_of
@@ -57,7 +57,8 @@ def _observed_class(kind: Any) -> Any:
 
 
 class ObservedBody(wrapt.ObjectProxy):  # pyright: ignore[reportMissingTypeArgument]
-    """The raw stream of a `StreamingBody`: the call ends with the body, whichever way the program reads it."""
+    """Proxy of a `StreamingBody`'s raw stream: ends the call when the body ends, whichever method the program reads it
+    with."""
 
     def __init__(self, raw: Any, length: int | None, recording: StreamRecording):
         super().__init__(raw)  # pyright: ignore[reportUnknownMemberType]
@@ -114,7 +115,7 @@ class ObservedBody(wrapt.ObjectProxy):  # pyright: ignore[reportMissingTypeArgum
 
 
 class RecordedBytes(io.BytesIO):
-    """A recorded body to read from; `ending` is the error that reading raised at its end, if any."""
+    """A recorded body to read from; reading raises `ending` (None: nothing) at its end."""
 
     def __init__(self, data: bytes, ending: BaseException | None):
         super().__init__(data)
@@ -137,10 +138,10 @@ class RecordedFrames:
 
     def stream(self, *_: Any, **__: Any) -> Iterator[bytes]:
         """Yields one frame after the other, then raises `ending` if there is one."""
-        for each in self._frames:
+        for frame in self._frames:
             if self._is_closed:
                 return
-            yield each
+            yield frame
         if self._ending is not None:
             raise self._ending
 

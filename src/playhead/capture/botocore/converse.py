@@ -40,9 +40,9 @@ FINISH_REASONS = {
 _SHAPE = {"dialect": dialect.NAME}
 
 
-def read_request(asked: MethodCall) -> ModelRequest:
+def read_request(call: MethodCall) -> ModelRequest:
     """Reads a request from the client's parameters."""
-    operation, parameters = asked.args
+    operation, parameters = call.args
     return request_of(parameters.get("modelId"), parameters, streamed=operation == "ConverseStream")
 
 
@@ -52,8 +52,8 @@ def request_of(model: Any, body: Mapping[str, Any], *, streamed: bool) -> ModelR
     config = body.get("toolConfig")
     tools = config.get("tools") if isinstance(config, Mapping) else None  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
     if config is not None:
-        known = cast("Mapping[str, Any]", config)
-        settings["toolConfig"] = {name: sent(value) for name, value in known.items() if name != "tools"}
+        members = cast("Mapping[str, Any]", config)
+        settings["toolConfig"] = {name: sent(value) for name, value in members.items() if name != "tools"}
     inference: Mapping[str, Any] = body.get("inferenceConfig") or {}
     attributes = {to: inference[name] for name, to in _REQUEST_ATTRIBUTES.items() if inference.get(name) is not None}
     if streamed:
@@ -98,7 +98,7 @@ def response_of(body: Mapping[str, Any], raw: Any) -> ModelResponse:
 
 
 def usage_attributes(usage: Mapping[str, Any]) -> dict[str, Any]:
-    """Token counts by the conventions' names; input tokens include cached ones."""
+    """Returns token counts under the conventions' names; input tokens include cached ones."""
     counts = {_OTHER_NAMES.get(name, name): count for name, count in usage.items() if isinstance(count, int)}
     attributes: dict[str, Any] = {to: counts[name] for name, to in _USAGE.items() if name in counts}
     if _INPUT[0] in counts:
@@ -107,10 +107,10 @@ def usage_attributes(usage: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def with_message(raw: Any, message: Any, *, streamed: bool) -> dict[str, Any]:
-    """The recorded answer with this message: a text, a list of blocks, or a message in Converse's form."""
+    """Returns the recorded answer with this message: a text, a list of blocks, or a message in Converse's form."""
     recorded = cast("dict[str, Any]", raw) if isinstance(raw, dict) else {}
-    said = cast("Mapping[str, Any]", message) if isinstance(message, Mapping) else {"content": message}
-    content = sent(said.get("content"))
+    fields = cast("Mapping[str, Any]", message) if isinstance(message, Mapping) else {"content": message}
+    content = sent(fields.get("content"))
     blocks: list[Any] = [{"text": content}] if isinstance(content, str) else list(content or ())
     calls = any(isinstance(block, dict) and "toolUse" in block for block in blocks)
     answer: dict[str, Any] = {
@@ -123,13 +123,13 @@ def with_message(raw: Any, message: Any, *, streamed: bool) -> dict[str, Any]:
     return {"headers": recorded.get("headers") or {}, **body}
 
 
-def with_edit(asked: MethodCall, messages: list[Any] | None, system: str | None) -> MethodCall:
-    """The call with other messages, which include the system prompt."""
+def with_edit(call: MethodCall, messages: list[Any] | None, system: str | None) -> MethodCall:
+    """Returns the call with other messages, which include the system prompt."""
     if messages is None:
-        return asked
-    operation, parameters = asked.args
+        return call
+    operation, parameters = call.args
     prompt, joined = dialect.join_turns(map(given_message, messages))
     changed = {**parameters, "messages": joined, "system": prompt}
     if prompt is None:
         del changed["system"]
-    return MethodCall(asked.client, asked.method, (operation, changed), asked.kwargs)
+    return MethodCall(call.client, call.method, (operation, changed), call.kwargs)

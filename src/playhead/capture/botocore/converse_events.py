@@ -1,4 +1,4 @@
-"""Joins the events of a streamed Converse answer to an answer, and back.  Pure."""
+"""Joins the events of a streamed Converse answer to one answer, and splits an answer into events.  Pure."""
 
 import base64
 from collections.abc import Mapping, Sequence
@@ -10,7 +10,7 @@ _ABOUT = ("usage", "metrics", "trace", "performanceConfig", "serviceTier")
 
 
 def whole_answer(events: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """The answer in the form of an unstreamed one, as far as it was received."""
+    """Returns the answer in its unstreamed form, as far as it was received."""
     answer: dict[str, Any] = {}
     role = "assistant"
     blocks: dict[int, dict[str, Any]] = {}
@@ -34,7 +34,7 @@ def whole_answer(events: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 
 
 def events_of(answer: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """The events of a stream of this answer, as few as possible."""
+    """Returns the events of a stream of this answer, as few as possible."""
     message = answer["output"]["message"]
     events: list[dict[str, Any]] = [{"messageStart": {"role": message["role"]}}]
     for index, block in enumerate(message["content"]):
@@ -78,9 +78,9 @@ def _add_reasoning(block: dict[str, Any], more: Mapping[str, Any]) -> None:
         pieces = (block.get("redactedContent", ""), more["redactedContent"])
         block["redactedContent"] = base64.b64encode(b"".join(map(base64.b64decode, pieces))).decode()
         return
-    said = block.setdefault("reasoningText", {"text": ""})
+    reasoning = block.setdefault("reasoningText", {"text": ""})
     for name, text in more.items():
-        said[name] = said.get(name, "") + text
+        reasoning[name] = reasoning.get(name, "") + text
 
 
 def _finished(block: dict[str, Any]) -> dict[str, Any]:
@@ -105,11 +105,11 @@ def _input(text: Any) -> Any:
 
 def _deltas(block: Mapping[str, Any]) -> list[Any]:
     match block:
-        case {"toolUse": {"input": given}}:
-            return [{"toolUse": {"input": canonical_json(given).decode()}}]
-        case {"reasoningContent": {"reasoningText": said}}:
-            return [{"reasoningContent": {name: text}} for name, text in cast("dict[str, Any]", said).items()]
+        case {"toolUse": {"input": tool_input}}:
+            return [{"toolUse": {"input": canonical_json(tool_input).decode()}}]
+        case {"reasoningContent": {"reasoningText": reasoning}}:
+            return [{"reasoningContent": {name: text}} for name, text in cast("dict[str, Any]", reasoning).items()]
         case {"citationsContent": {"content": content, "citations": citations}}:
-            return [*content, *({"citation": each} for each in cast("list[Any]", citations))]
+            return [*content, *({"citation": citation} for citation in cast("list[Any]", citations))]
         case _:
             return [dict(block)]

@@ -15,19 +15,19 @@ _OVERHEAD = 16  # two lengths and two checksums
 
 
 def event_frame(event: str, payload: Mapping[str, object]) -> bytes:
-    """The frame of an event with a JSON payload."""
+    """Returns the frame of an event with a JSON payload."""
     about = {":event-type": event, ":content-type": "application/json", ":message-type": "event"}
     return frame(about, canonical_json(payload))
 
 
 def exception_frame(kind: str, payload: Mapping[str, object]) -> bytes:
-    """The frame of an exception of the service's model, which ends a stream."""
+    """Returns the frame of an exception of the service's model; such a frame ends a stream."""
     about = {":exception-type": kind, ":content-type": "application/json", ":message-type": "exception"}
     return frame(about, canonical_json(payload))
 
 
 def frame(headers: Mapping[str, str], payload: bytes) -> bytes:
-    """One frame with these headers."""
+    """Returns one frame with these headers."""
     head = b"".join(_header(name, value) for name, value in headers.items())
     prelude = struct.pack("!II", _OVERHEAD + len(head) + len(payload), len(head))
     message = prelude + struct.pack("!I", zlib.crc32(prelude)) + head + payload

@@ -1,6 +1,8 @@
-"""The APIs that invoked models have: Anthropic's, Nova's (as Converse), Chat Completions, one text, embeddings.
+"""Reads and writes the APIs of models behind InvokeModel: Anthropic's, Nova's (as Converse), Chat Completions, one
+text, embeddings.
 
-The form of the request tells which one it is; a model's id may be the name of a profile, which does not.
+The API is recognized by the form of the request: the model id alone does not tell, since it may be the name of a
+profile.
 """
 
 from collections.abc import Mapping, Sequence
@@ -28,14 +30,14 @@ _USAGE = {"prompt_tokens": names.INPUT_TOKENS, "completion_tokens": names.OUTPUT
 
 
 class Family(Protocol):
-    """One API; requests, answers and chunks are JSON objects."""
+    """One API.  Requests, answers and chunks are JSON objects."""
 
     def read_request(self, model: str, body: dict[str, Any]) -> ModelRequest:
         """Reads the request."""
         ...
 
     def whole(self, chunks: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-        """Joins the chunks of a stream, as far as they were received, to an answer."""
+        """Joins the chunks of a stream to one answer, as far as they were received."""
         ...
 
     def read_answer(self, answer: Mapping[str, Any], raw: Any) -> ModelResponse:
@@ -43,16 +45,16 @@ class Family(Protocol):
         ...
 
     def with_message(self, recorded: Sequence[Any], message: Any, *, streamed: bool) -> list[Any]:
-        """The answer, or the chunks, with this message; `recorded`: the recorded ones.  Raises CannotRestore."""
+        """Returns the answer, or the chunks, with this message.  `recorded`: those recorded.  Raises CannotRestore."""
         ...
 
     def with_messages(self, body: dict[str, Any], messages: Sequence[Any]) -> dict[str, Any] | None:
-        """The request with other messages; None if it cannot be edited."""
+        """Returns the request with other messages; None if it cannot be edited."""
         ...
 
 
 def family_of(model: str, body: Mapping[str, Any] | None) -> Family | None:
-    """The API that the request uses; None if it is unknown."""
+    """Returns the API that the request uses; None if it is unknown."""
     if body is None:
         return None
     if "embed" in model or ("texts" in body and "input_type" in body):
@@ -70,7 +72,7 @@ def _is_nova(model: str, body: Mapping[str, Any]) -> bool:
 
 
 class _Anthropic:
-    """Anthropic's Messages, with the model and the choice to stream in the client's parameters, not in the body."""
+    """Anthropic's Messages.  Model and streaming are parameters of the client, and not in the body."""
 
     def read_request(self, model: str, body: dict[str, Any]) -> ModelRequest:
         request = messages_api.read_request(None, body)
@@ -78,17 +80,17 @@ class _Anthropic:
         return request
 
     def whole(self, chunks: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-        return whole_message([{name: each for name, each in chunk.items() if name != _METRICS} for chunk in chunks])
+        return whole_message([{name: value for name, value in chunk.items() if name != _METRICS} for chunk in chunks])
 
     def read_answer(self, answer: Mapping[str, Any], raw: Any) -> ModelResponse:
         response = messages_api.read_recorded(dict(answer), cast(Any, None), {})
         return ModelResponse(response.messages, raw, response.reasoning, response.attributes)
 
     def with_message(self, recorded: Sequence[Any], message: Any, *, streamed: bool) -> list[Any]:
-        known: Any = None
+        recorded_answer: Any = None
         if recorded:
-            known = {"stream": list(recorded)} if recorded[0].get("type") == "message_start" else recorded[0]
-        answer = outcome.with_message(known, message, model="", streamed=streamed)
+            recorded_answer = {"stream": list(recorded)} if recorded[0].get("type") == "message_start" else recorded[0]
+        answer = outcome.with_message(recorded_answer, message, model="", streamed=streamed)
         return answer["stream"] if streamed else [answer]
 
     def with_messages(self, body: dict[str, Any], messages: Sequence[Any]) -> dict[str, Any] | None:
@@ -102,7 +104,7 @@ class _Nova:
         return converse.request_of(model, body, streamed=False)
 
     def whole(self, chunks: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-        return whole_answer([{name: each for name, each in chunk.items() if name != _METRICS} for chunk in chunks])
+        return whole_answer([{name: value for name, value in chunk.items() if name != _METRICS} for chunk in chunks])
 
     def read_answer(self, answer: Mapping[str, Any], raw: Any) -> ModelResponse:
         return converse.response_of(answer, raw)
@@ -113,8 +115,8 @@ class _Nova:
 
     def with_messages(self, body: dict[str, Any], messages: Sequence[Any]) -> dict[str, Any] | None:
         as_blocks = [
-            {**each, "content": [{"text": each["content"]}]} if isinstance(each.get("content"), str) else each
-            for each in messages
+            {**native, "content": [{"text": native["content"]}]} if isinstance(native.get("content"), str) else native
+            for native in messages
         ]
         system, joined = bedrock.join_turns(as_blocks)
         changed = {name: value for name, value in body.items() if name != "system"} | {"messages": joined}
@@ -122,7 +124,7 @@ class _Nova:
 
 
 class _Chat:
-    """Like Chat Completions: Mistral's, OpenAI's open models, DeepSeek's, Qwen's."""
+    """APIs like Chat Completions: Mistral's, OpenAI's open models, DeepSeek's, Qwen's."""
 
     def read_request(self, model: str, body: dict[str, Any]) -> ModelRequest:
         settings = {name: value for name, value in body.items() if name not in ("messages", "tools")}
@@ -146,8 +148,8 @@ class _Chat:
         for chunk in chunks:
             answer |= {name: value for name, value in chunk.items() if name not in ("choices", _METRICS)}
             for piece in chunk.get("choices") or ():
-                said = cast("Mapping[str, Any]", piece.get("delta") or piece.get("message") or {})
-                _add(choice["message"], said)
+                delta = cast("Mapping[str, Any]", piece.get("delta") or piece.get("message") or {})
+                _add(choice["message"], delta)
                 choice |= {name: piece[name] for name in ("finish_reason", "stop_reason") if piece.get(name)}
         return {**answer, "choices": [choice]}
 
@@ -164,8 +166,8 @@ class _Chat:
         return ModelResponse([message for message, _ in read], raw, reasonings[0] if reasonings else None, attributes)
 
     def with_message(self, recorded: Sequence[Any], message: Any, *, streamed: bool) -> list[Any]:
-        said = {"content": message} if isinstance(message, str) else dict(message)
-        native = {"role": "assistant", **said}
+        fields = {"content": message} if isinstance(message, str) else dict(message)
+        native = {"role": "assistant", **fields}
         about: dict[str, Any] = {} if not recorded else {**recorded[0]}
         choice: dict[str, Any] = {**((about.get("choices") or [{}])[0]), "index": 0}
         key = "delta" if streamed and "message" not in choice else "message"
@@ -190,13 +192,13 @@ def _add(message: dict[str, Any], piece: Mapping[str, Any]) -> None:
 
 
 def _add_call(calls: list[Any], piece: dict[str, Any]) -> None:
-    at = piece.get("index")
-    known = next((call for call in calls if at is not None and call.get("index") == at), None)
-    if known is None:
+    index = piece.get("index")
+    entry = next((call for call in calls if index is not None and call.get("index") == index), None)
+    if entry is None:
         calls.append({**piece, "function": dict(piece.get("function") or {})})
         return
     function: dict[str, Any] = piece.get("function") or {}
-    known["function"]["arguments"] = (known["function"].get("arguments") or "") + (function.get("arguments") or "")
+    entry["function"]["arguments"] = (entry["function"].get("arguments") or "") + (function.get("arguments") or "")
 
 
 class _Embeddings:

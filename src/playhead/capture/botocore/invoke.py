@@ -1,7 +1,7 @@
 """Reads requests and answers of InvokeModel for the capture stage: each family of models has an API of its own.
 
-A request is read if its body is a JSON object; any other body (of an image model, or a file to read from) makes a call
-without messages.
+A request is read if its body is a JSON object of a known family.  Any other body (of an image model, or a file to read
+from) is recorded as a call without messages.
 """
 
 from collections.abc import Mapping, Sequence
@@ -35,9 +35,9 @@ _METRIC_COUNTS = {
 }
 
 
-def read_request(asked: MethodCall) -> ModelRequest:
+def read_request(call: MethodCall) -> ModelRequest:
     """Reads a request from the client's parameters."""
-    operation, parameters = asked.args
+    operation, parameters = call.args
     model, body = str(parameters.get("modelId") or ""), _body(parameters)
     family = family_of(model, body)
     if body is None or family is None:
@@ -51,11 +51,11 @@ def read_request(asked: MethodCall) -> ModelRequest:
     return request
 
 
-def read_recorded(raw: Mapping[str, Any], asked: MethodCall) -> ModelResponse:
-    """Reads a recorded answer: its body as text, or the chunks of a stream."""
+def read_recorded(raw: Mapping[str, Any], call: MethodCall) -> ModelResponse:
+    """Reads a recorded answer: the bytes of its body, or the chunks of a stream."""
     chunks = _chunks(raw["stream"]) if "stream" in raw else None
     answer = _parsed(body_bytes(raw)) if chunks is None else None
-    family = _family(asked)
+    family = _family(call)
     headers: Mapping[str, str] = raw.get("headers") or {}
     response = ModelResponse([], raw)
     if family is not None and (chunks or isinstance(answer, dict)):
@@ -71,44 +71,45 @@ def read_recorded(raw: Mapping[str, Any], asked: MethodCall) -> ModelResponse:
     return response
 
 
-def with_message(raw: Any, message: Any, asked: MethodCall) -> Any:
-    """The recorded answer with this message: a text, or a message in the model's own form."""
-    family, streamed = _family(asked), asked.args[0] in STREAMED
+def with_message(raw: Any, message: Any, call: MethodCall) -> Any:
+    """Returns the recorded answer with this message: a text, or a message in the model's own form.  Raises
+    CannotRestore."""
+    family, streamed = _family(call), call.args[0] in STREAMED
     if family is None:
         raise CannotRestore('the form of this model\'s answers is not known: give the outcome as {"result": ...}')
     recorded = cast("dict[str, Any]", raw) if isinstance(raw, dict) else {}
-    known: Mapping[str, str] = recorded.get("headers") or {}
-    headers = {name: value for name, value in known.items() if name not in _COUNTS}
+    recorded_headers: Mapping[str, str] = recorded.get("headers") or {}
+    headers = {name: value for name, value in recorded_headers.items() if name not in _COUNTS}
     answers = _chunks(recorded["stream"]) if "stream" in recorded else [_parsed(body_bytes(recorded))] if raw else []
-    said = family.with_message(answers, message, streamed=streamed)
-    texts = [canonical_json(each).decode() for each in said]
+    new_answers = family.with_message(answers, message, streamed=streamed)
+    texts = [canonical_json(answer).decode() for answer in new_answers]
     if streamed:
         return {"headers": headers, "stream": [{"chunk": {"text": text}} for text in texts]}
     return {"headers": headers, "text": texts[0]}
 
 
-def with_edit(asked: MethodCall, messages: list[Any] | None) -> MethodCall | None:
-    """The call with other messages, which include the system prompt; None if it cannot be edited."""
-    operation, parameters = asked.args
-    body, family = _body(parameters), _family(asked)
+def with_edit(call: MethodCall, messages: list[Any] | None) -> MethodCall | None:
+    """Returns the call with other messages, which include the system prompt; None if it cannot be edited."""
+    operation, parameters = call.args
+    body, family = _body(parameters), _family(call)
     if messages is None:
-        return asked
+        return call
     changed = family.with_messages(body, messages) if body is not None and family is not None else None
     if changed is None:
         return None
-    return MethodCall(asked.client, asked.method, (operation, {**parameters, "body": canonical_json(changed)}), {})
+    return MethodCall(call.client, call.method, (operation, {**parameters, "body": canonical_json(changed)}), {})
 
 
-def _family(asked: MethodCall) -> Family | None:
-    parameters = asked.args[1]
+def _family(call: MethodCall) -> Family | None:
+    parameters = call.args[1]
     return family_of(str(parameters.get("modelId") or ""), _body(parameters))
 
 
 def _body(parameters: Mapping[str, Any]) -> dict[str, Any] | None:
-    given = parameters.get("body")
-    if isinstance(given, bytearray):
-        given = bytes(given)
-    value = _parsed(given) if isinstance(given, str | bytes) else None
+    body = parameters.get("body")
+    if isinstance(body, bytearray):
+        body = bytes(body)
+    value = _parsed(body) if isinstance(body, str | bytes) else None
     return cast("dict[str, Any]", value) if isinstance(value, dict) else None
 
 
@@ -120,6 +121,6 @@ def _parsed(data: str | bytes) -> Any:
 
 
 def _chunks(events: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """The JSON objects of a stream's chunks."""
-    found = [_parsed(body_bytes(event["chunk"])) for event in events if "chunk" in event]
-    return [cast("dict[str, Any]", chunk) for chunk in found if isinstance(chunk, dict)]
+    """Returns the JSON objects of a stream's chunks."""
+    chunks = [_parsed(body_bytes(event["chunk"])) for event in events if "chunk" in event]
+    return [cast("dict[str, Any]", chunk) for chunk in chunks if isinstance(chunk, dict)]

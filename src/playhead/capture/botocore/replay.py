@@ -1,4 +1,4 @@
-"""Restores recorded answers of Bedrock as what the live call returned.
+"""Restores recorded answers of Bedrock in the form that the live call returned.
 
 The client's own parser reads the recorded body, so that types (bytes, event streams, bodies to read) are the library's,
 whatever its version.  Nothing leaves the process.
@@ -58,20 +58,20 @@ def _parsed(recorded: Mapping[str, Any], client: Any, operation: str, ending: Ba
 
 
 def _with_unknown_members(value: Any) -> Any:
-    """Replaces the client's markers for blocks that its version did not know by such blocks, without their content."""
+    """Replaces the client's markers for blocks of a kind unknown to its version by empty blocks of that kind."""
     if isinstance(value, list):
-        return [_with_unknown_members(each) for each in cast("list[Any]", value)]
+        return [_with_unknown_members(item) for item in cast("list[Any]", value)]
     if not isinstance(value, dict):
         return value
-    given = cast("dict[str, Any]", value)
-    marker = given.get(_UNKNOWN_MEMBER)
-    if len(given) == 1 and isinstance(marker, dict):
+    fields = cast("dict[str, Any]", value)
+    marker = fields.get(_UNKNOWN_MEMBER)
+    if len(fields) == 1 and isinstance(marker, dict):
         return {str(cast("dict[str, Any]", marker).get("name")): {}}
-    return {name: _with_unknown_members(each) for name, each in given.items()}
+    return {name: _with_unknown_members(item) for name, item in fields.items()}
 
 
 def body_bytes(recorded: Mapping[str, Any]) -> bytes:
-    """The recorded body of an invoked model."""
+    """Returns the recorded body of an invoked model.  Raises CannotRestore."""
     if isinstance(text := recorded.get("text"), str):
         return text.encode()
     if isinstance(data := recorded.get("base64"), str):
@@ -80,7 +80,7 @@ def body_bytes(recorded: Mapping[str, Any]) -> bytes:
 
 
 def _payloads(event: Mapping[str, Any]) -> list[tuple[str, Mapping[str, Any]]]:
-    """The event's type and payload; a chunk of an invoked model's answer is sent as base64 of its bytes."""
+    """Returns the event's type and payload; a chunk of an invoked model's answer is sent as base64 of its bytes."""
     if isinstance(event.get("chunk"), Mapping):
         return [("chunk", {"bytes": base64.b64encode(body_bytes(event["chunk"])).decode()})]
     return list(event.items())

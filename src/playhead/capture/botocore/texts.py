@@ -12,7 +12,7 @@ from playhead.model import names
 from playhead.model.message import Message, text_message
 
 _KEYS = ("prompt", "inputText", "message")
-"""Keys of the request's text.  Requests with Cohere's `message` also contain the messages before it."""
+"""Keys of the request's text.  Requests with `message` (Cohere's) also contain the earlier messages."""
 _REQUEST_ATTRIBUTES = {
     "temperature": names.REQUEST_TEMPERATURE,
     "top_p": names.REQUEST_TOP_P,
@@ -21,7 +21,7 @@ _REQUEST_ATTRIBUTES = {
     "max_tokens": names.REQUEST_MAX_TOKENS,
 }
 _TEXTS = ("generation", "outputText", "text", "completion")
-"""Keys of the answer's text, at the top or in the first item of one of `_LISTS`."""
+"""Keys of the answer's text, which is at the top, or in the first item of one of `_LISTS`."""
 _LISTS = ("outputs", "results", "generations")
 _REASONS = ("stop_reason", "finish_reason", "completionReason")
 _USAGE = {
@@ -36,7 +36,7 @@ DIALECT = "bedrock_text"
 
 
 class OneText:
-    """An API of this kind; see `families.Family`."""
+    """An API with one text as request and answer; see `families.Family`."""
 
     def __init__(self, key: str):
         self._key = key
@@ -64,15 +64,15 @@ class OneText:
         )
 
     def whole(self, chunks: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-        said: list[str] = []
+        texts: list[str] = []
         answer: dict[str, Any] = {}
         for chunk in chunks:
             path = _text_path(chunk)
             if path is not None and isinstance(text := path[0].get(path[1]), str):
-                said.append(text)
+                texts.append(text)
             flat = _flat(chunk)
             answer |= {name: value for name, value in flat.items() if value is not None and name not in _TEXTS}
-        return {**answer, "text": "".join(said)}
+        return {**answer, "text": "".join(texts)}
 
     def read_answer(self, answer: Mapping[str, Any], raw: Any) -> ModelResponse:
         path = _text_path(answer)
@@ -105,14 +105,14 @@ class OneText:
 
 
 def _earlier(body: Mapping[str, Any]) -> list[Any]:
-    """Cohere's preamble (the system prompt) and earlier messages."""
-    found: list[Any] = []
+    """Returns Cohere's preamble (the system prompt) and the earlier messages."""
+    messages: list[Any] = []
     if isinstance(preamble := body.get("preamble"), str):
-        found.append({"role": "system", "content": preamble})
-    for each in body.get("chat_history") or ():
-        role = str(each.get("role"))
-        found.append({"role": _COHERE_ROLES.get(role.upper(), role.lower()), "content": each.get("message") or ""})
-    return found
+        messages.append({"role": "system", "content": preamble})
+    for entry in body.get("chat_history") or ():
+        role = str(entry.get("role"))
+        messages.append({"role": _COHERE_ROLES.get(role.upper(), role.lower()), "content": entry.get("message") or ""})
+    return messages
 
 
 def _text_path(answer: Mapping[str, Any]) -> tuple[Mapping[str, Any], str] | None:
@@ -131,7 +131,7 @@ def _says(chunk: Mapping[str, Any]) -> bool:
 
 
 def _flat(answer: Mapping[str, Any]) -> dict[str, Any]:
-    """The answer's values and those of the first of its lists."""
+    """Returns the answer's values and those of the first item of each of its lists."""
     flat = dict(answer)
     for name in _LISTS:
         several = flat.pop(name, None)

@@ -1,23 +1,23 @@
-"""Converts the client's Python values to the JSON that is sent, and back: bytes are base64 in JSON."""
+"""Converts the client's Python values to the JSON that is sent, and back.  Bytes are base64 in JSON."""
 
 import base64
 import binascii
 from collections.abc import Mapping
 from typing import Any, cast
 
-# Blocks that cannot hold bytes, which nearly all are.
+# Keys whose values cannot hold bytes.  Nearly all blocks have no others.
 _PLAIN_BLOCKS = frozenset({"text", "toolUse", "cachePoint"})
-# Where the API has bytes: in a `source`, and thoughts that the model encrypted.
+# Keys under which the API has bytes: `bytes` in a `source`, and reasoning that the model encrypted.
 _SOURCE, _BYTES, _REDACTED = "source", "bytes", "redactedContent"
 
 
 def sent_message(message: Any) -> Any:
-    """One of a request's messages as it is sent."""
+    """Converts one of a request's messages to the JSON that is sent."""
     if type(message) is dict:
-        given = cast("dict[str, Any]", message)
-        content: Any = given.get("content")
+        fields = cast("dict[str, Any]", message)
+        content: Any = fields.get("content")
         if type(content) is list and all(map(_is_plain, cast("list[Any]", content))):
-            return given
+            return fields
     return sent(message)
 
 
@@ -26,7 +26,7 @@ def _is_plain(block: Any) -> bool:
 
 
 def sent(value: Any) -> Any:
-    """Any value as it is sent."""
+    """Converts any value to the JSON that is sent."""
     if isinstance(value, bytes | bytearray):
         return base64.b64encode(value).decode()
     if isinstance(value, Mapping):

@@ -1,4 +1,5 @@
-"""The Claude Agent SDK: each prompt to Claude Code is an agent, with the model calls and tools its messages report.
+"""The Claude Agent SDK: each prompt to Claude Code is an agent.  Its model calls and tools are read from Claude Code's
+messages.
 
 Claude Code is another process, which calls the model itself. The program's own tools run in this process, and only they
 are answered from the record on resume.
@@ -24,20 +25,20 @@ _NAME = "claude"
 
 
 class _ClaudeSession:
-    """The conversation of a `query()`, or of a client in all of its turns.  Its methods do not raise."""
+    """The conversation of one `query()`, or of one client in all its turns.  Its methods do not raise."""
 
     def __init__(self, options: Any):
         servers: Any = getattr(options, "mcp_servers", None)
-        known = cast("dict[str, Any]", servers) if isinstance(servers, dict) else {}
-        own = [name for name, server in known.items() if isinstance(server, dict) and "instance" in server]
-        self._own_tools = tuple(f"mcp__{name}__" for name in own)
+        configs = cast("dict[str, Any]", servers) if isinstance(servers, dict) else {}
+        own_names = [name for name, server in configs.items() if isinstance(server, dict) and "instance" in server]
+        self._own_tools = tuple(f"mcp__{name}__" for name in own_names)
         self._messages = [system_message(getattr(options, "system_prompt", None))]
         self._span: ObservedSpan | None = None
         self.turn: ClaudeTurn | None = None
         """The current turn; None: there is none, or it is not recorded."""
 
     def begin(self, prompt: Any) -> ObservedSpan | None:
-        """The span of a turn; None: it is not recorded."""
+        """Begins a turn.  Returns its span, or None if the turn is not recorded."""
         text = prompt if isinstance(prompt, str) else None
         if text is not None:
             self.add_prompt(text)
@@ -67,22 +68,22 @@ class _ClaudeSession:
 
 
 def _process_query(wrapped: Any, instance: Any, args: Any, kwargs: Any) -> Any:
-    found = _read_query(args, kwargs)
-    if found is None:
+    query = _read_query(args, kwargs)
+    if query is None:
         return wrapped(*args, **kwargs)
-    session, prompt, more = found
-    given = prompt if isinstance(prompt, str) else session.noting(prompt)
-    reader = EventReader(lambda _, message: _take(session, message), lambda _: [])  # its answers are never given back
+    session, prompt, more = query
+    noted_prompt = prompt if isinstance(prompt, str) else session.noting(prompt)
+    reader = EventReader(lambda _, message: _take(session, message), lambda _: [])  # its answers are never replayed
     return iterate_async(
-        lambda: session.begin(prompt), names.OUTPUT_REF, _ending(session, wrapped(given, **more)), reader
+        lambda: session.begin(prompt), names.OUTPUT_REF, _ending(session, wrapped(noted_prompt, **more)), reader
     )
 
 
 @none_on_error
 def _read_query(args: Any, kwargs: Any) -> tuple[_ClaudeSession, Any, dict[str, Any]]:
-    given = {**dict(zip(("prompt", "options", "transport"), args, strict=False)), **kwargs}
-    prompt = given.pop("prompt")
-    return _ClaudeSession(given.get("options")), prompt, given
+    parameters = {**dict(zip(("prompt", "options", "transport"), args, strict=False)), **kwargs}
+    prompt = parameters.pop("prompt")
+    return _ClaudeSession(parameters.get("options")), prompt, parameters
 
 
 async def _ending(session: _ClaudeSession, messages: AsyncGenerator[Any, None]) -> AsyncGenerator[Any, None]:
@@ -132,15 +133,15 @@ def _note_connection(client: Any, span: ObservedSpan) -> None:
 
 async def _client_query(wrapped: Any, instance: Any, args: Any, kwargs: Any) -> Any:
     """Wraps `query`, and `connect` with a prompt."""
-    given = {**dict(zip(("prompt",), args, strict=False)), **kwargs}
-    prompt = given.pop("prompt", None)
+    parameters = {**dict(zip(("prompt",), args, strict=False)), **kwargs}
+    prompt = parameters.pop("prompt", None)
     if prompt is None:
         return await wrapped(*args, **kwargs)
     session = _begin_turn(instance, prompt)
     if session is not None and not isinstance(prompt, str):
         prompt = session.noting(prompt)
     try:
-        result = await wrapped(prompt, *args[1:], **given)
+        result = await wrapped(prompt, *args[1:], **parameters)
     except BaseException as error:
         _fail_turn(instance, error)
         raise

@@ -16,19 +16,19 @@ ELSEWHERE = {"type": "playhead.elsewhere"}
 
 
 def native_block(block: Any) -> dict[str, Any]:
-    """One block of content."""
-    given = cast("dict[str, Any]", vars(block))
-    fields = {name: value for name, value in given.items() if value is not None}
+    """Converts one block of content."""
+    attributes = cast("dict[str, Any]", vars(block))
+    fields = {name: value for name, value in attributes.items() if value is not None}
     return {"type": _TYPES.get(type(block).__name__, type(block).__name__), **fields}
 
 
 def native_content(content: Any) -> Any:
-    """A text, or blocks."""
+    """Converts content: a text, or blocks."""
     return content if isinstance(content, str) else [native_block(block) for block in cast("Sequence[Any]", content)]
 
 
 def native_answer(message: Any, blocks: Sequence[Any], usage: Mapping[str, Any]) -> dict[str, Any]:
-    """The model's answer, which came as one message or several, each with some of its blocks."""
+    """Builds the model's answer from `blocks`, which came in one message or several; `message` is the last of them."""
     return {
         "id": message.message_id,
         "type": "message",
@@ -41,6 +41,6 @@ def native_answer(message: Any, blocks: Sequence[Any], usage: Mapping[str, Any])
 
 
 def system_message(system_prompt: Any) -> dict[str, Any]:
-    """The known part of the system prompt.  `system_prompt`: the program's option, a text or another value."""
-    known = [{"type": "text", "text": system_prompt}] if isinstance(system_prompt, str) else []
-    return {"role": "system", "content": [*known, ELSEWHERE]}
+    """Returns the known part of the system prompt.  `system_prompt`: the program's option, a text or another value."""
+    blocks = [{"type": "text", "text": system_prompt}] if isinstance(system_prompt, str) else []
+    return {"role": "system", "content": [*blocks, ELSEWHERE]}

@@ -24,7 +24,8 @@ _observed: WeakKeyDictionary[Any, set[str]] = WeakKeyDictionary()
 
 
 def build_server(wrapped: Any, instance: Any, args: Any, kwargs: Any) -> Any:
-    """Wraps a function that `create_sdk_mcp_server` calls; programs import `create_sdk_mcp_server` itself by name."""
+    """Wraps a function that `create_sdk_mcp_server` calls.  That one itself cannot be wrapped: programs import it by
+    name."""
     made = wrapped(*args, **kwargs)
     _note_observed(made, kwargs.get("run_tool", args[-1] if args else None))
     return made
@@ -32,17 +33,18 @@ def build_server(wrapped: Any, instance: Any, args: Any, kwargs: Any) -> Any:
 
 @none_on_error
 def _note_observed(server: Any, run_tool: Any) -> None:
-    """`run_tool`: the SDK's function around the tools' own, which has them in its closure."""
-    known = inspect.getclosurevars(run_tool).nonlocals.get("tools_by_name", {})
-    _observed[server] = {name for name, each in known.items() if is_observed(each.handler)}
+    """Remembers which tools of the server are under `@observe`.  `run_tool`: the SDK's function that calls the tools;
+    its closure has them."""
+    tools_by_name = inspect.getclosurevars(run_tool).nonlocals.get("tools_by_name", {})
+    _observed[server] = {name for name, entry in tools_by_name.items() if is_observed(entry.handler)}
 
 
 async def handle_request(wrapped: Any, instance: Any, args: Any, kwargs: Any) -> Any:
     """Wraps the function that answers a message to one of the program's servers."""
-    found = _call(instance, *args, **kwargs)
-    if found is None:
+    call = _call(instance, *args, **kwargs)
+    if call is None:
         return await wrapped(*args, **kwargs)
-    around, begin, message_id = found
+    around, begin, message_id = call
     with inside(around):
         try:
             answer = await call_async(begin, _result(wrapped, *args, **kwargs), names.TOOL_RESULT_REF)
@@ -53,18 +55,18 @@ async def handle_request(wrapped: Any, instance: Any, args: Any, kwargs: Any) ->
 
 
 def _outcome(recorded: Any) -> dict[str, Any]:
-    """The message's `result` or `error`.  Any other outcome, which a person has set, becomes the text of a `result`."""
-    known = cast("dict[str, Any]", recorded) if isinstance(recorded, dict) else {}
-    if known.keys() == {"error"}:
-        return known
+    """Returns the message's `result` or `error`.  A person may set an outcome of any other form: it becomes the text of
+    a `result`."""
+    outcome = cast("dict[str, Any]", recorded) if isinstance(recorded, dict) else {}
+    if outcome.keys() == {"error"}:
+        return outcome
     text = recorded if isinstance(recorded, str) else json.dumps(recorded, ensure_ascii=False)
-    return {"result": known if "content" in known else {"content": [{"type": "text", "text": text}]}}
+    return {"result": outcome if "content" in outcome else {"content": [{"type": "text", "text": text}]}}
 
 
 async def _stop(connection: Any, stopped: RunStopped) -> None:
-    """Raises `stopped` in the reader of the messages, and does not answer Claude Code: the SDK would only report an
-    error to the model, which would continue.
-    """
+    """Raises `stopped` in the reader of the messages, and does not answer Claude Code: otherwise the SDK would only
+    report an error to the model, which would continue."""
     import anyio  # noqa: PLC0415 - what the SDK runs on
 
     await connection._message_send.send({"type": "error", "error": str(stopped), "exception": stopped})
@@ -73,17 +75,17 @@ async def _stop(connection: Any, stopped: RunStopped) -> None:
 
 @none_on_error
 def _call(connection: Any, server_name: str, message: dict[str, Any]) -> tuple[ObservedSpan, Begin, Any] | None:
-    """Returns the enclosing span, what begins the call, and the message's id; None if it is not recorded here."""
+    """Returns the enclosing span, the `Begin` of the call, and the message's id; None: it is not recorded here."""
     around = turn_spans.get(connection) or current_span()
     if around is None or message.get("method") != "tools/call":
         return None
-    asked: dict[str, Any] = message["params"]
+    parameters: dict[str, Any] = message["params"]
     server = connection.sdk_mcp_servers.get(server_name)
-    if server is None or asked["name"] in _observed.get(server, ()):
+    if server is None or parameters["name"] in _observed.get(server, ()):
         return None
-    meta: dict[str, Any] = asked.get("_meta") or {}
-    name = f"mcp__{server_name}__{asked['name']}"
-    return around, tool(name, asked.get("arguments") or {}, meta.get(_CALL_ID)), message.get("id")
+    meta: dict[str, Any] = parameters.get("_meta") or {}
+    name = f"mcp__{server_name}__{parameters['name']}"
+    return around, tool(name, parameters.get("arguments") or {}, meta.get(_CALL_ID)), message.get("id")
 
 
 async def _result(wrapped: Any, server_name: str, message: dict[str, Any]) -> Any:
@@ -92,11 +94,9 @@ async def _result(wrapped: Any, server_name: str, message: dict[str, Any]) -> An
         answer = await wrapped(server_name, message)
     else:
         params: dict[str, Any] = message["params"]
-        given: dict[str, Any] = params.get("_meta") or {}
+        meta: dict[str, Any] = params.get("_meta") or {}
         # So that calls which the tool makes are inside its span, though the server has its own task.
-        answer = await wrapped(
-            server_name, {**message, "params": {**params, "_meta": {**trace_context(span), **given}}}
-        )
+        answer = await wrapped(server_name, {**message, "params": {**params, "_meta": {**trace_context(span), **meta}}})
     _note_error(answer)
     return answer["result"] if "result" in answer else {"error": answer.get("error")}
 
@@ -109,6 +109,6 @@ def _note_error(answer: dict[str, Any]) -> None:
     if span is None or not (result.get("isError") or "error" in answer):
         return
     blocks: list[dict[str, Any]] = result.get("content") or []
-    said = [str(block.get("text", "")) for block in blocks] or [str(answer.get("error"))]
+    texts = [str(block.get("text", "")) for block in blocks] or [str(answer.get("error"))]
     span.attributes[names.ERROR_TYPE], span.status = "tool_error", _ERROR
-    span.status_message = span.recorder.text(" ".join(said), span.redact)
+    span.status_message = span.recorder.text(" ".join(texts), span.redact)

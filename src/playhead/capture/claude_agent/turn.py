@@ -20,7 +20,7 @@ _ERROR = 2  # OTLP's status code
 
 
 class _AnsweredModelCall:
-    """A model call, which becomes known only with the first block of its answer."""
+    """A model call that becomes known with the first block of its answer."""
 
     def __init__(self, message: Any, observed: ObservedModelCall | None):
         self.message = message
@@ -28,9 +28,10 @@ class _AnsweredModelCall:
         self.blocks: list[Any] = []
 
     def end(self, output_tokens: int | None) -> None:
-        """`output_tokens`: count of the turn; None: unknown, since an answer's own count is taken at its start."""
-        told: dict[str, Any] = self.message.usage or {}
-        usage = {name: value for name, value in told.items() if not name.startswith("output")}
+        """Ends the call.  `output_tokens`: the count of the whole turn; None: unknown.  The count in the answer is not
+        used, since it is taken at the answer's start."""
+        counts: dict[str, Any] = self.message.usage or {}
+        usage = {name: value for name, value in counts.items() if not name.startswith("output")}
         if output_tokens is not None:
             usage["output_tokens"] = output_tokens
         answer = native_answer(self.message, self.blocks, usage)
@@ -40,7 +41,7 @@ class _AnsweredModelCall:
 
 
 class _ClaudeConversation:
-    """The conversation of an agent, or of an agent inside it."""
+    """The conversation of the turn's agent, or of an agent that it has started."""
 
     def __init__(self, span: ObservedSpan, messages: list[dict[str, Any]]):
         self.span = span
@@ -49,7 +50,7 @@ class _ClaudeConversation:
         self._asked = CallStart.now()
 
     def take_answer(self, message: Any) -> None:
-        """Takes blocks of an answer; a new answer is a new call."""
+        """Takes blocks of an answer; a new message id begins a new model call."""
         if self._call is not None and self._call.message.message_id != message.message_id:
             self.end_call()
         if self._call is None:
@@ -76,7 +77,7 @@ class _ClaudeConversation:
         )
 
     def end_call(self, output_tokens: int | None = None) -> None:
-        """Ends the model call that is open, if one is; its answer becomes part of the conversation."""
+        """Ends the open model call, if there is one, and adds its answer to the conversation."""
         call, self._call = self._call, None
         if call is not None:
             call.end(output_tokens)
@@ -90,7 +91,7 @@ class _ClaudeConversation:
 
 
 class ClaudeTurn:
-    """One turn.  Its messages follow one another; nothing here raises."""
+    """One turn.  Its messages arrive one after the other.  No method raises."""
 
     def __init__(self, span: ObservedSpan, messages: list[dict[str, Any]], own_tools: tuple[str, ...]):
         """`messages`: the conversation so far, with the prompt. `own_tools`: prefixes of the program's own tools."""
@@ -125,7 +126,7 @@ class ClaudeTurn:
 
     @none_on_error
     def end_inside(self) -> None:
-        """Ends what is inside the turn and still open."""
+        """Ends the open calls and agents inside the turn."""
         self._main.end_call()
         for conversation in self._inside.values():
             conversation.end_call()
@@ -136,7 +137,7 @@ class ClaudeTurn:
         self._tools.clear()
 
     def _of(self, message: Any) -> _ClaudeConversation:
-        """The conversation that a message is part of."""
+        """Returns the conversation that a message is part of."""
         asked_by: str = getattr(message, "parent_tool_use_id", None) or ""
         outer = self._tools.get(asked_by)
         if outer is None:
@@ -196,8 +197,8 @@ class ClaudeTurn:
         if result.total_cost_usd is not None:
             self.span.attributes[names.REPORTED_COST] = result.total_cost_usd
         if result.is_error:
-            said = "; ".join(result.errors or []) or result.result or result.subtype
+            message = "; ".join(result.errors or []) or result.result or result.subtype
             self.span.attributes[names.ERROR_TYPE], self.span.status = str(result.subtype), _ERROR
-            self.span.status_message = self.span.recorder.text(str(said), self.span.redact)
+            self.span.status_message = self.span.recorder.text(str(message), self.span.redact)
         self.answer = result.result if result.structured_output is None else result.structured_output
         self.has_ended = True

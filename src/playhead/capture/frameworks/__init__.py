@@ -1,8 +1,8 @@
 """Shared by the modules of agent frameworks: observes tools where the framework calls them, and agents where they
 start.
 
-A framework is patched when the program imports it, and not before. A tool whose function is under `@observe` is
-recorded by that. Each agent has a span: the outermost one is a run, agents that start inside are agents of that run.
+A framework is patched when the program imports it. A tool whose function is under `@observe` is not recorded again.
+Each agent has a span: the outermost agent is a run, agents that start inside are agents of that run.
 """
 
 import functools
@@ -59,7 +59,7 @@ def _layers(function: Any) -> Iterator[Any]:
 
 
 def tool(name: str, arguments: dict[str, Any], call_id: Any, *, is_agent: bool = False) -> Begin:
-    """Begins the span of a tool call, with its arguments and the id of the model's request.
+    """Returns a `Begin` for the span of a tool call, with its arguments and the id of the model's request.
 
     `is_agent`: the tool only runs an agent, so it is idempotent: a call that was cut off is made again on resume.
     """
@@ -70,19 +70,18 @@ def tool(name: str, arguments: dict[str, Any], call_id: Any, *, is_agent: bool =
 
 
 def retriever(name: str, query: dict[str, Any]) -> Begin:
-    """Begins the span of a retrieval. `query`: what is searched for, as arguments by name."""
+    """Returns a `Begin` for the span of a retrieval. `query`: the search arguments by name."""
     return lambda: _RETRIEVER.begin(name, query, {})
 
 
 def guardrail(name: str, checked: dict[str, Any]) -> Begin:
-    """Begins the span of a check of an agent's input or output. `checked`: the checked values by name."""
+    """Returns a `Begin` for the span of a check of an agent's input or output. `checked`: the values by name."""
     return lambda: _GUARDRAIL.begin(name, checked, {})
 
 
 def agent(name: str, agent_input: Any, *, session: Any = None) -> Begin:
-    """Begins the span of an agent: a run if there is none, else an agent of the current run. `agent_input`: its input,
-    or None. `session`: session of the run, if one begins here.
-    """
+    """Returns a `Begin` for the span of an agent: a run if none is current, else an agent of the current run.
+    `agent_input`: the agent's input, or None. `session`: the session of the run, if a run begins here."""
     observation = _AGENT
     if session is not None:
         observation = Observation(None, "agent", True, True, None, root_attributes(session, None, None), None)
@@ -90,7 +89,7 @@ def agent(name: str, agent_input: Any, *, session: Any = None) -> Begin:
 
 
 def set_session(session: Any) -> None:
-    """Sets the session of the current run, if the program has set none. None: nothing is set."""
+    """Sets the session of the current run, unless the program has set one. None: changes nothing."""
     root = current_span() if session is not None else None
     while root is not None and root.enclosing is not None:
         root = root.enclosing
@@ -99,21 +98,22 @@ def set_session(session: Any) -> None:
 
 
 def recorded_result(read: Callable[[Any, Any, Any], T | None], record: Callable[[T, Any], Any]) -> Wrapper:
-    """A wrapper that passes the function's result (a coroutine, a stream, a context manager) to `record`, and returns
-    what that returns.
+    """Returns a wrapper that calls the function, passes its result (a coroutine, a stream, a context manager) to
+    `record`, and returns what `record` returns.
 
-    `read` gets the object, args and kwargs of the call, and returns what to record, e.g. a `Begin`; None: nothing.
+    `read` gets the object, args and kwargs of the call, and returns what to record, e.g. a `Begin`; None: nothing is
+    recorded.
     """
 
     def wrapper(wrapped: Any, instance: Any, args: Any, kwargs: Any) -> Any:
-        what, made = read(instance, args, kwargs), wrapped(*args, **kwargs)
-        return made if what is None else record(what, made)
+        target, made = read(instance, args, kwargs), wrapped(*args, **kwargs)
+        return made if target is None else record(target, made)
 
     return wrapper
 
 
 def enclosing_tool_call(name: str, arguments: Mapping[str, Any]) -> ObservedSpan | None:
-    """Returns the current span if it records this same tool call already, at an outer layer; else None.
+    """Returns the current span if an outer layer already records this same tool call; else None.
 
     A framework calls a tool of an MCP server through its own tool class, and that through the server's client: that is
     one call, recorded by the outermost layer. It is the same call if the arguments are equal and the outer name is the
@@ -145,13 +145,14 @@ def is_inside_run() -> bool:
 def call(
     begin: Begin, output: str, wrapped: Callable[..., Any], args: Any, kwargs: Any, fit: wrappers.Fit | None = None
 ) -> Any:
-    """Calls a plain function, recorded; or returns the recorded answer. `fit` converts an outcome that a person set."""
+    """Calls a plain function and records the call, or returns the recorded answer. `fit` converts an outcome that a
+    person set."""
     span = begin()
     return wrapped(*args, **kwargs) if span is None else wrappers.call(span, output, wrapped, args, kwargs, fit)
 
 
 def call_async(begin: Begin, made: Awaitable[Any], output: str, fit: wrappers.Fit | None = None) -> Awaitable[Any]:
-    """Awaits a framework's coroutine, recorded; or returns the recorded answer. `fit`: as in `call`."""
+    """Awaits a framework's coroutine and records the call, or returns the recorded answer. `fit`: as in `call`."""
     coroutine = made if inspect.iscoroutine(made) else _awaited(made)
     return wrappers.call_async(begin, output, cast("Coroutine[Any, Any, Any]", coroutine), fit)
 

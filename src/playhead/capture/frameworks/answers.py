@@ -1,4 +1,5 @@
-"""`playhead.answers`: waits for people's answers to a framework's open questions, in the form that the framework takes.
+"""`playhead.answers`: waits for people's answers to a framework's open questions, and returns them in the framework's
+form.
 
 For LangGraph, OpenAI Agents and pydantic-ai; the instrumentation of each finds its open questions.
 """
@@ -74,34 +75,35 @@ def _steps(waiting: Any, question: Question) -> Waiting[Any]:
         return None
     if not waits:
         return None
-    found = yield from answers_to(waits, question)
-    return go_on(list(zip(waits, found, strict=True)))
+    replies = yield from answers_to(waits, question)
+    return go_on(list(zip(waits, replies, strict=True)))
 
 
 # --- LangGraph --------------------------------------------------------------------------------------------------------
 
 
 def _interrupts(waiting: Any) -> list[Any]:
-    """Returns the interrupts of a result or a snapshot, or `waiting` itself if it is a list of them; else []."""
+    """Returns the interrupts of a result or a snapshot; `waiting` itself if it is a list of interrupts; else an empty
+    list."""
     if isinstance(waiting, Mapping):
-        found: Any = cast("Mapping[str, Any]", waiting).get(_INTERRUPTS)
+        value: Any = cast("Mapping[str, Any]", waiting).get(_INTERRUPTS)
     else:
-        found = getattr(waiting, "interrupts", waiting)
-    if not isinstance(found, list | tuple):
+        value = getattr(waiting, "interrupts", waiting)
+    if not isinstance(value, list | tuple):
         return []
-    items = cast("Sequence[Any]", found)
-    return list(items) if all(type(each).__name__ == "Interrupt" for each in items) else []
+    items = cast("Sequence[Any]", value)
+    return list(items) if all(type(item).__name__ == "Interrupt" for item in items) else []
 
 
 def _of_langgraph(interrupts: list[Any]) -> tuple[list[PendingWait], _GoOn]:
     from playhead.capture.langgraph.interrupts import wait_of  # noqa: PLC0415 - of the framework that is in use
 
-    def go_on(found: _Answers) -> Any:
+    def go_on(pairs: _Answers) -> Any:
         from langgraph.types import Command  # noqa: PLC0415 - imported by the program
 
-        return Command(resume={wait.wait_id: answer["value"] for wait, answer in found})
+        return Command(resume={wait.wait_id: answer["value"] for wait, answer in pairs})
 
-    return [wait_of(each) for each in interrupts], go_on
+    return [wait_of(interrupt) for interrupt in interrupts], go_on
 
 
 # --- OpenAI Agents ----------------------------------------------------------------------------------------------------
@@ -111,10 +113,10 @@ def _of_openai_agents(waiting: Any) -> tuple[list[PendingWait], _GoOn]:
     from playhead.capture.openai_agents.interruptions import decide, wait_of  # noqa: PLC0415 - as above
 
     if hasattr(waiting, "interruptions") and not waiting.interruptions:
-        return [], lambda found: None
+        return [], lambda pairs: None
     state = waiting if hasattr(waiting, "get_interruptions") else waiting.to_state()
     items = list(state.get_interruptions())
-    return [wait_of(item, waiting) for item in items], lambda found: decide(state, items, found)
+    return [wait_of(item, waiting) for item in items], lambda pairs: decide(state, items, pairs)
 
 
 # --- pydantic-ai ------------------------------------------------------------------------------------------------------
@@ -127,8 +129,8 @@ def _of_pydantic_ai(waiting: Any) -> tuple[list[PendingWait], _GoOn]:
 
 
 def _is_messages(waiting: Any) -> bool:
-    found: Any = waiting if isinstance(waiting, list) else None  # pyright: ignore[reportUnknownVariableType]
-    return bool(found) and type(found[-1]).__name__ == "ModelResponse"
+    messages: Any = waiting if isinstance(waiting, list) else None  # pyright: ignore[reportUnknownVariableType]
+    return bool(messages) and type(messages[-1]).__name__ == "ModelResponse"
 
 
 def _of_messages(messages: list[Any]) -> Waiting[tuple[list[PendingWait], _GoOn]]:
@@ -136,7 +138,7 @@ def _of_messages(messages: list[Any]) -> Waiting[tuple[list[PendingWait], _GoOn]
     from playhead.capture.pydantic_ai.deferred import results_of, waits_in  # noqa: PLC0415 - as above
 
     waits = waits_in(messages)
-    known = yield from known_waits(waits)
-    if waits and not known:
+    open_waits = yield from known_waits(waits)
+    if waits and not open_waits:
         raise PlayheadError("nobody has asked for these calls: give `answers` the result of the agent that ended so")
-    return known, results_of
+    return open_waits, results_of

@@ -1,4 +1,5 @@
-"""Requests and answers of frameworks' models in the terms of Chat Completions, which most frameworks can convert to."""
+"""Builds requests and answers of frameworks' models in the form of Chat Completions, to which most frameworks can
+convert."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -25,12 +26,12 @@ def chat_request(
     tools: Sequence[Any] | None = None,
     settings: Mapping[str, Any] | None = None,
 ) -> ModelRequest:
-    """The request of a framework's `model` object.
+    """Returns the request of a framework's `model` object.
 
     `messages` and `tools` are dictionaries as in Chat Completions.  `settings`: the other parameters as JSON values,
-    under the names of Chat Completions where it has them.
+    under the names of Chat Completions where it has them; None values are left out.
     """
-    kept = {name: value for name, value in (settings or {}).items() if value is not None}
+    parameters = {name: value for name, value in (settings or {}).items() if value is not None}
     return ModelRequest(
         provider=provider,
         operation="chat",
@@ -40,8 +41,8 @@ def chat_request(
         to_message=dialect.to_message,
         from_message=dialect.from_message,
         tools=list(tools) if tools else None,
-        settings=kept,
-        attributes={_SETTINGS[name]: value for name, value in kept.items() if name in _SETTINGS},
+        settings=parameters,
+        attributes={_SETTINGS[name]: value for name, value in parameters.items() if name in _SETTINGS},
     )
 
 
@@ -55,16 +56,17 @@ def chat_response(
     response_id: str | None = None,
     reasoning: Any = None,
 ) -> ModelResponse:
-    """Makes the response of a framework's model from its raw answer and the same message as in Chat Completions.
+    """Returns the response of a framework's model. `raw`: the raw answer; `message`: the same answer as a message of
+    Chat Completions.
 
-    `usage` are counts of tokens by the attributes' names in `model.names`; a count that is None is not known.
-    `reasoning`: the answer's reasoning, if `message` does not contain it.
+    `usage`: token counts by the attributes' names in `model.names`; None: the count is unknown. `reasoning`: the
+    answer's reasoning, if `message` does not contain it.
     """
-    said, found = dialect.output_message(message)
+    output, message_reasoning = dialect.output_message(message)
     attributes: dict[str, Any] = {name: count for name, count in (usage or {}).items() if count is not None}
     attributes[names.FINISH_REASONS] = [finish_reason or ("tool_calls" if message.get("tool_calls") else "stop")]
     if model_name:
         attributes[names.RESPONSE_MODEL] = model_name
     if response_id:
         attributes[names.RESPONSE_ID] = response_id
-    return ModelResponse([said], raw, found if reasoning is None else reasoning, attributes)
+    return ModelResponse([output], raw, message_reasoning if reasoning is None else reasoning, attributes)

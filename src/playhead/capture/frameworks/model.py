@@ -1,15 +1,15 @@
 """Records the calls of a framework's own model classes where no instrumented client inside records them.
 
-A framework's module describes how its models are called as a `FrameworkModelApi`, and wraps their methods with the
-functions of `model_methods`.  Who records a call is decided as follows:
+A framework's module describes its models' methods in a `FrameworkModelApi`, and wraps them with the functions of
+`model_methods`.  Who records a call is decided as follows:
 
-- Our instrumentation of a client records a call inside: nothing is recorded here, since the client sees the request as
-  it is sent.  That is known only when the client is called, so the span here begins late: with the call's first result,
-  its error or its end, but with the time at which the call really began.
-- No client does: the call is recorded here.  Later calls of the same class are then recorded as started before they
-  begin, like a client's.  If a client is called inside one nevertheless, its call is part of this one, and from then on
-  calls of the class begin late again.
-- A resumed run whose record has the call here is answered from it, before anything is called.
+- An instrumented client inside records the call: nothing is recorded here, since the client sees the request as it is
+  sent.  This is known only when the client is called, so the span here is begun late: at the call's first result, its
+  error or its end, but with the time at which the call really began.
+- No instrumented client is called: the call is recorded here.  From then on, calls of the same class are recorded from
+  their start, like a client's.  If a client is called inside one of them after all, the client's call is part of that
+  one, and later calls of the class are begun late again.
+- In a resumed run whose record has a call here, the call is answered from the record, before anything is called.
 """
 
 from collections.abc import Callable
@@ -30,27 +30,29 @@ from playhead.capture.model_scope import ModelScope
 from playhead.capture.model_values import ModelResponse
 from playhead.model.objects.interrupts import let_through
 
-# A stream without end must not become a leak: far more chunks than any provider's longest answer.
+# Bounds the memory of a stream without end.  No provider's answer has nearly as many chunks.
 _MAX_CHUNKS = 200_000
 
 
 class _KnownModelClasses:
-    """Model classes of frameworks, by whether a client's instrumentation was seen to record their calls."""
+    """Model classes of frameworks: those whose calls an instrumented client inside was seen to record, and those
+    without."""
 
     with_client: ClassVar[WeakSet[type]] = WeakSet()
     without_client: ClassVar[WeakSet[type]] = WeakSet()
 
     @classmethod
     def records_itself(cls, kind: type) -> bool:
-        """Whether calls of this class may be recorded as started at once: no client was seen to record them."""
+        """Whether calls of this class are recorded from their start: no client inside was seen to record them."""
         return kind in cls.without_client and kind not in cls.with_client
 
 
 class FrameworkModelCall:
-    """One call of a framework's model.  Its methods raise only RunStopped, in resumed runs.
+    """One call of a framework's model.  Its methods raise only RunStopped, in resumed runs; `answer` also raises the
+    recorded error.
 
-    Use: `begin`; if there is an `answer`, return it; else call the method of `asked` inside `current()`, and then one
-    of `end`, `end_stream` and `fail`.
+    Use: `begin`; if it `has_answer`, return `answer()`; else call the method of `asked` inside `current()`, and then
+    one of `end`, `end_stream` and `fail`.
     """
 
     __slots__ = ("_api", "_began", "_chunks", "_is_decided", "_kind", "_scope", "asked", "observed")
@@ -67,7 +69,7 @@ class FrameworkModelCall:
         self._chunks: list[Any] = []
 
     def begin(self) -> None:
-        """Begins to record at once, if it is already known that the call is recorded here.  Raises RunStopped."""
+        """Begins to record at once if it is already known that the call is recorded here.  Raises RunStopped."""
         if _may_be_resumed():
             self._start(only_if_known=True)
         elif _KnownModelClasses.records_itself(self._kind):
@@ -82,16 +84,16 @@ class FrameworkModelCall:
         return self.observed is not None and self.observed.answer is not None
 
     def answer(self) -> Any:
-        """The recorded answer: what the method returned, or an iterator of chunks; or raises the recorded error."""
+        """Returns the recorded answer: the method's result, or an iterator of chunks.  Raises the recorded error."""
         observed = self.observed
         return None if observed is None or observed.answer is None else observed.unwrap(observed.answer)
 
     def current(self) -> AbstractContextManager[None]:
-        """Context in which the framework's method runs, also for one step of a stream."""
+        """Returns the context in which to run the framework's method, or one step of its stream."""
         return self._scope.current() if self.observed is None else inside(self.observed.span)
 
     def end(self, result: Any) -> None:
-        """Ends the call with what the method returned."""
+        """Ends the call with the method's result."""
         self.end_raw(lambda: self._api.dump(result))
 
     def end_raw(self, raw: Callable[[], Any], *, aborted: bool = False) -> None:
@@ -109,7 +111,7 @@ class FrameworkModelCall:
             self.observed.first_chunk()
 
     def add_chunk(self, chunk: Any) -> None:
-        """Notes a chunk of a stream."""
+        """Records a chunk of a stream."""
         self.note_first_chunk()
         observed = self.observed
         if observed is not None and len(self._chunks) < _MAX_CHUNKS and observed.span.run.recorded:
@@ -144,7 +146,7 @@ class FrameworkModelCall:
             observed.fail(raised, read if raw is None else lambda: self._api.read_recorded(raw()))
 
     def _decide(self) -> None:
-        """Decides who records the call, once there is something to record."""
+        """Decides, when the first result is there, whether the call is recorded here or by a client inside."""
         if self._is_decided:
             return
         self._is_decided = True
@@ -159,13 +161,13 @@ class FrameworkModelCall:
             self._start(began=self._began)
 
     def _start(self, *, began: CallStart | None = None, only_if_known: bool = False) -> None:
-        api, asked = self._api, self.asked
+        api, call = self._api, self.asked
         self.observed = observed = ObservedModelCall.start(
-            lambda: api.read_request(asked),
+            lambda: api.read_request(call),
             lambda _: ResponseReplayer(
-                ResponseRestorer(api.restore, lambda _, message: api.with_message(message, asked)),
+                ResponseRestorer(api.restore, lambda _, message: api.with_message(message, call)),
                 api.read_recorded,
-                lambda messages, _: asked if messages is None else api.with_messages(asked, messages),
+                lambda messages, _: call if messages is None else api.with_messages(call, messages),
             ),
             began=began,
             only_if_known=only_if_known,
@@ -184,7 +186,7 @@ class FrameworkModelCall:
 
 
 def _may_be_resumed() -> bool:
-    """Whether calls made here may be answered from a record."""
+    """Whether calls made here may be answered from a record: in a resumed run, or where one may begin."""
     runtime.recorder()  # reads from the environment whether a run is to be resumed
     where = CONTEXTS.get_current()
     above = where.get(CURRENT)

@@ -1,4 +1,4 @@
-"""How a module of a framework describes the framework's own model classes."""
+"""Describes a framework's model classes to the wrappers that record them."""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -14,17 +14,17 @@ class FrameworkModelApi:
     """How one method of a framework's models is called, and what it returns.
 
     Messages are dictionaries as in Chat Completions, in requests and in edits, so that they have the same refs as
-    through any client (`capture.frameworks.chat` helps).  "Raw" is an answer, or a chunk of one, as JSON values: what
-    is recorded.  Any function may raise: the call is then recorded without what the function would have returned, or
+    through any client (`capture.frameworks.chat` helps).  "Raw" is the recorded form: an answer, or a chunk of one,
+    as JSON values.  Any function may raise: the call is then recorded without what the function would have returned, or
     cannot be restored.
     """
 
     read_request: Callable[[MethodCall], ModelRequest]
     """`ModelRequest.name` should be the model's class: the call's name in the run."""
     with_messages: Callable[[MethodCall, list[Any]], MethodCall | None]
-    """The call with other messages (as in Chat Completions); None if the call cannot be edited."""
+    """Returns the call with other messages (as in Chat Completions); None if the call cannot be edited."""
     dump: Callable[[Any], Any]
-    """The raw form of what the method returned; for a method that streams, of one chunk."""
+    """Returns the raw form of the method's result; for a method that streams, of one chunk."""
     load: Callable[[Any], Any]
     """Reverses `dump`: makes the framework's own object.  Raises CannotRestore."""
     read: Callable[[Any], ModelResponse | None]
@@ -37,15 +37,15 @@ class FrameworkModelApi:
     """Splits a raw answer into raw chunks."""
 
     def read_recorded(self, raw: Any) -> ModelResponse | None:
-        """Reads a recorded answer."""
+        """Reads a recorded answer; None if it is not an answer."""
         if self.join is None:
             return self.read(raw)
         read = self.read(self.join(raw["stream"]))
         return None if read is None else replace(read, raw=raw)
 
     def restore(self, raw: Any, ending: BaseException | None) -> Any:
-        """Rebuilds what the method returned: the answer, or an iterator of its chunks that raises `ending` at its end.
-        Raises `ending` itself if the method does not stream, and CannotRestore."""
+        """Rebuilds the method's result: the answer, or an iterator of its chunks that raises `ending` at its end.  If
+        the method does not stream, raises `ending` itself, unless it is RunStopped.  Raises CannotRestore."""
         recorded = cast("dict[str, Any]", raw) if isinstance(raw, dict) else {}
         if isinstance(recorded.get("$playhead"), str):  # a marker in the place of content that was not kept
             raise CannotRestore(f"the answer was not kept ({recorded['$playhead']}); fork the run before this call")
@@ -58,10 +58,10 @@ class FrameworkModelApi:
         except Exception as error:
             raise CannotRestore(f"the recorded answer cannot be read ({type(error).__name__}: {error})") from error
 
-    def with_message(self, message: Any, asked: MethodCall) -> Any:
+    def with_message(self, message: Any, call: MethodCall) -> Any:
         """Makes the recorded form of an answer with this message (a text, or a message as in Chat Completions)."""
-        said: Mapping[str, Any] = {"content": message} if isinstance(message, str) else message
-        raw = self.from_message({"role": "assistant", **said}, asked)
+        fields: Mapping[str, Any] = {"content": message} if isinstance(message, str) else message
+        raw = self.from_message({"role": "assistant", **fields}, call)
         return raw if self.join is None else {"stream": self.split(raw)}
 
 

@@ -11,17 +11,17 @@ from playhead.capture.patching import Wrapper
 
 
 def observing_model(api: FrameworkModelApi) -> Wrapper:
-    """For a plain method that returns the answer."""
+    """Returns the wrapper for a plain method that returns the answer."""
 
     def call(wrapped: Any, instance: Any, args: Any, kwargs: Any) -> Any:
         recording = FrameworkModelCall(api, MethodCall(instance, wrapped.__name__, args, kwargs))
         recording.begin()
         if recording.has_answer:
             return recording.answer()
-        asked = recording.asked
+        method_call = recording.asked
         try:
             with recording.current():
-                result = wrapped(*asked.args, **asked.kwargs)
+                result = wrapped(*method_call.args, **method_call.kwargs)
         except BaseException as error:
             recording.fail(error)
             raise
@@ -32,17 +32,17 @@ def observing_model(api: FrameworkModelApi) -> Wrapper:
 
 
 def observing_model_async(api: FrameworkModelApi) -> Wrapper:
-    """For a coroutine method that returns the answer."""
+    """Returns the wrapper for a coroutine method that returns the answer."""
 
     async def call(wrapped: Any, instance: Any, args: Any, kwargs: Any) -> Any:
         recording = FrameworkModelCall(api, MethodCall(instance, wrapped.__name__, args, kwargs, is_async=True))
         recording.begin()
         if recording.has_answer:
             return recording.answer()
-        asked = recording.asked
+        method_call = recording.asked
         try:
             with recording.current():
-                result = await wrapped(*asked.args, **asked.kwargs)
+                result = await wrapped(*method_call.args, **method_call.kwargs)
         except BaseException as error:
             recording.fail(error)
             raise
@@ -53,7 +53,7 @@ def observing_model_async(api: FrameworkModelApi) -> Wrapper:
 
 
 def observing_model_stream(api: FrameworkModelApi) -> Wrapper:
-    """For a method that returns an iterator of chunks."""
+    """Returns the wrapper for a method that returns an iterator of chunks."""
 
     def call(wrapped: Any, instance: Any, args: Any, kwargs: Any) -> Iterator[Any]:
         recording = FrameworkModelCall(api, MethodCall(instance, wrapped.__name__, args, kwargs))
@@ -61,11 +61,11 @@ def observing_model_stream(api: FrameworkModelApi) -> Wrapper:
         if recording.has_answer:
             yield from recording.answer()
             return
-        asked = recording.asked
+        method_call = recording.asked
         chunks: Any = None
         try:
             with recording.current():
-                chunks = iter(wrapped(*asked.args, **asked.kwargs))
+                chunks = iter(wrapped(*method_call.args, **method_call.kwargs))
             while True:
                 with recording.current():
                     chunk = next(chunks, _END)
@@ -84,7 +84,7 @@ def observing_model_stream(api: FrameworkModelApi) -> Wrapper:
 
 
 def observing_model_stream_async(api: FrameworkModelApi) -> Wrapper:
-    """For a method that returns an asynchronous iterator of chunks, or a coroutine of one."""
+    """Returns the wrapper for a method that returns an asynchronous iterator of chunks, or a coroutine of one."""
 
     async def call(wrapped: Any, instance: Any, args: Any, kwargs: Any) -> AsyncIterator[Any]:
         recording = FrameworkModelCall(api, MethodCall(instance, wrapped.__name__, args, kwargs, is_async=True))
@@ -93,12 +93,12 @@ def observing_model_stream_async(api: FrameworkModelApi) -> Wrapper:
             for chunk in cast("Iterable[Any]", recording.answer()):
                 yield chunk
             return
-        asked = recording.asked
+        method_call = recording.asked
         chunks: Any = None
         leaving = False
         try:
             with recording.current():
-                made = wrapped(*asked.args, **asked.kwargs)
+                made = wrapped(*method_call.args, **method_call.kwargs)
                 chunks = aiter(await made if asyncio.iscoroutine(made) else made)
             while True:
                 with recording.current():

@@ -1,8 +1,8 @@
-"""Wrappers for a framework's methods that have a span of their own and are run again on resume: only the calls inside
-are answered from the record.
+"""Wrappers for a framework's methods that get a span of their own and run again on resume: only the calls inside are
+answered from the record.
 
-`begin` makes the span of a call, from the object, args and kwargs (None: the call is not recorded).  `end` ends it with
-the result; it gets the args and kwargs, too.  `fail` ends it with the exception, which is then raised again.
+`begin` gets the object, args and kwargs of a call, and returns its span (None: the call is not recorded).  `end` gets
+span, result, args and kwargs, and ends the span.  `fail` ends it with the exception, which is then raised again.
 """
 
 from collections.abc import Callable
@@ -18,7 +18,7 @@ FailSpan = Callable[[ObservedSpan, BaseException], None]
 
 
 def with_own_span(begin: BeginSpan, end: EndSpan, fail: FailSpan = fail_and_detach) -> Wrapper:
-    """The wrapper for a plain method."""
+    """Returns the wrapper for a plain method."""
 
     def run(wrapped: Any, instance: Any, args: Any, kwargs: Any) -> Any:
         span = begin(instance, args, kwargs)
@@ -37,7 +37,7 @@ def with_own_span(begin: BeginSpan, end: EndSpan, fail: FailSpan = fail_and_deta
 
 
 def with_own_span_async(begin: BeginSpan, end: EndSpan, fail: FailSpan = fail_and_detach) -> Wrapper:
-    """The wrapper for a method whose result is awaited."""
+    """Returns the wrapper for a method whose result is awaited."""
 
     async def run(wrapped: Any, instance: Any, args: Any, kwargs: Any) -> Any:
         span = begin(instance, args, kwargs)

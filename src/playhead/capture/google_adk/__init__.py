@@ -1,7 +1,7 @@
 """Google's Agent Development Kit: agents and transfers between them.  Models run on instrumented clients.
 
-A runner's call is the run of its root agent.  That agent acts in the span of the run; each other one, which the root
-agent transfers to or is made of, has a span of its own inside.
+A runner's call is the run of its root agent, which has the span of the run.  Every other agent, a sub-agent or one that
+the root agent transfers to, has a span of its own inside.
 """
 
 from typing import Any
@@ -33,8 +33,8 @@ def _agent(instance: Any, args: Any, kwargs: Any) -> "tuple[Begin, EventReader] 
     return _observed(name, context.user_content, context.session.id)
 
 
-def _observed(name: str, asked: Any, session: Any) -> "tuple[Begin, EventReader]":
-    begin = agent(name, _text(asked), session=session)
+def _observed(name: str, user_content: Any, session: Any) -> "tuple[Begin, EventReader]":
+    begin = agent(name, _text(user_content), session=session)
     reader = EventReader(lambda span, event: _result(span, event, name), lambda _: [])  # no agent has a recorded answer
     return begin, reader
 
@@ -46,7 +46,8 @@ def _result(span: ObservedSpan, event: Any, name: str) -> Any:
 
 @none_on_error
 def _read_event(span: ObservedSpan, event: Any, name: str) -> Any:
-    """The agent's answer, if this is it.  Events of agents inside come through here, too."""
+    """Records a transfer by this agent.  Returns the text of a final answer, else None.  Events of inner agents pass
+    here, too."""
     to = event.actions.transfer_to_agent
     if to and event.author == name:
         log_event_of(span, names.HANDOFF, {names.HANDOFF_TO: str(to)}, {})
@@ -58,8 +59,8 @@ def _text(content: Any) -> str | None:
     return "".join(texts) if texts else None
 
 
-def _stream_agent(found: "tuple[Begin, EventReader]", events: Any) -> Any:
-    begin, reader = found
+def _stream_agent(begin_and_reader: "tuple[Begin, EventReader]", events: Any) -> Any:
+    begin, reader = begin_and_reader
     return iterate_async(begin, names.OUTPUT_REF, events, reader)
 
 

@@ -1,7 +1,8 @@
 """Tools of Google's ADK, of every class.
 
 A tool may also change what its agent does next: the session's state, which agent goes on, whether a person has to
-confirm.  That is recorded with the result, as `tool_context.actions`, and done again where the record answers the call.
+confirm.  These changes are recorded with the result, as `tool_context.actions`, and made again when the record answers
+the call.
 """
 
 from contextvars import ContextVar
@@ -12,7 +13,7 @@ from playhead.capture.patching import WrapSubclasses
 from playhead.model import names
 
 _ACTIONS = "tool_context.actions"
-_OWN_IDS = "adk-"  # of calls to which the model gave no id; they are not sent to it, and are others in each run
+_OWN_IDS = "adk-"  # prefix of the ids of calls without an id from the model: not sent to it, different in each run
 _current_call: ContextVar[Any] = ContextVar("playhead_google_adk_call", default=None)
 
 
@@ -38,7 +39,7 @@ class _AdkToolCall:
         self._result: Any = None
 
     async def record(self, begin: Begin) -> Any:
-        """The tool's result, or the recorded one."""
+        """Calls the tool and returns its result, recorded; or returns the recorded result."""
         recorded = await call_async(begin, self._run(), names.TOOL_RESULT_REF)
         return self._result if self._has_run else _apply(recorded, self._context)
 
@@ -61,12 +62,12 @@ def _read_actions(context: Any) -> dict[str, Any]:
 
 
 def _apply(recorded: Any, context: Any) -> Any:
-    """The result itself, after what the tool had changed is changed again."""
+    """Makes the recorded changes of the tool again, and returns its result."""
     if not isinstance(recorded, dict) or _ACTIONS not in recorded:
         return cast(Any, recorded)
-    known = cast("dict[str, Any]", recorded)
-    _change(context, known[_ACTIONS])
-    return known.get("result")
+    fields = cast("dict[str, Any]", recorded)
+    _change(context, fields[_ACTIONS])
+    return fields.get("result")
 
 
 @none_on_error

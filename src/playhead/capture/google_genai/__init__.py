@@ -30,7 +30,7 @@ _ARGUMENTS = ("http_method", "path", "request_dict", "http_options")
 
 
 class _AnswerInChunks(StreamRecording):
-    """A streamed answer; the client calls the functions that a chunk asks for before it reads the next one."""
+    """A streamed answer.  The client calls the functions that a chunk requests before it reads the next chunk."""
 
     def add_chunk(self, chunk: Any) -> None:
         super().add_chunk(chunk)
@@ -38,21 +38,21 @@ class _AnswerInChunks(StreamRecording):
             self.call.note_requested_tools(lambda: read_response(chunk))
 
 
-def _record_result(api: ClientApi, observed: ObservedModelCall, result: Any, asked: MethodCall) -> Any:
-    if not api.is_streamed(asked):
-        return record_result(api, observed, result, asked)
+def _record_result(api: ClientApi, observed: ObservedModelCall, result: Any, call: MethodCall) -> Any:
+    if not api.is_streamed(call):
+        return record_result(api, observed, result, call)
     return observed_stream(result, _AnswerInChunks(observed, responses.assemble))
 
 
 _CONTENT = ClientApi(
     read_request=read_request,
     is_streamed=replay.is_streamed,
-    read_response=lambda answer, run, asked: read_response(answer),
-    assemble=lambda chunks, run, asked: responses.assemble(chunks),
-    read_recorded=lambda raw, run, asked: responses.read_recorded(raw),
+    read_response=lambda answer, run, call: read_response(answer),
+    assemble=lambda chunks, run, call: responses.assemble(chunks),
+    read_recorded=lambda raw, run, call: responses.read_recorded(raw),
     restore=replay.restore,
     with_message=replay.with_message,
-    with_edit=lambda asked, messages, system: with_edit(asked, messages),
+    with_edit=lambda call, messages, system: with_edit(call, messages),
     record_result=_record_result,
 )
 _CONTENT_METHODS = frozenset({"generateContent", "streamGenerateContent"})
@@ -62,7 +62,7 @@ class GoogleGenAIInstrumentor(BaseInstrumentor):
     """For `opentelemetry-instrument`, and for programs that use OpenTelemetry's instrumentors."""
 
     def instrumentation_dependencies(self) -> Collection[str]:
-        """What has to be installed."""
+        """Returns the supported versions of the library."""
         return (SUPPORTS,)
 
     def _instrument(self, **kwargs: Any) -> None:
@@ -73,18 +73,19 @@ class GoogleGenAIInstrumentor(BaseInstrumentor):
 
 
 def _requesting(wrap: Any) -> Wrapper:
-    """The wrapper of a method that sends all of the client's requests: records model calls, and passes others on."""
+    """Returns the wrapper of a method that sends all of the client's requests: it records model calls, and passes
+    others on."""
     content, vectors = wrap(_CONTENT), wrap(EMBEDDINGS)
 
     def request(wrapped: Any, instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        asked = {**dict(zip(_ARGUMENTS, args, strict=False)), **kwargs}
-        method = method_of(asked)
+        arguments = {**dict(zip(_ARGUMENTS, args, strict=False)), **kwargs}
+        method = method_of(arguments)
         if len(args) > len(_ARGUMENTS):
             return wrapped(*args, **kwargs)
         if method in _CONTENT_METHODS:
-            return content(wrapped, instance, (), asked)
-        if is_embedding(method, asked.get("request_dict")):
-            return vectors(wrapped, instance, (), asked)
+            return content(wrapped, instance, (), arguments)
+        if is_embedding(method, arguments.get("request_dict")):
+            return vectors(wrapped, instance, (), arguments)
         return wrapped(*args, **kwargs)
 
     return request

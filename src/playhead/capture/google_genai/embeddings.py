@@ -22,22 +22,23 @@ _DIMENSIONS = "outputDimensionality"
 
 
 def is_embedding(method: str, body: Any) -> bool:
-    """Whether a request is for embeddings; `predict` requests of other models have prompts instead of content."""
+    """Whether a request is for embeddings.  `predict` also has requests of other models, with prompts instead of
+    content."""
     if method != _PREDICT:
         return method in _METHODS
     instances = cast("dict[str, Any]", body).get("instances") if isinstance(body, dict) else None
-    given = cast("list[Any]", instances) if isinstance(instances, list) else []
-    return bool(given) and all(isinstance(each, dict) and "content" in each for each in given)
+    items = cast("list[Any]", instances) if isinstance(instances, list) else []
+    return bool(items) and all(isinstance(item, dict) and "content" in item for item in items)
 
 
-def _read_request(asked: MethodCall) -> ModelRequest:
-    body = body_of(asked)
+def _read_request(call: MethodCall) -> ModelRequest:
+    body = body_of(call)
     inputs, settings = _inputs(body)
     attributes: dict[str, Any] = {}
     if (dimensions := _found(body, _DIMENSIONS)) is not None:
         attributes[names.EMBEDDING_DIMENSIONS] = dimensions
     return ModelRequest.of_embeddings(
-        provider_of(asked.client), model_of(asked.kwargs), inputs, settings=settings, attributes=attributes
+        provider_of(call.client), model_of(call.kwargs), inputs, settings=settings, attributes=attributes
     )
 
 
@@ -45,9 +46,9 @@ def _inputs(body: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
     """Returns the inputs (as texts if they are plain text), and the rest of the body."""
     for where, key in (("requests", "content"), ("instances", "content")):
         if isinstance(body.get(where), list):
-            each = cast("list[dict[str, Any]]", body[where])
-            rest = [{name: value for name, value in one.items() if name != key} for one in each]
-            return [_text(one.get(key)) for one in each], {**body, where: rest}
+            items = cast("list[dict[str, Any]]", body[where])
+            rest = [{name: value for name, value in item.items() if name != key} for item in items]
+            return [_text(item.get(key)) for item in items], {**body, where: rest}
     return _text(body.get("content")), {name: value for name, value in body.items() if name != "content"}
 
 
@@ -63,18 +64,18 @@ def _text(content: Any) -> Any:
 def _found(body: Any, key: str) -> Any:
     """Returns the first value of this key anywhere in the body, except in the inputs."""
     if isinstance(body, list):
-        found = (_found(each, key) for each in cast("list[Any]", body)[:1])
-        return next((each for each in found if each is not None), None)
+        values = (_found(item, key) for item in cast("list[Any]", body)[:1])
+        return next((item for item in values if item is not None), None)
     if not isinstance(body, dict):
         return None
-    own = cast("dict[str, Any]", body)
-    if key in own:
-        return own[key]
-    inner = (_found(value, key) for name, value in own.items() if name not in ("content", "parts"))
-    return next((each for each in inner if each is not None), None)
+    fields = cast("dict[str, Any]", body)
+    if key in fields:
+        return fields[key]
+    inner = (_found(value, key) for name, value in fields.items() if name not in ("content", "parts"))
+    return next((item for item in inner if item is not None), None)
 
 
-def _read_response(answer: Any, _run: ActiveRun, _asked: MethodCall) -> ModelResponse | None:
+def _read_response(answer: Any, _run: ActiveRun, _call: MethodCall) -> ModelResponse | None:
     raw = json_of(answer)
     return None if raw is None else _read_recorded(_with_vectors(raw, pack_vector))
 
@@ -82,37 +83,37 @@ def _read_response(answer: Any, _run: ActiveRun, _asked: MethodCall) -> ModelRes
 def _read_recorded(raw: Any, *_: object) -> ModelResponse:
     attributes = usage_of(raw.get("usageMetadata"))
     predictions: list[dict[str, Any]] = raw.get("predictions") or []
-    counts = [_found(each, "token_count") for each in predictions]
+    counts = [_found(prediction, "token_count") for prediction in predictions]
     if counts and all(isinstance(count, int) for count in counts):
         attributes[names.INPUT_TOKENS] = sum(counts)
     return ModelResponse([], raw, attributes=attributes)
 
 
 def _with_vectors(value: Any, change: Callable[[Any], Any]) -> Any:
-    """The answer with each vector (the value of any key `values`) changed."""
+    """Returns the answer with `change` applied to each vector (the value of any key `values`)."""
     if isinstance(value, list):
-        return [_with_vectors(each, change) for each in cast("list[Any]", value)]
+        return [_with_vectors(item, change) for item in cast("list[Any]", value)]
     if not isinstance(value, Mapping):
         return value
-    own = cast("Mapping[str, Any]", value)
-    return {key: change(each) if key == "values" else _with_vectors(each, change) for key, each in own.items()}
+    fields = cast("Mapping[str, Any]", value)
+    return {key: change(item) if key == "values" else _with_vectors(item, change) for key, item in fields.items()}
 
 
-def _restore(raw: Any, asked: MethodCall, ending: BaseException | None) -> Any:
-    return replay.restore(_with_vectors(raw, unpack_vector), asked, ending)
+def _restore(raw: Any, call: MethodCall, ending: BaseException | None) -> Any:
+    return replay.restore(_with_vectors(raw, unpack_vector), call, ending)
 
 
-def _with_message(_raw: Any, _message: Any, _asked: MethodCall) -> Any:
+def _with_message(_raw: Any, _message: Any, _call: MethodCall) -> Any:
     raise CannotRestore('an embedding has no message: give the outcome as {"result": ...} or {"error": ...}')
 
 
 EMBEDDINGS = ClientApi(
     read_request=_read_request,
-    is_streamed=lambda asked: False,
+    is_streamed=lambda call: False,
     read_response=_read_response,
-    assemble=lambda chunks, run, asked: None,
+    assemble=lambda chunks, run, call: None,
     read_recorded=_read_recorded,
     restore=_restore,
     with_message=_with_message,
-    with_edit=lambda asked, messages, system: None,
+    with_edit=lambda call, messages, system: None,
 )

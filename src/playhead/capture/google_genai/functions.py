@@ -1,4 +1,4 @@
-"""The functions that the client calls for the model (automatic function calling): each call is a tool call.
+"""Records the functions that the client calls for the model (automatic function calling): each call is a tool call.
 
 MCP tools are called in another way, and recorded by the instrumentation of `mcp`.
 """
@@ -22,11 +22,11 @@ from playhead.model import names
 
 @none_on_error
 def _begin(instance: Any, args: Any, kwargs: Any) -> Begin | None:
-    given = {**dict(zip(("args", "function_to_invoke"), args, strict=False)), **kwargs}
-    function = cast("Callable[..., Any]", given["function_to_invoke"])
+    parameters = {**dict(zip(("args", "function_to_invoke"), args, strict=False)), **kwargs}
+    function = cast("Callable[..., Any]", parameters["function_to_invoke"])
     if not is_inside_run() or is_observed(function):
         return None
-    return tool(function.__name__, dict(given["args"]), None)
+    return tool(function.__name__, dict(parameters["args"]), None)
 
 
 def invoke(wrapped: Any, instance: Any, args: Any, kwargs: Any) -> Any:

@@ -20,36 +20,36 @@ _PLAIN = (int, float, str)
 
 
 def method_of(kwargs: Mapping[str, Any]) -> str:
-    """The API method that the request calls, such as `generateContent`."""
+    """Returns the API method that the request calls, such as `generateContent`."""
     return str(kwargs.get("path", "")).partition("?")[0].rpartition(":")[2]
 
 
 def model_of(kwargs: Mapping[str, Any]) -> str:
-    """The model's name; of a tuned model or an endpoint its whole resource name."""
+    """Returns the model's name; for a tuned model or an endpoint, its whole resource name."""
     resource = str(kwargs.get("path", "")).partition("?")[0].rpartition(":")[0]
     above, _, name = resource.rpartition("/")
     return name if name and (above == "models" or above.endswith("/models")) else resource
 
 
 def provider_of(client: Any) -> str:
-    """The provider's name in the GenAI conventions."""
+    """Returns the provider's name in the GenAI conventions."""
     return "gcp.vertex_ai" if getattr(client, "vertexai", False) else "gcp.gemini"
 
 
-def body_of(asked: MethodCall) -> dict[str, Any]:
-    """The request's body as it is sent."""
-    given = cast("dict[str, Any]", asked.kwargs["request_dict"])
-    options = asked.kwargs.get("http_options")
-    if _has_extra_body(options) or _has_extra_body(getattr(asked.client, "_http_options", None)):
+def body_of(call: MethodCall) -> dict[str, Any]:
+    """Returns the request's body as it is sent."""
+    request_dict = cast("dict[str, Any]", call.kwargs["request_dict"])
+    options = call.kwargs.get("http_options")
+    if _has_extra_body(options) or _has_extra_body(getattr(call.client, "_http_options", None)):
         # The client merges the extra body in place and in its own way, so it gets a copy.
-        request = asked.client._build_request("post", asked.kwargs["path"], copy.deepcopy(given), options)
+        request = call.client._build_request("post", call.kwargs["path"], copy.deepcopy(request_dict), options)
         return cast("dict[str, Any]", request.data)
-    return {key: value for key, value in given.items() if not key.startswith("_")}
+    return {key: value for key, value in request_dict.items() if not key.startswith("_")}
 
 
-def read_request(asked: MethodCall) -> ModelRequest:
+def read_request(call: MethodCall) -> ModelRequest:
     """Reads a request for content."""
-    body = body_of(asked)
+    body = body_of(call)
     system = body.get("systemInstruction")
     if not isinstance(system, dict) or not isinstance(cast("dict[str, Any]", system).get("parts"), list):
         system = None
@@ -57,49 +57,50 @@ def read_request(asked: MethodCall) -> ModelRequest:
     thread, shape = dialect.thread_of(cast("list[Any]", contents) if isinstance(contents, list) else [], system)
     elsewhere = _ELSEWHERE if system is not None else _ELSEWHERE - {"systemInstruction"}
     return ModelRequest(
-        provider=provider_of(asked.client),
+        provider=provider_of(call.client),
         operation="generate_content",
-        model=model_of(asked.kwargs),
+        model=model_of(call.kwargs),
         messages=thread,
         to_message=dialect.to_message,
         from_message=dialect.from_message,
         tools=body.get("tools"),
         settings={key: value for key, value in body.items() if key not in elsewhere},
-        attributes=_attributes(body, is_streamed="streamed" in asked.method),
+        attributes=_attributes(body, is_streamed="streamed" in call.method),
         shape={"dialect": dialect.NAME, **shape},
         as_native=_as_content,
     )
 
 
-def with_edit(asked: MethodCall, messages: list[Any] | None) -> MethodCall:
-    """The call with other messages; the system instruction is the first of them."""
+def with_edit(call: MethodCall, messages: list[Any] | None) -> MethodCall:
+    """Returns the call with other messages; the system instruction is the first of them."""
     if messages is None:
-        return asked
+        return call
     contents, system = dialect.contents_of(messages, {})
-    body = {**asked.kwargs["request_dict"], "contents": contents}
+    body = {**call.kwargs["request_dict"], "contents": contents}
     body.pop("systemInstruction", None)
     if system is not None:
         body["systemInstruction"] = system
-    return asked.with_kwargs({**asked.kwargs, "request_dict": body})
+    return call.with_kwargs({**call.kwargs, "request_dict": body})
 
 
 def _as_content(message: Any) -> Any:
-    """Converts a message whose `content` an edit has set to a text: to a text part, or to a tool's function result."""
-    said = cast("dict[str, Any]", message) if isinstance(message, dict) else {}
-    text = said.get("content")
+    """Converts a message whose `content` an edit has set to a text: its parts become the text, or a function response
+    whose result is the text."""
+    fields = cast("dict[str, Any]", message) if isinstance(message, dict) else {}
+    text = fields.get("content")
     if not isinstance(text, str):
         return cast("object", message)
     parts: list[Any] = [{"text": text}]
-    given: Any = said.get("parts")
-    if isinstance(given, list) and len(cast("list[Any]", given)) == 1 and "functionResponse" in given[0]:
-        parts = [{"functionResponse": {**given[0]["functionResponse"], "response": {"result": text}}}]
-    role = said.get("role")
+    old_parts: Any = fields.get("parts")
+    if isinstance(old_parts, list) and len(cast("list[Any]", old_parts)) == 1 and "functionResponse" in old_parts[0]:
+        parts = [{"functionResponse": {**old_parts[0]["functionResponse"], "response": {"result": text}}}]
+    role = fields.get("role")
     return {"role": "model" if role == "assistant" else role, "parts": parts}
 
 
 def _attributes(body: Mapping[str, Any], *, is_streamed: bool) -> dict[str, Any]:
-    given = body.get("generationConfig")
-    config = cast("dict[str, Any]", given) if isinstance(given, dict) else {}
+    generation_config = body.get("generationConfig")
+    config = cast("dict[str, Any]", generation_config) if isinstance(generation_config, dict) else {}
     attributes: dict[str, Any] = {
         name: config[key] for key, name in _REQUEST_ATTRIBUTES.items() if isinstance(config.get(key), _PLAIN)
     }
@@ -111,7 +112,8 @@ def _attributes(body: Mapping[str, Any], *, is_streamed: bool) -> dict[str, Any]
 
 
 def _has_extra_body(options: Any) -> bool:
-    """Whether options of the client, or of one request, add to the body; in older versions they are dictionaries."""
+    """Whether options of the client, or of one request, add to the body.  In older versions the options are
+    dictionaries."""
     if isinstance(options, Mapping):
         return bool(cast("Mapping[str, Any]", options).get("extra_body"))
     return bool(getattr(options, "extra_body", None))

@@ -23,8 +23,8 @@ _CONTENT_FILTER = "content_filter"
 
 
 def json_of(answer: Any) -> dict[str, Any] | None:
-    """The JSON that the client received: the body of an HTTP response, or in older versions the JSON itself; None for
-    any other value."""
+    """Returns the JSON that the client received: the body of an HTTP response, or in older versions the JSON itself;
+    None for any other value."""
     value: Any = answer
     if not isinstance(answer, dict):
         body = getattr(answer, "body", None)
@@ -39,7 +39,7 @@ def read_response(answer: Any) -> ModelResponse | None:
 
 
 def asks_for_functions(chunk: Any) -> bool:
-    """Whether a chunk may have a call of a function."""
+    """Whether a chunk may request a function call."""
     body: Any = getattr(chunk, "body", None)
     return "functionCall" in (body if isinstance(body, str) else repr(chunk))
 
@@ -51,12 +51,12 @@ def assemble(chunks: Sequence[Any]) -> ModelResponse | None:
 
 
 def read_recorded(raw: dict[str, Any]) -> ModelResponse:
-    """Like `read_response`, from a recorded response."""
+    """Reads a recorded response, streamed or not."""
     return _response(whole_response(raw["stream"]) if "stream" in raw else raw, raw)
 
 
 def whole_response(chunks: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """The response in the form of an unstreamed one, as far as it was received."""
+    """Returns the response in its unstreamed form, as far as it was received."""
     whole: dict[str, Any] = {}
     candidates: dict[int, dict[str, Any]] = {}
     contents: dict[int, list[Any]] = {}
@@ -70,8 +70,8 @@ def whole_response(chunks: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
             candidates[index] = {**candidates.get(index, {}), **about}
             if _parts(candidate):
                 contents.setdefault(index, []).append({"role": "model", "parts": _parts(candidate)})
-    for index, said in contents.items():
-        candidates[index]["content"] = dialect.joined_turn(said)
+    for index, turns in contents.items():
+        candidates[index]["content"] = dialect.joined_turn(turns)
     return {**whole, "candidates": [candidates[index] for index in sorted(candidates)]}
 
 
@@ -87,13 +87,13 @@ def _response(response: Mapping[str, Any], raw: dict[str, Any]) -> ModelResponse
     reasoning = reasonings[0] if len(reasonings) == 1 else reasonings or None
     arguments = [_called(part).get("args") for candidate in candidates for part in _parts(candidate)]
     return ModelResponse(
-        [message for message, _ in read], raw, reasoning, attributes, ordered=[each for each in arguments if each]
+        [message for message, _ in read], raw, reasoning, attributes, ordered=[value for value in arguments if value]
     )
 
 
 def usage_of(usage: Any) -> dict[str, Any]:
-    """Attributes of the token counts.  In the conventions, input includes cached tokens, and output includes reasoning;
-    Gemini counts reasoning, and the tokens that its own tools add to the prompt, separately."""
+    """Returns attributes with the token counts.  In the conventions, input includes cached tokens, and output includes
+    reasoning; Gemini counts reasoning, and the tokens that its own tools add to the prompt, separately."""
     counts = cast("dict[str, Any]", usage) if isinstance(usage, dict) else {}
     sums = {
         names.INPUT_TOKENS: ("promptTokenCount", "toolUsePromptTokenCount"),
@@ -101,16 +101,16 @@ def usage_of(usage: Any) -> dict[str, Any]:
         names.CACHE_READ_TOKENS: ("cachedContentTokenCount",),
         names.REASONING_TOKENS: ("thoughtsTokenCount",),
     }
-    found: dict[str, Any] = {}
+    attributes: dict[str, Any] = {}
     for name, keys in sums.items():
-        given = [counts[key] for key in keys if isinstance(counts.get(key), int)]
-        if given:  # absent is not zero
-            found[name] = sum(given)
+        numbers = [counts[key] for key in keys if isinstance(counts.get(key), int)]
+        if numbers:  # absent is not zero
+            attributes[name] = sum(numbers)
     for name, key in _AUDIO.items():
-        for each in _objects(counts.get(key)):
-            if each.get("modality") == "AUDIO" and isinstance(each.get("tokenCount"), int):
-                found[name] = found.get(name, 0) + each["tokenCount"]
-    return found
+        for detail in _objects(counts.get(key)):
+            if detail.get("modality") == "AUDIO" and isinstance(detail.get("tokenCount"), int):
+                attributes[name] = attributes.get(name, 0) + detail["tokenCount"]
+    return attributes
 
 
 def _finish_reasons(response: Mapping[str, Any], candidates: Sequence[Mapping[str, Any]]) -> list[str]:

@@ -1,7 +1,6 @@
-"""LangChain's tools, models, retrievers and embeddings, wherever they run: in LangGraph, in LangChain's agents, or
-called directly.
+"""LangChain's tools, models, retrievers and embeddings: in LangGraph, in LangChain's agents, or called directly.
 
-Models and embeddings are recorded here only if no instrumented client inside them does it (`capture.frameworks.model`).
+Models and embeddings are recorded here only if no instrumented client inside records them (`capture.frameworks.model`).
 """
 
 from playhead.capture.langchain.chat_models import CHAT_MODELS

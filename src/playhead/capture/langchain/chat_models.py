@@ -28,52 +28,52 @@ _REASONING = frozenset({"thinking", "reasoning", "redacted_thinking"})
 # --- requests ---------------------------------------------------------------------------------------------------------
 
 
-def _read_request(asked: MethodCall) -> ModelRequest:
-    given = _given(asked)
-    about = cast("dict[str, Any]", asked.client._get_ls_params(stop=given.get("stop"), **_options(given)))
+def _read_request(call: MethodCall) -> ModelRequest:
+    arguments = _given(call)
+    about = cast("dict[str, Any]", call.client._get_ls_params(stop=arguments.get("stop"), **_options(arguments)))
     settings = {"temperature": about.get("ls_temperature"), "max_tokens": about.get("ls_max_tokens")}
-    streams = asked.method in ("_stream", "_astream")
+    streams = call.method in ("_stream", "_astream")
     return chat_request(
-        asked.client,
+        call.client,
         provider=str(about.get("ls_provider") or "langchain"),
-        model_name=str(about.get("ls_model_name") or type(asked.client).__name__),
-        messages=chat_messages(given["messages"]),
-        tools=given.get("tools") or given.get("functions"),
-        settings=settings | _options(given) | {"stop": given.get("stop"), "stream": True if streams else None},
+        model_name=str(about.get("ls_model_name") or type(call.client).__name__),
+        messages=chat_messages(arguments["messages"]),
+        tools=arguments.get("tools") or arguments.get("functions"),
+        settings=settings | _options(arguments) | {"stop": arguments.get("stop"), "stream": True if streams else None},
     )
 
 
-def _given(asked: MethodCall) -> dict[str, Any]:
-    return {**dict(zip(("messages", "stop", "run_manager"), asked.args, strict=False)), **asked.kwargs}
+def _given(call: MethodCall) -> dict[str, Any]:
+    return {**dict(zip(("messages", "stop", "run_manager"), call.args, strict=False)), **call.kwargs}
 
 
-def _options(given: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in given.items() if name not in _NOT_SETTINGS}
+def _options(arguments: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in arguments.items() if name not in _NOT_SETTINGS}
 
 
-def _with_messages(asked: MethodCall, messages: list[Any]) -> MethodCall:
+def _with_messages(call: MethodCall, messages: list[Any]) -> MethodCall:
     changed = _langchain_messages(messages)
-    if asked.args:
-        return MethodCall(asked.client, asked.method, (changed, *asked.args[1:]), asked.kwargs, asked.is_async)
-    return asked.with_kwargs({**asked.kwargs, "messages": changed})
+    if call.args:
+        return MethodCall(call.client, call.method, (changed, *call.args[1:]), call.kwargs, call.is_async)
+    return call.with_kwargs({**call.kwargs, "messages": changed})
 
 
 def _langchain_messages(natives: Iterable[Mapping[str, Any]]) -> list[Any]:
-    """Converts messages of Chat Completions to LangChain's own."""
+    """Converts messages of Chat Completions to LangChain's own objects."""
     from langchain_core.messages import convert_to_messages  # noqa: PLC0415 - imported by the program
 
     return convert_to_messages([{"content": "", **native} for native in natives])
 
 
 def chat_messages(messages: Iterable[Any]) -> list[dict[str, Any]]:
-    """LangChain's messages in the form of Chat Completions, without their ids, which differ in each run."""
+    """Converts LangChain's messages to the form of Chat Completions, without their ids, which differ in each run."""
     from langchain_core.messages.utils import convert_to_openai_messages  # noqa: PLC0415 - as above
 
     return [_plain(native) for native in convert_to_openai_messages(list(messages))]
 
 
 def _plain(native: dict[str, Any]) -> dict[str, Any]:
-    """A message as LangChain's own OpenAI client sends it, with reasoning in `reasoning_content`."""
+    """Returns a message as LangChain's own OpenAI client sends it, with reasoning in `reasoning_content`."""
     if native.get("role") == "tool":
         native.pop("name", None)
     content = native.get("content")
@@ -85,8 +85,8 @@ def _plain(native: dict[str, Any]) -> dict[str, Any]:
     thoughts = [cast("dict[str, Any]", block) for block in blocks if _kind(block) in _REASONING]
     if not thoughts:
         return native
-    said = [block for block in blocks if block not in thoughts]
-    native["content"] = said[0]["text"] if len(said) == 1 and _kind(said[0]) == "text" else said
+    rest = [block for block in blocks if block not in thoughts]
+    native["content"] = rest[0]["text"] if len(rest) == 1 and _kind(rest[0]) == "text" else rest
     native["reasoning_content"] = "".join(
         str(thought.get("thinking") or thought.get("reasoning") or "") for thought in thoughts
     )
@@ -101,7 +101,7 @@ def _kind(block: Any) -> Any:
 
 
 def _dump(answer: Any) -> Any:
-    """A ChatResult as JSON values."""
+    """Converts a ChatResult to JSON values."""
     generations = [_dump_generation(generation) for generation in answer.generations]
     return {"generations": generations, "llm_output": answer.llm_output}
 
@@ -118,7 +118,7 @@ def _load(raw: Any) -> Any:
     from langchain_core.outputs import ChatGeneration, ChatResult  # noqa: PLC0415 - as above
 
     return ChatResult(
-        generations=[_loaded_generation(each, ChatGeneration) for each in raw["generations"]],
+        generations=[_loaded_generation(generation, ChatGeneration) for generation in raw["generations"]],
         llm_output=raw.get("llm_output"),
     )
 
@@ -144,27 +144,27 @@ def _read(raw: Any) -> ModelResponse | None:
         return None
     result = _load(raw)
     first, *others = chat_messages(generation.message for generation in result.generations)
-    said = _metadata(generations[0], raw.get("llm_output"))
+    metadata = _metadata(generations[0], raw.get("llm_output"))
     response = chat_response(
         raw,
         first,
         usage=_usage(generations[0]["message"]["data"].get("usage_metadata") or {}),
-        finish_reason=said.get("finish_reason") or said.get("stop_reason"),
-        model_name=said.get("model_name") or said.get("model"),
-        response_id=said.get("id"),
+        finish_reason=metadata.get("finish_reason") or metadata.get("stop_reason"),
+        model_name=metadata.get("model_name") or metadata.get("model"),
+        response_id=metadata.get("id"),
     )
     messages = [*response.messages, *(chat_response(raw, other).messages[0] for other in others)]
     return ModelResponse(messages, raw, response.reasoning, response.attributes)
 
 
 def _metadata(generation: Mapping[str, Any], llm_output: Any) -> dict[str, Any]:
-    """Texts in the answer's metadata, which LangChain's models put into one of three dictionaries."""
-    kept = (llm_output, generation.get("generation_info"), generation["message"]["data"].get("response_metadata"))
-    said: dict[str, Any] = {}
-    for each in kept:
-        if isinstance(each, dict):
-            said |= {key: value for key, value in cast("dict[str, Any]", each).items() if isinstance(value, str)}
-    return said
+    """Returns the texts in the answer's metadata, which LangChain's models put into one of three dictionaries."""
+    sources = (llm_output, generation.get("generation_info"), generation["message"]["data"].get("response_metadata"))
+    texts: dict[str, Any] = {}
+    for source in sources:
+        if isinstance(source, dict):
+            texts |= {key: value for key, value in cast("dict[str, Any]", source).items() if isinstance(value, str)}
+    return texts
 
 
 def _usage(usage: Mapping[str, Any]) -> dict[str, int | None]:
@@ -181,11 +181,11 @@ def _usage(usage: Mapping[str, Any]) -> dict[str, int | None]:
     }
 
 
-def _from_message(message: Mapping[str, Any], _asked: MethodCall) -> Any:
+def _from_message(message: Mapping[str, Any], _call: MethodCall) -> Any:
     from langchain_core.outputs import ChatGeneration, ChatResult  # noqa: PLC0415 - as above
 
-    [said] = _langchain_messages([message])
-    return _dump(ChatResult(generations=[ChatGeneration(message=said)]))
+    [langchain_message] = _langchain_messages([message])
+    return _dump(ChatResult(generations=[ChatGeneration(message=langchain_message)]))
 
 
 def _join(chunks: list[Any]) -> Any:
@@ -198,14 +198,14 @@ def _join(chunks: list[Any]) -> Any:
 
 
 def _split(raw: Any) -> list[Any]:
-    """One chunk: the whole message."""
+    """Returns one chunk, with the whole message."""
     from langchain_core.messages import AIMessageChunk  # noqa: PLC0415 - as above
     from langchain_core.outputs import ChatGenerationChunk  # noqa: PLC0415 - as above
 
     message = _load(raw).generations[0].message
     pieces = [
-        {"name": call["name"], "args": native["function"]["arguments"], "id": call["id"], "index": at}
-        for at, (call, native) in enumerate(
+        {"name": call["name"], "args": native["function"]["arguments"], "id": call["id"], "index": index}
+        for index, (call, native) in enumerate(
             zip(message.tool_calls, chat_messages([message])[0].get("tool_calls", ()), strict=True)
         )
     ]

@@ -12,19 +12,19 @@ from playhead.capture.vectors import pack_vector, unpack_vector
 from playhead.errors import CannotRestore
 
 
-def _read_request(asked: MethodCall) -> ModelRequest:
-    given = asked.args[0] if asked.args else asked.kwargs.get("texts", asked.kwargs.get("text"))
-    kind = str(type(asked.client).__name__)
-    name = next((said for key in ("model", "model_name") if (said := getattr(asked.client, key, None))), kind)
+def _read_request(call: MethodCall) -> ModelRequest:
+    inputs = call.args[0] if call.args else call.kwargs.get("texts", call.kwargs.get("text"))
+    kind = str(type(call.client).__name__)
+    name = next((value for key in ("model", "model_name") if (value := getattr(call.client, key, None))), kind)
     provider = kind.removesuffix("Embeddings").lower() or "langchain"
-    request = ModelRequest.of_embeddings(provider, str(name), given, settings={})
+    request = ModelRequest.of_embeddings(provider, str(name), inputs, settings={})
     request.name = kind
     return request
 
 
-def _change(raw: Any, each: Any, *, is_query: bool) -> Any:
-    """The vectors of an answer, each changed."""
-    return each(raw) if is_query else [each(vector) for vector in cast("list[Any]", raw)]
+def _change(raw: Any, convert: Any, *, is_query: bool) -> Any:
+    """Applies `convert` to each vector of an answer."""
+    return convert(raw) if is_query else [convert(vector) for vector in cast("list[Any]", raw)]
 
 
 def _dump(answer: Any, *, is_query: bool) -> Any:
@@ -35,14 +35,14 @@ def _load(raw: Any, *, is_query: bool) -> Any:
     return _change(raw["vector" if is_query else "vectors"], unpack_vector, is_query=is_query)
 
 
-def _no_message(_message: Any, _asked: MethodCall) -> Any:
+def _no_message(_message: Any, _call: MethodCall) -> Any:
     raise CannotRestore('an embedding has no message: give the outcome as {"result": ...} or {"error": ...}')
 
 
 def _api(*, is_query: bool) -> FrameworkModelApi:
     return FrameworkModelApi(
         read_request=_read_request,
-        with_messages=lambda asked, messages: None,
+        with_messages=lambda call, messages: None,
         dump=partial(_dump, is_query=is_query),
         load=partial(_load, is_query=is_query),
         read=lambda raw: ModelResponse([], raw),

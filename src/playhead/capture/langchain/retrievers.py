@@ -1,4 +1,4 @@
-"""LangChain's retrievers: the query, and the documents that were found."""
+"""LangChain's retrievers: records the query and the found documents."""
 
 from functools import partial
 from typing import Any, cast
@@ -16,11 +16,11 @@ def _begin(instance: Any, args: Any, kwargs: Any) -> Begin:
 
 
 def _as_documents(value: Any) -> Any:
-    """Converts texts, which a fork may set as the result, to documents."""
+    """Converts texts to documents; a fork may set texts as the result."""
     from langchain_core.documents import Document  # noqa: PLC0415 - of the library that is in use
 
-    found = cast("list[Any]", value) if isinstance(value, list) else [value]
-    return [Document(page_content=each) if isinstance(each, str) else each for each in found]
+    items = cast("list[Any]", value) if isinstance(value, list) else [value]
+    return [Document(page_content=item) if isinstance(item, str) else item for item in items]
 
 
 def _invoke(wrapped: Any, instance: Any, args: Any, kwargs: Any) -> Any:

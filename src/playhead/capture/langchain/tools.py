@@ -1,4 +1,4 @@
-"""LangChain's tools."""
+"""Records LangChain's tools."""
 
 import json
 from collections.abc import Callable
@@ -25,26 +25,26 @@ def _begin(instance: Any, args: Any, kwargs: Any) -> Begin | None:
     functions = (getattr(instance, "func", None), getattr(instance, "coroutine", None), kind._run, kind._arun)
     if any(map(is_observed, functions)):
         return None
-    given = args[0] if args else kwargs.get("tool_input")
-    own = cast("dict[str, Any]", given) if isinstance(given, dict) else None
-    arguments: dict[str, Any] = {"input": given} if own is None else _without_injected(instance, own)
+    tool_input = args[0] if args else kwargs.get("tool_input")
+    fields = cast("dict[str, Any]", tool_input) if isinstance(tool_input, dict) else None
+    arguments: dict[str, Any] = {"input": tool_input} if fields is None else _without_injected(instance, fields)
     return tool(instance.name, arguments, kwargs.get("tool_call_id"))
 
 
 def _without_injected(instance: Any, arguments: dict[str, Any]) -> dict[str, Any]:
-    """The model's arguments, without state, stores and contexts that the framework adds."""
+    """Returns the model's arguments, without the state, stores and contexts that the framework adds."""
     own_filter = getattr(instance, "_filter_injected_args", None)  # since langchain-core 1.1
     if own_filter is not None:
         return own_filter(arguments)
     schema: Any = instance.tool_call_schema
     schema: Any = instance.tool_call_schema
-    known: Any = schema.model_fields if hasattr(schema, "model_fields") else schema.get("properties", {})
-    return {name: value for name, value in arguments.items() if name in known}
+    parameters: Any = schema.model_fields if hasattr(schema, "model_fields") else schema.get("properties", {})
+    return {name: value for name, value in arguments.items() if name in parameters}
 
 
 def _call_id(kwargs: Any) -> str | None:
-    found = kwargs.get("tool_call_id")
-    return found if isinstance(found, str) else None
+    value = kwargs.get("tool_call_id")
+    return value if isinstance(value, str) else None
 
 
 def _as_output(instance: Any, call_id: str | None) -> Callable[[Any], Any]:
@@ -65,14 +65,14 @@ def _as_output(instance: Any, call_id: str | None) -> Callable[[Any], Any]:
         content, artifact = cast("tuple[Any, Any]", (value, None))
         if instance.response_format == "content_and_artifact" and isinstance(value, tuple | list) and len(value) == 2:  # pyright: ignore[reportUnknownArgumentType]
             content, artifact = cast("tuple[Any, Any]", value)
-        shown = _as_content(content)
-        return ToolMessage(shown, artifact=artifact, tool_call_id=call_id, name=str(instance.name), status="success")
+        body = _as_content(content)
+        return ToolMessage(body, artifact=artifact, tool_call_id=call_id, name=str(instance.name), status="success")
 
     return fit
 
 
 def _as_content(value: Any) -> Any:
-    """Converts a tool's return value to the content of its message, like the library: a text, or content blocks."""
+    """Converts a tool's return value to the content of its message, as the library does: a text, or content blocks."""
     from langchain_core.tools.base import TOOL_MESSAGE_BLOCK_TYPES  # noqa: PLC0415 - of the library that is in use
 
     if isinstance(value, str):

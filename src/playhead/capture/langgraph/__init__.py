@@ -1,6 +1,6 @@
-"""LangGraph's graphs.  The outermost one is a run; a graph inside another is an agent of it, if it has a name.
+"""LangGraph's graphs.  The outermost graph is a run; a graph inside another is an agent of that run, if it has a name.
 
-A graph that was compiled without a name has the name of the node, or tool, that it runs as.  Its tools and models are
+A graph that was compiled without a name gets the name of the node or tool that it runs as.  Its tools and models are
 LangChain's.  Its thread id is the session of the run, if the program has not set one.
 """
 
@@ -53,19 +53,20 @@ def _config(args: Any, kwargs: Any) -> Any:
 
 
 def _answers(instance: Any, args: Any, kwargs: Any) -> GraphAnswers | None:
-    """The answers to interrupts that this call passes in; None: there are none."""
-    found = answers_in(_input(args, kwargs))
-    return GraphAnswers(instance, _config(args, kwargs), found) if found else None
+    """Returns the answers to interrupts that are passed to this call; None if there are none."""
+    answers = answers_in(_input(args, kwargs))
+    return GraphAnswers(instance, _config(args, kwargs), answers) if answers else None
 
 
 def _thread_id(config: Any) -> Any:
-    """The id of the conversation that the program gave to the graph; None: it gave none."""
-    given = cast("dict[str, Any]", config or {}).get("configurable")
-    return cast("dict[str, Any]", given).get("thread_id") if isinstance(given, dict) else None
+    """Returns the conversation's id that the program passed to the graph; None if it passed none."""
+    configurable = cast("dict[str, Any]", config or {}).get("configurable")
+    return cast("dict[str, Any]", configurable).get("thread_id") if isinstance(configurable, dict) else None
 
 
 def _name(instance: Any, config: Any) -> str | None:
-    """Returns the graph's name; None for an unnamed graph inside a call whose name says more."""
+    """Returns the graph's name.  An unnamed graph inside another call gets the name of its tool or node; None if it has
+    none."""
     name, around = str(instance.name), current_span()
     if name != _UNNAMED or around is None:
         return name
@@ -77,7 +78,7 @@ def _name(instance: Any, config: Any) -> str | None:
 
 
 def _ambient() -> dict[str, Any]:
-    """The configuration of the current node."""
+    """Returns the configuration of the current node."""
     from langchain_core.runnables.config import var_child_runnable_config  # noqa: PLC0415 - imported with LangGraph
 
     return cast("dict[str, Any]", var_child_runnable_config.get() or {})
@@ -87,13 +88,13 @@ def _ambient() -> dict[str, Any]:
 
 
 def _is_entered(instance: Any) -> bool:
-    """Whether this `stream` is called by an `invoke` that is observed already."""
+    """Whether this `stream` is called by an `invoke` that is recorded already."""
     entered = cast("tuple[Any, Any] | None", otel.get_value(_ENTERED))
     return entered is not None and entered[0] is instance and entered[1] is current_span()
 
 
 class _GraphCall:
-    """One observed call of a graph, and the exception by which the graph signals the graph around it."""
+    """One recorded call of a graph, and the exception with which the graph signals the graph around it."""
 
     def __init__(self, instance: Any):
         self._instance = instance
@@ -101,7 +102,7 @@ class _GraphCall:
 
     @contextmanager
     def inside(self) -> Generator[None]:
-        """Context for the call's body: a handoff, or an interruption for a person, ends it like a return."""
+        """Context for the call's body: a handoff, or an interruption for a person, ends the call like a return."""
         from langgraph.errors import GraphBubbleUp  # noqa: PLC0415 - imported with LangGraph
 
         token = otel.attach(otel.set_value(_ENTERED, (self._instance, current_span())))
@@ -114,7 +115,7 @@ class _GraphCall:
             otel.detach(token)
 
     def outside(self) -> None:
-        """Raises the exception that ended the graph's body, after the recorded call has ended."""
+        """Raises the exception that ended the graph's body, if any.  Called after the recorded call has ended."""
         if self._bubbled is not None:
             raise self._bubbled
 
@@ -125,7 +126,7 @@ def _say_handoffs(bubbled: Any) -> None:
         goto: Any = getattr(command, "goto", None)
         if not goto or getattr(bubbled, "_playhead_said", False):
             return
-        bubbled._playhead_said = True  # on its way up it leaves other graphs, too
+        bubbled._playhead_said = True  # the exception passes other graphs on its way up
         for to in goto if isinstance(goto, list | tuple) else [goto]:  # pyright: ignore[reportUnknownVariableType]
             name = str(getattr(to, "node", to))  # pyright: ignore[reportUnknownArgumentType]
             if name != "__end__":
@@ -197,6 +198,6 @@ unpatch = _langgraph.unpatch
 
 
 def patch() -> None:
-    """Wraps the graphs and their nodes; tools and functions that `interrupt()` stops are recorded as waiting."""
+    """Wraps the graphs and their nodes; tools and functions that `interrupt()` stops are then recorded as waiting."""
     _langgraph.patch()
     declare_interrupts()

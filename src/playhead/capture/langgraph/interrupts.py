@@ -1,6 +1,6 @@
-"""Interrupts of LangGraph: a graph that waits for a person, and continues with the answer in a later run.
+"""Interrupts of LangGraph: a graph waits for a person, and continues with the answer in a later run.
 
-The run that waits ends.  The one that continues is another run with the same session: the graph's thread id.
+The run that waits ends.  The run that continues is another one, with the same session: the graph's thread id.
 """
 
 from collections.abc import AsyncGenerator, Generator
@@ -19,7 +19,7 @@ from playhead.model.promises import ANSWERED, INPUT
 
 @none_on_error
 def note_interrupts(span: ObservedSpan, raised: Any) -> None:
-    """Records on the node's span the questions of the graph; once, although the exception passes several graphs."""
+    """Records the graph's questions on the node's span; only once, although the exception passes several graphs."""
     interrupts: Any = raised.args[0] if raised.args else ()
     if not isinstance(interrupts, tuple | list) or getattr(raised, "_playhead_interrupts_noted", False):
         return
@@ -29,7 +29,8 @@ def note_interrupts(span: ObservedSpan, raised: Any) -> None:
 
 
 def wait_of(interrupt: Any) -> PendingWait:
-    """Converts an interrupt to a question for people.  Its id belongs to one execution of one thread's node."""
+    """Converts an interrupt to a question for people.  The interrupt's id is unique for one execution of a node in a
+    thread."""
     value, schema = interrupt.value, getattr(interrupt, "response_schema", None)
     return PendingWait(
         framework="langgraph",
@@ -48,7 +49,7 @@ _ACTION = "answer an interrupt of LangGraph"
 
 @none_on_error
 def declare_interrupts() -> None:
-    """Makes tools and other functions inside a node that an interrupt stops count as waiting, not as failed."""
+    """Makes tools and other functions that an interrupt stops inside a node count as waiting, not as failed."""
     from langgraph.errors import GraphInterrupt  # noqa: PLC0415 - imported with LangGraph
 
     declare_waiting(GraphInterrupt, note_interrupts)
@@ -56,15 +57,15 @@ def declare_interrupts() -> None:
 
 @none_on_error
 def answers_in(graph_input: Any) -> list[tuple[str | None, Any]]:
-    """The answers to interrupts in a graph's input, each with the interrupt's id (None: not given)."""
+    """Returns the answers to interrupts in a graph's input, each with the interrupt's id (None: not given)."""
     from langgraph.types import Command  # noqa: PLC0415 - imported with LangGraph
 
     answer = cast("Any", graph_input).resume if isinstance(graph_input, Command) else None
     if answer is None:
         return []
-    given = cast("dict[Any, Any]", answer) if isinstance(answer, dict) else {}
-    if given and all(isinstance(key, str) and len(key) == _ID_LENGTH for key in given):
-        return list(given.items())
+    answers_by_id = cast("dict[Any, Any]", answer) if isinstance(answer, dict) else {}
+    if answers_by_id and all(isinstance(key, str) and len(key) == _ID_LENGTH for key in answers_by_id):
+        return list(answers_by_id.items())
     return [(None, answer)]
 
 
@@ -79,11 +80,11 @@ class GraphAnswers:
         self._graph, self._config, self._answers = graph, config, answers
 
     def note(self) -> None:
-        """Records the answers on the current span, the graph's.  Reads the interrupts from the checkpoint."""
+        """Records the answers on the graph's span, which is current.  Reads the interrupts from the checkpoint."""
         self._note(self._interrupts())
 
     async def note_async(self) -> None:
-        """Like `note`."""
+        """Like `note`, for an asynchronous checkpointer."""
         interrupts: Any = ()
         try:
             if self._can_be_read():
@@ -102,19 +103,20 @@ class GraphAnswers:
     @none_on_error
     def _note(self, interrupts: Any) -> None:
         span = current_span()
-        known = {str(each.id): each for each in interrupts or ()}
+        by_id = {str(item.id): item for item in interrupts or ()}
         for wait_id, answer in self._answers if span is not None else ():
-            alone = next(iter(known.values())) if wait_id is None and len(known) == 1 else None
-            found = alone if wait_id is None else known.get(wait_id)
-            if found is not None:
-                settle_wait(cast("ObservedSpan", span), wait_of(found), ANSWERED, answer)
+            alone = next(iter(by_id.values())) if wait_id is None and len(by_id) == 1 else None
+            interrupt = alone if wait_id is None else by_id.get(wait_id)
+            if interrupt is not None:
+                settle_wait(cast("ObservedSpan", span), wait_of(interrupt), ANSWERED, answer)
             else:
-                said = {} if wait_id is None else {names.WAIT_ID: wait_id}
-                log_event_of(cast("ObservedSpan", span), names.INPUT_RECEIVED, said, {names.VALUE_REF: answer})
+                attributes = {} if wait_id is None else {names.WAIT_ID: wait_id}
+                log_event_of(cast("ObservedSpan", span), names.INPUT_RECEIVED, attributes, {names.VALUE_REF: answer})
 
 
 def noting_answers(steps: Generator[Any, Any, Any], answers: GraphAnswers) -> Generator[Any, Any, Any]:
-    """Yields the stream of a graph that continues; records the answers first, when its call has begun."""
+    """Yields the stream of a graph that continues.  Records the answers first, since the graph's call has begun by
+    then."""
     answers.note()
     return (yield from steps)
 

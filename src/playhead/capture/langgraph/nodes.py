@@ -1,7 +1,7 @@
-"""LangGraph's nodes: each execution of one is a step of the run, with what it wrote to the graph's state.
+"""LangGraph's nodes: each execution of a node is a step of the run, with the values that it wrote to the graph's state.
 
-A node's input is not recorded: it is the graph's whole state, in every node again.  A node that is a graph itself has
-that graph's span.
+A node's input is not recorded: it is the graph's whole state, again in every node.  A node that is itself a graph has
+only the graph's span.
 """
 
 from collections.abc import Iterable
@@ -30,7 +30,8 @@ def _begin(_instance: Any, args: Any, kwargs: Any) -> ObservedSpan | None:
 
 @none_on_error
 def _written(args: Any, kwargs: Any) -> dict[str, Any]:
-    """The values that the node wrote, by name of the graph's channel, without those that only choose the next node."""
+    """Returns the values that the node wrote, by name of the graph's channel, without those that only choose the next
+    node."""
     task = args[0] if args else kwargs["task"]
     written = cast("Iterable[tuple[str, Any]]", task.writes)
     return {str(name): value for name, value in written if not str(name).startswith(("__", "branch:"))}
@@ -41,7 +42,7 @@ def _finish(span: ObservedSpan, _result: Any, args: Any, kwargs: Any) -> None:
 
 
 def _end_raised(span: ObservedSpan, raised: BaseException) -> None:
-    """Ends the step of a node that raised: an interruption for a person, or a handoff, ends it like a return."""
+    """Ends the step of a node that raised.  An interruption for a person, or a handoff, ends the step like a return."""
     from langgraph.errors import GraphBubbleUp  # noqa: PLC0415 - imported with LangGraph
 
     if isinstance(raised, GraphBubbleUp):

@@ -1,8 +1,8 @@
-"""The `litellm` library: completion, embedding and the router's; plain, asynchronous, streamed.
+"""The `litellm` library: completion and embedding, also of the router; plain, asynchronous, streamed.
 
-One call of the program is one model call, whatever retries, fallbacks and deployments are tried inside; it names the
-provider that answered.  A client underneath (`openai`, `botocore`) then records nothing of its own.  Not recorded:
-`text_completion`, `responses`, images, audio, and `litellm.proxy`, which calls the functions above.
+One call of the program is one model call, whatever retries, fallbacks and deployments are tried inside; its record
+names the provider that answered.  A client underneath (`openai`, `botocore`) then records nothing of its own.  Not
+recorded: `text_completion`, `responses`, images, audio, and `litellm.proxy`, which calls the functions above.
 """
 
 from collections.abc import Collection, Iterator
@@ -23,7 +23,7 @@ class LiteLLMInstrumentor(BaseInstrumentor):
     """For `opentelemetry-instrument`, and for programs that use OpenTelemetry's instrumentors."""
 
     def instrumentation_dependencies(self) -> Collection[str]:
-        """What has to be installed."""
+        """Returns the supported versions of the library."""
         return (SUPPORTS,)
 
     def _instrument(self, **kwargs: Any) -> None:

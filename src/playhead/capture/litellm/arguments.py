@@ -34,17 +34,17 @@ _PROVIDERS = {
 _PLAIN = (str, int, float, bool)
 
 
-def named_arguments(asked: MethodCall) -> dict[str, Any]:
-    """All arguments by name, whichever were given by position."""
-    if not asked.args:
-        return asked.kwargs
-    names = _parameters(cast(Any, type(asked.client)), asked.method)
-    return {**dict(zip(names, asked.args, strict=False)), **asked.kwargs}
+def named_arguments(call: MethodCall) -> dict[str, Any]:
+    """Returns all arguments by name, also those passed by position."""
+    if not call.args:
+        return call.kwargs
+    names = _parameters(cast(Any, type(call.client)), call.method)
+    return {**dict(zip(names, call.args, strict=False)), **call.kwargs}
 
 
 @cache
 def _parameters(owner: type, method: str) -> tuple[str, ...]:
-    """Names of the parameters of a function of the library, or of a method of the router."""
+    """Returns the names of the parameters of a function of the library, or of a method of the router."""
     if owner is type(None):
         import litellm  # noqa: PLC0415 # pyright: ignore[reportMissingImports] - the library is the user's
 
@@ -53,46 +53,47 @@ def _parameters(owner: type, method: str) -> tuple[str, ...]:
 
 
 def settings_of(
-    arguments: Mapping[str, Any], elsewhere: frozenset[str], known: Mapping[str, str]
+    arguments: Mapping[str, Any], elsewhere: frozenset[str], attribute_names: Mapping[str, str]
 ) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The request's other arguments without secrets, and attributes for those that have a known name."""
+    """Returns the request's other arguments without secrets, and attributes for those in `attribute_names` (argument →
+    attribute)."""
     settings: dict[str, Any] = {}
     attributes: dict[str, Any] = {}
     for name, value in arguments.items():
         if value is None or name in elsewhere or name in _LEFT_OUT:
             continue
-        if name in known and isinstance(value, _PLAIN):
-            attributes[known[name]] = value
+        if name in attribute_names and isinstance(value, _PLAIN):
+            attributes[attribute_names[name]] = value
         settings[name] = described_class(value) if isinstance(value, type) else _without_secrets(value)
     return settings, attributes
 
 
 def _without_secrets(value: Any) -> Any:
-    """Removes secrets at any depth: fallbacks may be whole sets of arguments, with their own keys."""
+    """Removes secrets at any depth: fallbacks may be complete sets of arguments, with their own keys."""
     if isinstance(value, dict):
-        own = cast("dict[Any, Any]", value)
-        return {key: _without_secrets(each) for key, each in own.items() if key not in _LEFT_OUT}
+        fields = cast("dict[Any, Any]", value)
+        return {key: _without_secrets(item) for key, item in fields.items() if key not in _LEFT_OUT}
     if isinstance(value, list | tuple):
-        return [_without_secrets(each) for each in cast("list[Any]", value)]
+        return [_without_secrets(item) for item in cast("list[Any]", value)]
     return value
 
 
 def described_class(kind: type) -> Any:
-    """The schema of a class given as response format, as LiteLLM sends it."""
+    """Returns the schema of a class given as response format, as LiteLLM sends it."""
     from playhead.capture.openai.chat_reading import response_format  # noqa: PLC0415 - only where a class is given
 
     return response_format(kind)
 
 
 def asked_provider(arguments: Mapping[str, Any]) -> str:
-    """The provider according to the model's name; `litellm` for a router's model group."""
+    """Returns the provider according to the model's name; `litellm` for a router's model group or an unknown name."""
     try:
         import litellm  # noqa: PLC0415 # pyright: ignore[reportMissingImports] - the library is the user's
 
-        given = arguments.get("custom_llm_provider")
-        found = cast(Any, litellm).get_llm_provider(str(arguments.get("model", "")), custom_llm_provider=given)
-        return provider_name(found[1])
-    except BaseException as error:  # noqa: BLE001 - what it does not know it raises
+        provider = arguments.get("custom_llm_provider")
+        result = cast(Any, litellm).get_llm_provider(str(arguments.get("model", "")), custom_llm_provider=provider)
+        return provider_name(result[1])
+    except BaseException as error:  # noqa: BLE001 - it raises for a name that it does not know
         let_through(error)
         return "litellm"
 

@@ -1,4 +1,4 @@
-"""Completions of LiteLLM for the capture stage: messages and answers have the form of OpenAI's Chat Completions."""
+"""Reads and restores completions of LiteLLM.  Messages and answers have the form of OpenAI's Chat Completions."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, cast
@@ -40,8 +40,8 @@ _NOTHING: Mapping[str, Any] = {}
 _ADDED = frozenset({"provider_specific_fields", "annotations"})
 
 
-def _read_request(asked: MethodCall) -> ModelRequest:
-    arguments = named_arguments(asked)
+def _read_request(call: MethodCall) -> ModelRequest:
+    arguments = named_arguments(call)
     settings, attributes = settings_of(arguments, _ELSEWHERE, _REQUEST_ATTRIBUTES)
     if attributes.get(names.REQUEST_CHOICES) == 1:
         del attributes[names.REQUEST_CHOICES]
@@ -59,14 +59,15 @@ def _read_request(asked: MethodCall) -> ModelRequest:
 
 
 def _plain(message: Any) -> Any:
-    """A message as a dictionary; programs also pass the objects that they received."""
+    """Returns a message as a dictionary.  Programs also pass the message objects that they received."""
     if not hasattr(message, "model_dump"):
         return message
     return _cleaned(message.model_dump(mode="json", warnings=False))
 
 
 def _to_message(native: Mapping[str, Any]) -> Message:
-    """The canonical form, the same for an object that the program received and for a dictionary made from it."""
+    """Returns the canonical message: the same for an object that the program received and for a dictionary made from
+    it."""
     is_remarked = native.get("role") == "assistant" and not _ADDED.isdisjoint(native)
     return dialect.to_message(_cleaned(native) if is_remarked else native)
 
@@ -75,13 +76,13 @@ def _cleaned(message: Mapping[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in message.items() if value is not None and key not in _ADDED}
 
 
-def _read_response(answer: Any, _run: ActiveRun, _asked: MethodCall) -> ModelResponse | None:
+def _read_response(answer: Any, _run: ActiveRun, _call: MethodCall) -> ModelResponse | None:
     if not hasattr(answer, "choices"):
         return None
     return _read_recorded({**answer.model_dump(mode="json", warnings=False), KEY: hidden_params_of(answer)})
 
 
-def _assemble(chunks: list[Any], _run: ActiveRun, _asked: MethodCall) -> ModelResponse | None:
+def _assemble(chunks: list[Any], _run: ActiveRun, _call: MethodCall) -> ModelResponse | None:
     if not chunks:
         return None
     dumped = [chunk.model_dump(mode="json", warnings=False) for chunk in chunks]
@@ -97,7 +98,7 @@ def _read_recorded(raw: dict[str, Any], *_: object) -> ModelResponse:
 
 
 def _in_openai_form(raw: dict[str, Any]) -> dict[str, Any]:
-    """The answer, or the stream of chunks, without LiteLLM's additions."""
+    """Returns the answer, or the stream of chunks, without LiteLLM's additions."""
     if "stream" in raw:
         return {"stream": [_choices_cleaned(chunk, "delta") for chunk in raw["stream"]]}
     return _choices_cleaned(raw, "message")
@@ -110,34 +111,35 @@ def _choices_cleaned(answer: Mapping[str, Any], key: str) -> dict[str, Any]:
 
 def _usage_in(raw: Mapping[str, Any]) -> Mapping[str, Any]:
     answers = cast("list[Mapping[str, Any]]", raw.get("stream", [raw]))
-    found: Mapping[str, Any] = next((each["usage"] for each in reversed(answers) if each.get("usage")), _NOTHING)
-    return found
+    usage: Mapping[str, Any] = next((answer["usage"] for answer in reversed(answers) if answer.get("usage")), _NOTHING)
+    return usage
 
 
-def _is_streamed(asked: MethodCall) -> bool:
-    return named_arguments(asked).get("stream") is True
+def _is_streamed(call: MethodCall) -> bool:
+    return named_arguments(call).get("stream") is True
 
 
-def _record_result(api: ClientApi, observed: ObservedModelCall, result: Any, asked: MethodCall) -> Any:
-    """Ends the call; a stream ends it later.  LiteLLM's streams are plain and asynchronous, so `asked` decides."""
+def _record_result(api: ClientApi, observed: ObservedModelCall, result: Any, call: MethodCall) -> Any:
+    """Ends the call; a stream ends it later.  LiteLLM's streams can be read in both ways, so `call.is_async` decides
+    which is recorded."""
     run = observed.span.run
     if hasattr(result, "choices") or not hasattr(cast(Any, type(result)), "__next__"):
-        observed.end(lambda: api.read_response(result, run, asked))
+        observed.end(lambda: api.read_response(result, run, call))
         return result
-    recording = StreamRecording(observed, lambda seen: api.assemble(seen, run, asked), api.keep_chunk)
-    return (ObservedAsyncStream if asked.is_async else ObservedStream)(result, recording)
+    recording = StreamRecording(observed, lambda seen: api.assemble(seen, run, call), api.keep_chunk)
+    return (ObservedAsyncStream if call.is_async else ObservedStream)(result, recording)
 
 
-def _with_message(raw: Any, message: Any, asked: MethodCall) -> Any:
-    model = str(named_arguments(asked).get("model", ""))
-    return with_message(raw, message, model=model, streamed=_is_streamed(asked))
+def _with_message(raw: Any, message: Any, call: MethodCall) -> Any:
+    model = str(named_arguments(call).get("model", ""))
+    return with_message(raw, message, model=model, streamed=_is_streamed(call))
 
 
-def _with_edit(asked: MethodCall, messages: list[Any] | None, system: str | None) -> MethodCall:
+def _with_edit(call: MethodCall, messages: list[Any] | None, system: str | None) -> MethodCall:
     if messages is None:
-        return asked
-    changed = {**named_arguments(asked), "messages": messages}
-    return MethodCall(asked.client, asked.method, (), changed, asked.is_async)
+        return call
+    changed = {**named_arguments(call), "messages": messages}
+    return MethodCall(call.client, call.method, (), changed, call.is_async)
 
 
 COMPLETION = ClientApi(

@@ -1,4 +1,4 @@
-"""Embeddings of LiteLLM for the capture stage."""
+"""Reads and restores embeddings of LiteLLM."""
 
 from collections.abc import Callable, Mapping
 from typing import Any, cast
@@ -15,8 +15,8 @@ from playhead.model import names
 _ELSEWHERE = frozenset({"input"})
 
 
-def _read_request(asked: MethodCall) -> ModelRequest:
-    arguments = named_arguments(asked)
+def _read_request(call: MethodCall) -> ModelRequest:
+    arguments = named_arguments(call)
     settings, attributes = settings_of(arguments, _ELSEWHERE, {"dimensions": names.EMBEDDING_DIMENSIONS})
     model = str(arguments.get("model", ""))
     inputs = arguments.get("input") or ""
@@ -25,7 +25,7 @@ def _read_request(asked: MethodCall) -> ModelRequest:
     )
 
 
-def _read_response(answer: Any, _run: ActiveRun, _asked: MethodCall) -> ModelResponse | None:
+def _read_response(answer: Any, _run: ActiveRun, _call: MethodCall) -> ModelResponse | None:
     if not hasattr(answer, "data"):
         return None
     dumped: dict[str, Any] = answer.model_dump(mode="json", warnings=False)
@@ -46,10 +46,10 @@ def _read_recorded(raw: Mapping[str, Any], *_: object) -> ModelResponse:
 
 def _with_vectors(answer: Mapping[str, Any], change: Callable[[Any], Any]) -> dict[str, Any]:
     data = cast("list[dict[str, Any]]", answer.get("data") or [])
-    return {**answer, "data": [{**each, "embedding": change(each.get("embedding"))} for each in data]}
+    return {**answer, "data": [{**item, "embedding": change(item.get("embedding"))} for item in data]}
 
 
-def _restore(raw: Any, asked: MethodCall, _ending: BaseException | None) -> Any:
+def _restore(raw: Any, call: MethodCall, _ending: BaseException | None) -> Any:
     recorded = cast("dict[str, Any]", raw if isinstance(raw, dict) else {})
     if "data" not in recorded:
         raise CannotRestore("these embeddings were not kept; fork the run before this call")
@@ -57,25 +57,25 @@ def _restore(raw: Any, asked: MethodCall, _ending: BaseException | None) -> Any:
 
     unpacked = {key: value for key, value in _with_vectors(recorded, unpack_vector).items() if key != KEY}
     answer = restore_hidden_params(cast(Any, EmbeddingResponse)(**unpacked), recorded)
-    return _as_awaitable(answer) if asked.is_async else answer
+    return _as_awaitable(answer) if call.is_async else answer
 
 
 async def _as_awaitable(value: Any) -> Any:
     return value
 
 
-def _with_message(_raw: Any, _message: Any, _asked: MethodCall) -> Any:
+def _with_message(_raw: Any, _message: Any, _call: MethodCall) -> Any:
     raise CannotRestore('an embedding has no message: give the outcome as {"result": ...} or {"error": ...}')
 
 
 EMBEDDING = ClientApi(
     read_request=_read_request,
-    is_streamed=lambda asked: False,
+    is_streamed=lambda call: False,
     read_response=_read_response,
-    assemble=lambda chunks, run, asked: None,
+    assemble=lambda chunks, run, call: None,
     read_recorded=_read_recorded,
     restore=_restore,
     with_message=_with_message,
-    with_edit=lambda asked, messages, system: None,
+    with_edit=lambda call, messages, system: None,
     one_shot=("input",),
 )

@@ -9,7 +9,7 @@ from playhead.capture.litellm.hidden_params import KEY, restore_hidden_params
 from playhead.errors import CannotRestore
 
 
-def restore(raw: Any, asked: MethodCall, ending: BaseException | None) -> Any:
+def restore(raw: Any, call: MethodCall, ending: BaseException | None) -> Any:
     """Rebuilds what the function returned from `raw`, or an awaitable of it.  Raises CannotRestore."""
     recorded = cast("dict[str, Any]", raw if isinstance(raw, dict) else {})
     if isinstance(recorded.get("$playhead"), str):  # a marker in the place of content that was not kept
@@ -19,7 +19,7 @@ def restore(raw: Any, asked: MethodCall, ending: BaseException | None) -> Any:
         restored = _stream(recorded, ending) if "stream" in recorded else _answer(recorded)
     except Exception as error:
         raise CannotRestore(f"litellm cannot read the recorded answer ({type(error).__name__}: {error})") from error
-    return _as_awaitable(restored) if asked.is_async else restored
+    return _as_awaitable(restored) if call.is_async else restored
 
 
 def _answer(recorded: Mapping[str, Any]) -> Any:
@@ -43,7 +43,7 @@ async def _as_awaitable(value: Any) -> Any:
 
 @cache
 def _recorded_stream_class() -> type:
-    """The library's class of streams, answering from recorded chunks."""
+    """Returns a subclass of the library's class of streams that yields recorded chunks."""
     from litellm import CustomStreamWrapper  # noqa: PLC0415 # pyright: ignore - the library is the user's
 
     class RecordedStream(cast(Any, CustomStreamWrapper)):

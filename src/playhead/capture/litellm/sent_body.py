@@ -1,4 +1,4 @@
-"""The body that LiteLLM makes for a provider, read where it logs each request before it sends it."""
+"""Notes the body that LiteLLM makes for a provider, where LiteLLM logs each request before it sends it."""
 
 import json
 from collections.abc import Mapping
@@ -27,14 +27,14 @@ def _pre_call(wrapped: Any, instance: Any, args: tuple[Any, ...], kwargs: dict[s
 
 
 def _read(body: Any) -> Mapping[str, Any] | None:
-    """The body as JSON values.  Called after the request was sent, since LiteLLM adds to the body until then."""
+    """Returns the body as JSON values.  Called after the request was sent: until then, LiteLLM adds to it."""
     if isinstance(body, str | bytes):
         body = json.loads(body)
     if not isinstance(body, Mapping):
         return None
-    given = cast("Mapping[str, Any]", body)
-    own = {key: value for key, value in given.items() if key not in _NOT_SENT}
-    return {**own, **(given.get("extra_body") or {})}
+    fields = cast("Mapping[str, Any]", body)
+    sent = {key: value for key, value in fields.items() if key not in _NOT_SENT}
+    return {**sent, **(fields.get("extra_body") or {})}
 
 
 PRE_CALL = Wrap("litellm.litellm_core_utils.litellm_logging", "Logging.pre_call", _pre_call, is_optional=True)

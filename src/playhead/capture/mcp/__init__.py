@@ -1,4 +1,4 @@
-"""The `mcp` library: a client's tool calls, resources and prompts; the server's work is part of the client's run.
+"""The `mcp` library: a client's tool calls, resources and prompts.  The server's work is part of the client's run.
 
 Not recorded: `list_tools` and the like, `initialize`, `ping` and `complete`, which are cheap and have no effect; also a
 server's requests to its client (sampling, elicitation, roots) and progress.
@@ -23,7 +23,7 @@ _CLIENTS = (
         "mcp.client.client",
         "Client",
         True,
-    ),  # since mcp 2.0; it repeats a session's call until the server has all it asks
+    ),  # since mcp 2.0; repeats a session's call until the server has everything it asks for
 )
 
 
@@ -31,7 +31,7 @@ class McpInstrumentor(BaseInstrumentor):
     """For `opentelemetry-instrument`, and for programs that use OpenTelemetry's instrumentors."""
 
     def instrumentation_dependencies(self) -> Collection[str]:
-        """What has to be installed."""
+        """Returns the supported versions of the library."""
         return (SUPPORTS,)
 
     def _instrument(self, **kwargs: Any) -> None:

@@ -1,4 +1,4 @@
-"""A client's call of an MCP server: recorded, unless a framework's tool call around it records it already."""
+"""Records a client's call of an MCP server, unless a framework's tool call around it already records it."""
 
 import json
 from collections.abc import Callable
@@ -19,7 +19,7 @@ _MAX_ERROR_TEXT = 256
 
 
 def observing(read: Callable[[Any, Any, Any], ServerCall | None]) -> Wrapper:
-    """A wrapper for one of a client's methods; `read` reads its arguments, and returns None if it cannot."""
+    """Returns a wrapper for one of a client's methods.  `read` reads its arguments; None: the call is not recorded."""
 
     def wrapper(wrapped: Any, instance: Any, args: Any, kwargs: Any) -> Any:
         call = read(instance, args, kwargs)
@@ -39,7 +39,8 @@ async def _observed(call: ServerCall, wrapped: Any, args: Any, kwargs: Any) -> A
 
 
 def _as_result(call: ServerCall, value: Any) -> Any:
-    """Converts a plain value to the library's result with that text, or with the value's JSON."""
+    """Converts a plain value to the library's result with this text, or with the value's JSON.  For a tool, a
+    dictionary with `content` is the result itself."""
     from mcp import types  # noqa: PLC0415 - of the library that is in use
 
     if isinstance(value, types.Result):
@@ -50,8 +51,8 @@ def _as_result(call: ServerCall, value: Any) -> Any:
     block = {"type": "text", "text": text}
     if names.PROMPT_NAME in call.attributes:
         return types.GetPromptResult.model_validate({"messages": [{"role": "user", "content": block}]})
-    known = cast("dict[str, Any]", value) if isinstance(value, dict) else {}
-    return types.CallToolResult.model_validate(known if "content" in known else {"content": [block]})
+    fields = cast("dict[str, Any]", value) if isinstance(value, dict) else {}
+    return types.CallToolResult.model_validate(fields if "content" in fields else {"content": [block]})
 
 
 @none_on_error
@@ -87,10 +88,10 @@ def _note_error(span: ObservedSpan, result: Any) -> None:
     """Marks a tool call as failed if its result is an error; the program gets that result, also on resume."""
     if getattr(result, "is_error", None) is not True and getattr(result, "isError", None) is not True:
         return
-    said = " ".join(str(part.text) for part in result.content if isinstance(getattr(part, "text", None), str))
+    text = " ".join(str(part.text) for part in result.content if isinstance(getattr(part, "text", None), str))
     span.attributes[names.ERROR_TYPE] = _TOOL_ERROR
     span.status = _ERROR
-    span.status_message = span.recorder.text(said, span.redact)[:_MAX_ERROR_TEXT]
+    span.status_message = span.recorder.text(text, span.redact)[:_MAX_ERROR_TEXT]
 
 
 async def remember_server(wrapped: Any, instance: Any, args: Any, kwargs: Any) -> Any:

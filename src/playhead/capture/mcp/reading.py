@@ -30,7 +30,7 @@ class ServerCall:
     attributes: dict[str, Any]
 
     def begin(self) -> ObservedSpan | None:
-        """The span of the call; None when it is not recorded."""
+        """Begins the span of the call; returns None if the call is not recorded."""
         observation = _TOOL if self.kind == "tool" else _RETRIEVER
         span = observation.begin(self.name, dict(self.arguments), self.attributes)
         if span is not None:
@@ -40,15 +40,15 @@ class ServerCall:
 
 @none_on_error
 def read_tool_call(client: Any, args: Any, kwargs: Any) -> ServerCall:
-    """`call_tool(name, arguments, ...)`"""
-    given = _named(("name", "arguments"), args, kwargs)
+    """Reads `call_tool(name, arguments, ...)`."""
+    parameters = _named(("name", "arguments"), args, kwargs)
     about = {names.TOOL_TYPE: _EXTENSION, **_about(client, "tools/call")}
-    return ServerCall("tool", str(given["name"]), _mapping(given.get("arguments")), about)
+    return ServerCall("tool", str(parameters["name"]), _mapping(parameters.get("arguments")), about)
 
 
 @none_on_error
 def read_resource(client: Any, args: Any, kwargs: Any) -> ServerCall:
-    """`read_resource(uri, ...)`"""
+    """Reads `read_resource(uri, ...)`."""
     uri = str(_named(("uri",), args, kwargs)["uri"])
     about = {names.MCP_RESOURCE: uri, names.IDEMPOTENT: True, **_about(client, "resources/read")}
     return ServerCall("retriever", _RESOURCE, {"uri": uri}, about)  # addresses are many, and have slashes
@@ -56,9 +56,9 @@ def read_resource(client: Any, args: Any, kwargs: Any) -> ServerCall:
 
 @none_on_error
 def read_prompt(client: Any, args: Any, kwargs: Any) -> ServerCall:
-    """`get_prompt(name, arguments, ...)`"""
-    given = _named(("name", "arguments"), args, kwargs)
-    name, arguments = str(given["name"]), _mapping(given.get("arguments"))
+    """Reads `get_prompt(name, arguments, ...)`."""
+    parameters = _named(("name", "arguments"), args, kwargs)
+    name, arguments = str(parameters["name"]), _mapping(parameters.get("arguments"))
     about = {names.PROMPT_NAME: name, names.IDEMPOTENT: True, **_about(client, "prompts/get")}
     return ServerCall("retriever", name, {"name": name, "arguments": arguments}, about)
 
@@ -72,14 +72,14 @@ def _mapping(arguments: Any) -> Mapping[str, Any]:
 
 
 def _about(client: Any, method: str) -> dict[str, Any]:
-    found = {names.MCP_METHOD: method, names.MCP_SERVER: _server_name(client)}
-    found[names.MCP_PROTOCOL] = getattr(client, "protocol_version", None)
-    return {name: value for name, value in found.items() if isinstance(value, str)}
+    attributes = {names.MCP_METHOD: method, names.MCP_SERVER: _server_name(client)}
+    attributes[names.MCP_PROTOCOL] = getattr(client, "protocol_version", None)
+    return {name: value for name, value in attributes.items() if isinstance(value, str)}
 
 
 def _server_name(client: Any) -> Any:
     try:
-        told = getattr(client, "server_info", None)
+        server_info = getattr(client, "server_info", None)
     except RuntimeError:  # of a client that is not connected: the library will say so
         return None
-    return servers.get(client) if told is None else getattr(told, "name", None)
+    return servers.get(client) if server_info is None else getattr(server_info, "name", None)

@@ -45,7 +45,7 @@ async def send_request_v1(wrapped: Any, instance: Any, args: Any, kwargs: Any) -
 
 
 def trace_context(span: ObservedSpan) -> dict[str, str]:
-    """The trace context headers of this call, for a request's `_meta`."""
+    """Returns the trace context headers of this call, for a request's `_meta`."""
     headers: dict[str, str] = {}
     _propagator.inject(headers, trace.set_span_in_context(span, Context()))
     return headers
@@ -59,12 +59,12 @@ def _add_trace_context(span: ObservedSpan, request: Any) -> None:
         return
     headers = trace_context(span)
     meta_type: Any = cast(Any, type(params)).Meta
-    known: dict[str, Any] = {} if params.meta is None else params.meta.model_dump(by_alias=True, exclude_unset=True)
-    params.meta = meta_type(**{**headers, **known})
+    fields: dict[str, Any] = {} if params.meta is None else params.meta.model_dump(by_alias=True, exclude_unset=True)
+    params.meta = meta_type(**{**headers, **fields})
 
 
 def _as_part_of(meta: Any) -> Any:
-    """Context in which the call that a request's `_meta` names is current; without effect if it names none."""
+    """Returns the context in which the call named in a request's `_meta` is current; does nothing if none is named."""
     call = _remote_parent(meta)
     return nullcontext() if call is None else inside(call)
 
@@ -86,8 +86,8 @@ def _meta_of_message(args: Any, kwargs: Any) -> Any:
 def _remote_parent(meta: Any) -> ObservedSpan | None:
     if not isinstance(meta, Mapping):
         return None
-    said = cast("Mapping[str, Any]", meta)
-    headers = {name: said[name] for name in _HEADERS if isinstance(said.get(name), str)}
+    fields = cast("Mapping[str, Any]", meta)
+    headers = {name: fields[name] for name in _HEADERS if isinstance(fields.get(name), str)}
     context = trace.get_current_span(_propagator.extract(headers, Context())).get_span_context()
     recorder = runtime.current.recorder or runtime.recorder()
     call = None if recorder is None else joined_call(context, recorder)

@@ -38,38 +38,38 @@ class _Methods:
     methods: tuple[str, ...] = ("create", "parse")
 
 
-def _is_streamed(asked: MethodCall) -> bool:
-    return bool(asked.kwargs.get("stream"))
+def _is_streamed(call: MethodCall) -> bool:
+    return bool(call.kwargs.get("stream"))
 
 
-def _restore(raw: Any, asked: MethodCall, ending: BaseException | None) -> Any:
-    return restore(raw, asked.kwargs, asked.client, method=asked.method, is_async=asked.is_async, ending=ending)
+def _restore(raw: Any, call: MethodCall, ending: BaseException | None) -> Any:
+    return restore(raw, call.kwargs, call.client, method=call.method, is_async=call.is_async, ending=ending)
 
 
 def _changed(with_message: Callable[..., Any]) -> Callable[[Any, Any, MethodCall], Any]:
-    def changed(raw: Any, message: Any, asked: MethodCall) -> Any:
-        model, streamed = str(asked.kwargs.get("model", "")), asked.kwargs.get("stream") is True
+    def changed(raw: Any, message: Any, call: MethodCall) -> Any:
+        model, streamed = str(call.kwargs.get("model", "")), call.kwargs.get("stream") is True
         return with_message(raw, message, model=model, streamed=streamed)
 
     return changed
 
 
-def _chat_with_edit(asked: MethodCall, messages: list[Any] | None, system: str | None) -> MethodCall:
-    return asked if messages is None else asked.with_kwargs({**asked.kwargs, "messages": messages})
+def _chat_with_edit(call: MethodCall, messages: list[Any] | None, system: str | None) -> MethodCall:
+    return call if messages is None else call.with_kwargs({**call.kwargs, "messages": messages})
 
 
-def _responses_with_edit(asked: MethodCall, messages: list[Any] | None, system: str | None) -> MethodCall | None:
-    kwargs = responses_reading.with_edit(asked.kwargs, messages, system)
-    return None if kwargs is None else asked.with_kwargs(kwargs)
+def _responses_with_edit(call: MethodCall, messages: list[Any] | None, system: str | None) -> MethodCall | None:
+    kwargs = responses_reading.with_edit(call.kwargs, messages, system)
+    return None if kwargs is None else call.with_kwargs(kwargs)
 
 
 _CHAT = _Methods(
     ClientApi(
-        read_request=lambda asked: read_request(asked.client, asked.kwargs, asked.method),
+        read_request=lambda call: read_request(call.client, call.kwargs, call.method),
         is_streamed=_is_streamed,
-        read_response=lambda response, run, asked: read_response(response),
-        assemble=lambda chunks, run, asked: assemble(chunks),
-        read_recorded=lambda raw, run, asked: read_recorded(raw),
+        read_response=lambda response, run, call: read_response(response),
+        assemble=lambda chunks, run, call: assemble(chunks),
+        read_recorded=lambda raw, run, call: read_recorded(raw),
         restore=_restore,
         with_message=_changed(with_message),
         with_edit=_chat_with_edit,
@@ -85,11 +85,11 @@ _CHAT = _Methods(
 )
 _RESPONSES = _Methods(
     ClientApi(
-        read_request=lambda asked: responses_reading.read_request(asked.client, asked.kwargs, asked.method),
+        read_request=lambda call: responses_reading.read_request(call.client, call.kwargs, call.method),
         is_streamed=_is_streamed,
-        read_response=lambda response, run, asked: responses_reading.read_response(response, run, asked.kwargs),
-        assemble=lambda events, run, asked: responses_reading.assemble(events, run, asked.kwargs),
-        read_recorded=lambda raw, run, asked: responses_reading.read_recorded(raw, run, asked.kwargs),
+        read_response=lambda response, run, call: responses_reading.read_response(response, run, call.kwargs),
+        assemble=lambda events, run, call: responses_reading.assemble(events, run, call.kwargs),
+        read_recorded=lambda raw, run, call: responses_reading.read_recorded(raw, run, call.kwargs),
         restore=_restore,
         with_message=_changed(responses_outcome.with_message),
         with_edit=_responses_with_edit,
@@ -108,7 +108,7 @@ class OpenAIInstrumentor(BaseInstrumentor):
     """For `opentelemetry-instrument`, and for programs that use OpenTelemetry's instrumentors."""
 
     def instrumentation_dependencies(self) -> Collection[str]:
-        """The library that has to be installed."""
+        """Returns the supported versions of the library."""
         return (SUPPORTS,)
 
     def _instrument(self, **kwargs: Any) -> None:
@@ -123,7 +123,7 @@ def patch() -> None:
 
     Does not import the library, so that a program that does not use it starts without it.
     """
-    if "openai" in sys.modules:  # now, since the client imports them within the program's first call
+    if "openai" in sys.modules:  # import now, since the client imports them only in the program's first call
         for module in _openai.modules:
             with suppress(ModuleNotFoundError):
                 importlib.import_module(module)

@@ -8,9 +8,9 @@ _CALLED = ("function", "custom")
 
 
 def kept(chunk: Any) -> Any:
-    """A copy of a chunk with which a tool call begins, else the chunk itself.
+    """Returns a copy of a chunk that begins a tool call; any other chunk unchanged.
 
-    Programs use the first delta of a tool call as the call, and add the arguments of the later ones to it in place.
+    Programs use the first delta of a tool call as the call, and add the arguments of later deltas to it in place.
     """
     for choice in getattr(chunk, "choices", None) or ():
         if any(called.id for called in getattr(choice.delta, "tool_calls", None) or ()):
@@ -19,7 +19,7 @@ def kept(chunk: Any) -> Any:
 
 
 def whole_completion(chunks: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
-    """The completion in the form of an unstreamed one, as far as it was received."""
+    """Returns the completion in its unstreamed form, as far as it was received."""
     whole: dict[str, Any] = {}
     choices: dict[int, dict[str, Any]] = {}
     for chunk in chunks:
@@ -60,7 +60,7 @@ def _add_tool_calls(calls: dict[int, dict[str, Any]], deltas: Iterable[Mapping[s
 
 
 def _join_strings(whole: dict[str, Any], delta: Mapping[str, Any]) -> None:
-    """Names come in one piece with the first delta, arguments in many."""
+    """Appends the strings of a delta: a name comes whole in the first delta, arguments come in many."""
     for key, value in delta.items():
         if isinstance(value, str):
             whole[key] = whole.get(key, "") + value

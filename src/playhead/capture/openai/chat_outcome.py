@@ -1,4 +1,4 @@
-"""Builds the Chat Completion that would have contained a given message, from the recorded one."""
+"""Builds a Chat Completion with another message from the recorded one."""
 
 from collections.abc import Mapping
 from typing import Any, cast
@@ -10,9 +10,9 @@ _RECORDED_KEYS_REPLACED = {"choices", "usage", "stream"}
 
 
 def with_message(recorded: Any, message: str | Mapping[str, Any], *, model: str, streamed: bool) -> dict[str, Any]:
-    """The recorded response with this message: a text, or a message in OpenAI's form."""
-    said = {"content": message} if isinstance(message, str) else message
-    native: dict[str, Any] = {"role": "assistant", "content": None, **said}
+    """Returns the recorded response with this message: a text, or a message in OpenAI's form."""
+    fields = {"content": message} if isinstance(message, str) else message
+    native: dict[str, Any] = {"role": "assistant", "content": None, **fields}
     ending = "tool_calls" if native.get("tool_calls") else "stop"
     about = _recorded_metadata(recorded) | {"object": "chat.completion.chunk" if streamed else "chat.completion"}
     about = {**_UNKNOWN, "model": model, **about}
@@ -20,7 +20,7 @@ def with_message(recorded: Any, message: str | Mapping[str, Any], *, model: str,
         choice = {"index": 0, "finish_reason": ending, "logprobs": None, "message": native}
         return {**about, "choices": [choice]}
     if native.get("tool_calls"):
-        native["tool_calls"] = [{"index": at, **call} for at, call in enumerate(native["tool_calls"])]
+        native["tool_calls"] = [{"index": index, **call} for index, call in enumerate(native["tool_calls"])]
     pieces: list[dict[str, Any]] = [
         {"index": 0, "delta": native, "finish_reason": None},
         {"index": 0, "delta": {}, "finish_reason": ending},
@@ -29,7 +29,7 @@ def with_message(recorded: Any, message: str | Mapping[str, Any], *, model: str,
 
 
 def _recorded_metadata(recorded: Any) -> dict[str, Any]:
-    known = cast("dict[str, Any]", recorded) if isinstance(recorded, dict) else {}
-    if known.get("stream"):
-        known = cast("dict[str, Any]", known["stream"][0])
-    return {key: value for key, value in known.items() if key not in _RECORDED_KEYS_REPLACED}
+    answer = cast("dict[str, Any]", recorded) if isinstance(recorded, dict) else {}
+    if answer.get("stream"):
+        answer = cast("dict[str, Any]", answer["stream"][0])
+    return {key: value for key, value in answer.items() if key not in _RECORDED_KEYS_REPLACED}

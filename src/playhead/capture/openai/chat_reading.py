@@ -45,7 +45,7 @@ _ADDED = frozenset({"parsed", "tool_calls"})
 
 
 def read_request(client: Any, kwargs: Mapping[str, Any], method: str = "create") -> ModelRequest:
-    """Reads a request from its keyword arguments (the client takes no others)."""
+    """Reads a request from its keyword arguments (the client takes no positional ones)."""
     settings, attributes = settings_of(kwargs, _NOT_SETTINGS, _REQUEST_ATTRIBUTES, response_format)
     if method == "parse":
         settings["stream"] = False  # `parse` sends it
@@ -66,16 +66,15 @@ def read_request(client: Any, kwargs: Mapping[str, Any], method: str = "create")
 
 
 def _sent(messages: Any) -> Sequence[Any]:
-    """Messages as dictionaries, as the client sends them."""
+    """Returns the messages as dictionaries, as the client sends them."""
     if {*map(type, messages)} == _DICTIONARIES:
         return messages
     return [message if type(message) is dict else dumped(message) for message in messages]
 
 
 def _to_message(native: Mapping[str, Any]) -> Message:
-    """The canonical form. Parsed values and chunk indexes in the client's own objects are left out, so that the answer
-    of one call has the same ref in the next.
-    """
+    """Returns the canonical message, without the parsed values and chunk indexes in the client's own objects, so that
+    the answer of one call has the same ref in the next."""
     if not _ADDED.isdisjoint(native):
         native = {**native}
         native.pop("parsed", None)
@@ -90,8 +89,8 @@ def _plain_call(call: Any) -> Any:
     plain = {key: value for key, value in cast("dict[str, Any]", call).items() if key != "index"}
     function: Any = plain.get("function")
     if isinstance(function, dict) and "parsed_arguments" in function:
-        own = cast("dict[str, Any]", function)
-        plain["function"] = {key: value for key, value in own.items() if key != "parsed_arguments"}
+        fields = cast("dict[str, Any]", function)
+        plain["function"] = {key: value for key, value in fields.items() if key != "parsed_arguments"}
     return plain
 
 
@@ -108,7 +107,7 @@ def assemble(chunks: list[Any]) -> ModelResponse | None:
 
 
 def read_recorded(raw: dict[str, Any]) -> ModelResponse:
-    """Like `read_response`, from a recorded response."""
+    """Reads a recorded response, streamed or not."""
     return _streamed(raw["stream"]) if "stream" in raw else _response(raw)
 
 
@@ -147,8 +146,8 @@ def _drop_parsed(message: dict[str, Any]) -> None:
 
 
 def provider_of(client: Any) -> str:
-    """The provider whose API a resource of the client calls, by its name in the GenAI conventions; `openai` for an
-    unknown host, which has OpenAI's protocol."""
+    """Returns the provider whose API a resource of the client calls, by its name in the GenAI conventions; `openai` for
+    an unknown host, since it has OpenAI's protocol."""
     owner = getattr(client, "_client", None)
     try:
         return _provider_of_client[owner]
@@ -189,7 +188,7 @@ _PROVIDERS = {
 
 
 def response_format(kind: type) -> Any:
-    """The schema that the client sends for a class given as response format."""
+    """Returns the schema that the client sends for a class given as response format."""
     try:
         from openai.lib._parsing import type_to_response_format_param  # noqa: PLC0415 - the library is the user's
 

@@ -1,4 +1,4 @@
-"""OpenAI's embeddings for the capture stage: requests, answers, and recorded answers as the client's own objects."""
+"""OpenAI's embeddings for the capture stage: reads requests and answers, and restores recorded answers."""
 
 from collections.abc import Mapping
 from typing import Any, cast
@@ -21,16 +21,14 @@ _REQUEST_ATTRIBUTES = {"dimensions": names.EMBEDDING_DIMENSIONS}
 _USAGE = (("", "prompt_tokens", names.INPUT_TOKENS),)
 
 
-def _read_request(asked: MethodCall) -> ModelRequest:
-    settings, attributes = settings_of(asked.kwargs, _NOT_SETTINGS, _REQUEST_ATTRIBUTES, described)
-    model = str(asked.kwargs.get("model", ""))
-    inputs = asked.kwargs.get("input", "")
-    return ModelRequest.of_embeddings(
-        provider_of(asked.client), model, inputs, settings=settings, attributes=attributes
-    )
+def _read_request(call: MethodCall) -> ModelRequest:
+    settings, attributes = settings_of(call.kwargs, _NOT_SETTINGS, _REQUEST_ATTRIBUTES, described)
+    model = str(call.kwargs.get("model", ""))
+    inputs = call.kwargs.get("input", "")
+    return ModelRequest.of_embeddings(provider_of(call.client), model, inputs, settings=settings, attributes=attributes)
 
 
-def _read_response(response: Any, _run: ActiveRun, _asked: MethodCall) -> ModelResponse | None:
+def _read_response(response: Any, _run: ActiveRun, _call: MethodCall) -> ModelResponse | None:
     if not hasattr(response, "data"):
         return None
     dumped = response.model_dump(mode="json", exclude_unset=True, warnings=False)
@@ -46,33 +44,33 @@ def _read_recorded(raw: Mapping[str, Any], *_: object) -> ModelResponse:
 
 def _with_vectors(response: Mapping[str, Any], change: Any) -> dict[str, Any]:
     data = [
-        {**each, "embedding": change(each["embedding"])} if "embedding" in each else each
-        for each in cast("list[dict[str, Any]]", response.get("data") or [])
+        {**item, "embedding": change(item["embedding"])} if "embedding" in item else item
+        for item in cast("list[dict[str, Any]]", response.get("data") or [])
     ]
     return {**response, "data": data}
 
 
-def _restore(raw: Any, asked: MethodCall, _ending: BaseException | None) -> Any:
+def _restore(raw: Any, call: MethodCall, _ending: BaseException | None) -> Any:
     recorded = cast("dict[str, Any]", raw if isinstance(raw, dict) else {})
     unpacked = _with_vectors(recorded, unpack_vector) if "data" in recorded else recorded
     return replay.restore(
-        unpacked, _FORM, asked.kwargs, asked.client, method=asked.method, streamed=False, is_async=asked.is_async
+        unpacked, _FORM, call.kwargs, call.client, method=call.method, streamed=False, is_async=call.is_async
     )
 
 
-def _with_message(_raw: Any, _message: Any, _asked: MethodCall) -> Any:
+def _with_message(_raw: Any, _message: Any, _call: MethodCall) -> Any:
     raise CannotRestore('an embedding has no message: give the outcome as {"result": ...} or {"error": ...}')
 
 
 EMBEDDINGS = ClientApi(
     read_request=_read_request,
-    is_streamed=lambda asked: False,
+    is_streamed=lambda call: False,
     read_response=_read_response,
-    assemble=lambda chunks, run, asked: None,
+    assemble=lambda chunks, run, call: None,
     read_recorded=_read_recorded,
     restore=_restore,
     with_message=_with_message,
-    with_edit=lambda asked, messages, system: None,
+    with_edit=lambda call, messages, system: None,
     record_result=record_result,
     one_shot=("input",),
 )

@@ -1,4 +1,4 @@
-"""Joins the typed events of a streamed response to a response, and back. Pure."""
+"""Joins the typed events of a streamed response to one response, and splits a response into events. Pure."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, cast
@@ -18,7 +18,7 @@ _ARGUMENTS = {
 
 
 def whole_response(events: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
-    """The response in the form of an unstreamed one, as far as it was received."""
+    """Returns the response in its unstreamed form, as far as it was received."""
     response: dict[str, Any] = {}
     items: dict[int, dict[str, Any]] = {}
     for event in events:
@@ -43,15 +43,16 @@ def _add(items: dict[int, dict[str, Any]], event: Mapping[str, Any]) -> None:
     elif kind in _PIECES:
         key, place, empty, text = _PIECES[kind]
         item = items.setdefault(index, {})
-        at = event.get(place) or 0
+        part_index = event.get(place) or 0
         parts = [dict(part) for part in item.get(key) or ()]
-        parts += [dict(empty) for _ in range(at + 1 - len(parts))]
-        parts[at][text] = f"{parts[at].get(text) or ''}{event.get('delta', '')}"
+        parts += [dict(empty) for _ in range(part_index + 1 - len(parts))]
+        parts[part_index][text] = f"{parts[part_index].get(text) or ''}{event.get('delta', '')}"
         item[key] = parts
 
 
 def events_of(response: Mapping[str, Any], piece_characters: int | None = None) -> list[dict[str, Any]]:
-    """The events of a stream of this response; texts and arguments in pieces of `piece_characters` (None: whole)."""
+    """Returns the events of a stream of this response; texts and arguments in pieces of `piece_characters` (None:
+    whole)."""
     begun: dict[str, Any] = {
         **response,
         "status": "in_progress",
@@ -63,21 +64,21 @@ def events_of(response: Mapping[str, Any], piece_characters: int | None = None) 
         {"type": "response.created", "response": begun},
         {"type": "response.in_progress", "response": begun},
     ]
-    for at, item in enumerate(response["output"]):
-        events += _item(item, at, piece_characters)
+    for index, item in enumerate(response["output"]):
+        events += _item(item, index, piece_characters)
     events.append({"type": f"response.{response.get('status', 'completed')}", "response": dict(response)})
     return [{**event, "sequence_number": number} for number, event in enumerate(events)]
 
 
-def _item(item: Mapping[str, Any], at: int, characters: int | None) -> Iterator[dict[str, Any]]:
-    kind, where = item.get("type"), {"item_id": item.get("id"), "output_index": at}
+def _item(item: Mapping[str, Any], index: int, characters: int | None) -> Iterator[dict[str, Any]]:
+    kind, where = item.get("type"), {"item_id": item.get("id"), "output_index": index}
     writer = _WRITERS.get(str(kind))
     key, empty, write = writer if writer else (None, None, None)
     begun = {**item, **({} if kind == "reasoning" else {"status": "in_progress"}), **({key: empty} if key else {})}
-    yield {"type": "response.output_item.added", "output_index": at, "item": begun}
+    yield {"type": "response.output_item.added", "output_index": index, "item": begun}
     if write is not None and key is not None:
         yield from write(item[key], item, where, characters)
-    yield {"type": "response.output_item.done", "output_index": at, "item": dict(item)}
+    yield {"type": "response.output_item.done", "output_index": index, "item": dict(item)}
 
 
 def _content(parts: Any, item: Any, where: dict[str, Any], characters: int | None) -> Iterator[dict[str, Any]]:

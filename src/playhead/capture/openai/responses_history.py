@@ -1,7 +1,7 @@
-"""The conversation behind a `previous_response_id`, which the server has and the request does not contain.
+"""The conversation before a `previous_response_id`: the server has it, the request does not contain it.
 
-Items that this run itself sent and received are known and complete the recorded context. A part `playhead.elsewhere`
-stands for unknown ones (a response of another run, a conversation that the server keeps).
+Items that this run sent and received are known, and complete the recorded context. A part `playhead.elsewhere` stands
+for unknown ones (a response of another run, a conversation that the server keeps).
 """
 
 from collections.abc import Mapping, Sequence
@@ -27,32 +27,32 @@ class KnownResponse:
 
 
 def previous_items(run: ActiveRun | None, request: Mapping[str, Any]) -> list[Any]:
-    """The items of the conversation before this request's own."""
+    """Returns the items of the conversation before those of this request."""
     conversation = request.get("conversation")
     if isinstance(conversation, dict | str):
         return [_elsewhere("conversation", conversation)]
-    found: list[Sequence[Any]] = []
-    at = request.get("previous_response_id")
-    while isinstance(at, str):
-        known = known_response(run, at)
-        if known is None:
-            found.append([_elsewhere("previous_response_id", at)])
+    turns: list[Sequence[Any]] = []
+    response_id = request.get("previous_response_id")
+    while isinstance(response_id, str):
+        response = known_response(run, response_id)
+        if response is None:
+            turns.append([_elsewhere("previous_response_id", response_id)])
             break
-        at = known.previous
-        found.append([*known.sent, *known.output])
-    return [item for items in reversed(found) for item in items]
+        response_id = response.previous
+        turns.append([*response.sent, *response.output])
+    return [item for items in reversed(turns) for item in items]
 
 
 def items_asked(run: ActiveRun | None, response_id: str) -> list[Any]:
-    """The items that a response answers."""
-    known = known_response(run, response_id)
-    if known is None:
+    """Returns the input items of a response: the conversation before it, and the items sent with its request."""
+    response = known_response(run, response_id)
+    if response is None:
         return [_elsewhere("response_id", response_id)]
-    return [*previous_items(run, {"previous_response_id": known.previous}), *known.sent]
+    return [*previous_items(run, {"previous_response_id": response.previous}), *response.sent]
 
 
 def known_response(run: ActiveRun | None, response_id: str) -> KnownResponse | None:
-    """The response of this id, if this run has seen it."""
+    """Returns the response of this id; None if this run has not seen it."""
     return run.responses.get(response_id) if run is not None else None
 
 
@@ -66,11 +66,11 @@ def remember(run: ActiveRun, request: Mapping[str, Any], sent: Sequence[Any], re
 
 def remember_retrieved(run: ActiveRun, response_id: str, response: Mapping[str, Any]) -> None:
     """Remembers the fetched state of a response that runs in the background."""
-    known = known_response(run, response_id)
-    if known is None:
+    remembered = known_response(run, response_id)
+    if remembered is None:
         _keep(run, response, None, items_asked(run, response_id))
     else:
-        _keep(run, response, known.previous, known.sent)
+        _keep(run, response, remembered.previous, remembered.sent)
 
 
 def _keep(run: ActiveRun, response: Mapping[str, Any], previous: str | None, sent: Sequence[Any]) -> None:

@@ -1,4 +1,4 @@
-"""Builds the Responses answer that would have contained a given output, from the recorded one."""
+"""Builds a Responses answer with another output from the recorded one."""
 
 from collections.abc import Mapping
 from typing import Any, cast
@@ -19,11 +19,11 @@ _RECORDED_KEYS_REPLACED = {"output", "usage", "stream", "incomplete_details", "e
 
 
 def with_message(recorded: Any, message: str | Mapping[str, Any], *, model: str, streamed: bool) -> dict[str, Any]:
-    """The recorded response with this output: a text, a message or another item in OpenAI's form, or
+    """Returns the recorded response with this output: a text, a message or another item in OpenAI's form, or
     `{"output": [...]}`."""
     response = {**_UNKNOWN, "model": model, **_recorded_metadata(recorded)}
     response |= {"status": "completed", "error": None, "incomplete_details": None, "usage": None}
-    response["output"] = [_item(item, at) for at, item in enumerate(_items(message))]
+    response["output"] = [_item(item, index) for index, item in enumerate(_items(message))]
     return {"stream": events_of(response)} if streamed else response
 
 
@@ -33,17 +33,17 @@ def _items(message: str | Mapping[str, Any]) -> list[Any]:
     return [message]
 
 
-def _item(said: Any, at: int) -> Any:
-    if isinstance(said, Mapping) and cast(Mapping[str, Any], said).get("type", "message") != "message":
-        return {"id": f"item_playhead_{at}", **cast(Mapping[str, Any], said)}
-    item: dict[str, Any] = {"content": said} if isinstance(said, str) else dict(cast(Mapping[str, Any], said))
+def _item(value: Any, index: int) -> Any:
+    if isinstance(value, Mapping) and cast(Mapping[str, Any], value).get("type", "message") != "message":
+        return {"id": f"item_playhead_{index}", **cast(Mapping[str, Any], value)}
+    item: dict[str, Any] = {"content": value} if isinstance(value, str) else dict(cast(Mapping[str, Any], value))
     if isinstance(item.get("content"), str):
         item["content"] = [{"type": "output_text", "text": item["content"], "annotations": []}]
-    return {"id": f"msg_playhead_{at}", "type": "message", "role": "assistant", "status": "completed", **item}
+    return {"id": f"msg_playhead_{index}", "type": "message", "role": "assistant", "status": "completed", **item}
 
 
 def _recorded_metadata(recorded: Any) -> dict[str, Any]:
-    known = cast("dict[str, Any]", recorded) if isinstance(recorded, dict) else {}
-    if isinstance(known.get("stream"), list):
-        known = whole_response(known["stream"])
-    return {key: value for key, value in known.items() if key not in _RECORDED_KEYS_REPLACED}
+    response = cast("dict[str, Any]", recorded) if isinstance(recorded, dict) else {}
+    if isinstance(response.get("stream"), list):
+        response = whole_response(response["stream"])
+    return {key: value for key, value in response.items() if key not in _RECORDED_KEYS_REPLACED}

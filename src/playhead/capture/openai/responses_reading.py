@@ -46,7 +46,7 @@ _ADDED = frozenset({*_PARSED, "content"})
 
 
 def read_request(client: Any, kwargs: Mapping[str, Any], method: str = "create") -> ModelRequest:
-    """Reads a request from its keyword arguments (the client takes no others)."""
+    """Reads a request from its keyword arguments (the client takes no positional ones)."""
     settings, attributes = settings_of(kwargs, _NOT_SETTINGS, _REQUEST_ATTRIBUTES, response_format)
     tools, instructions, kind = kwargs.get("tools"), kwargs.get("instructions"), kwargs.get("text_format")
     if isinstance(kind, type):
@@ -71,7 +71,7 @@ def read_request(client: Any, kwargs: Mapping[str, Any], method: str = "create")
 
 
 def text_format(kind: type) -> Any:
-    """The schema that the client sends for a class given as text format."""
+    """Returns the schema that the client sends for a class given as text format."""
     try:
         from openai.lib._parsing._responses import type_to_text_format_param  # noqa: PLC0415 - the library is the user's
 
@@ -81,11 +81,11 @@ def text_format(kind: type) -> Any:
         return described(kind)
 
 
-def _form_of(given: Any) -> str:
-    """The form of `input` in the request: `text`, `items`, or `absent`."""
-    if isinstance(given, str):
+def _form_of(value: Any) -> str:
+    """Returns the form of `input` in the request: `text`, `items`, or `absent`."""
+    if isinstance(value, str):
         return "text"
-    return "items" if isinstance(given, Sequence) else "absent"
+    return "items" if isinstance(value, Sequence) else "absent"
 
 
 def read_response(response: Any, run: ActiveRun, kwargs: Mapping[str, Any]) -> ModelResponse | None:
@@ -99,7 +99,7 @@ def assemble(events: list[Any], run: ActiveRun, kwargs: Mapping[str, Any]) -> Mo
 
 
 def read_recorded(raw: dict[str, Any], run: ActiveRun, kwargs: Mapping[str, Any]) -> ModelResponse | None:
-    """Like `read_response`, from a recorded response."""
+    """Reads a recorded response, streamed or not."""
     return _remembered(raw, run, kwargs)
 
 
@@ -112,27 +112,27 @@ def _remembered(raw: dict[str, Any] | None, run: ActiveRun, kwargs: Mapping[str,
 
 
 def plain_response(response: Any) -> dict[str, Any] | None:
-    """A `Response` as JSON values; None for anything else."""
+    """Returns a `Response` as JSON values; None for anything else."""
     return _dumped(response) if hasattr(response, "output") else None
 
 
 def plain_stream(events: list[Any]) -> dict[str, Any] | None:
-    """The recorded form of a stream's events (or of the results of `kept_event`); None if there are none."""
+    """Returns the recorded form of a stream's events (or of the results of `kept_event`); None if there are none."""
     return {"stream": [kept_event(event) for event in events]} if events else None
 
 
 def kept_event(event: Any) -> Any:
-    """The JSON of an event as received: programs add the deltas in place, to the item of an earlier event."""
+    """Returns the JSON of an event as received: programs change events in place, by adding deltas to earlier items."""
     return event if type(event) is dict else _dumped(event)  # pyright: ignore[reportUnknownVariableType]
 
 
 def whole(raw: Mapping[str, Any]) -> dict[str, Any]:
-    """The response that was recorded, streamed or not, as one JSON object."""
+    """Returns the recorded response, streamed or not, as one JSON object."""
     return whole_response(raw["stream"]) if "stream" in raw else dict(raw)
 
 
 def with_edit(kwargs: Mapping[str, Any], messages: list[Any] | None, system: str | None) -> dict[str, Any] | None:
-    """The arguments with other items or instructions; None if the server keeps some of the items."""
+    """Returns the arguments with other items or instructions; None if the server keeps some of the items."""
     changed: dict[str, Any] = dict(kwargs)
     if messages is not None:
         if kwargs.get("previous_response_id") or kwargs.get("conversation"):
@@ -160,7 +160,7 @@ def model_response(raw: dict[str, Any]) -> ModelResponse:
 
 
 def _finish_reason(response: Mapping[str, Any], output: Sequence[Mapping[str, Any]]) -> str:
-    """The finish reason by its name in Chat Completions, else the response's own."""
+    """Returns the finish reason by its name in Chat Completions, else the response's own."""
     status = response.get("status") or "completed"
     if status == "incomplete":
         details: Mapping[str, Any] = response.get("incomplete_details") or {}
@@ -172,17 +172,17 @@ def _finish_reason(response: Mapping[str, Any], output: Sequence[Mapping[str, An
 
 
 def _sent(kwargs: Mapping[str, Any]) -> list[Any]:
-    """The request's items as dictionaries; a text becomes a user message."""
-    given = kwargs.get("input")
-    if isinstance(given, str):
-        return [{"role": "user", "content": given}]
-    if not isinstance(given, Sequence):  # not given, or a value that the client refuses, too
+    """Returns the request's items as dictionaries; a text becomes a user message."""
+    value = kwargs.get("input")
+    if isinstance(value, str):
+        return [{"role": "user", "content": value}]
+    if not isinstance(value, Sequence):  # not given, or a value that the client refuses, too
         return []
-    return [item if type(item) is dict else dumped(item) for item in cast(Sequence[Any], given)]
+    return [item if type(item) is dict else dumped(item) for item in cast(Sequence[Any], value)]
 
 
 def to_message(native: Mapping[str, Any]) -> Message:
-    """The canonical form, without the parsed values that the client adds to its own objects."""
+    """Returns the canonical message, without the parsed values that the client adds to its own objects."""
     if not _ADDED.isdisjoint(native) and native.get("type") != "reasoning":
         native = {key: value for key, value in native.items() if key not in _PARSED}
         if isinstance(content := native.get("content"), list):
@@ -191,14 +191,14 @@ def to_message(native: Mapping[str, Any]) -> Message:
 
 
 def _plain_part(part: Any) -> Any:
-    own = cast("dict[str, Any]", part) if isinstance(part, dict) else {}
-    if _ADDED.isdisjoint(own):
+    fields = cast("dict[str, Any]", part) if isinstance(part, dict) else {}
+    if _ADDED.isdisjoint(fields):
         return cast("object", part)
-    return {key: value for key, value in own.items() if key not in _PARSED}
+    return {key: value for key, value in fields.items() if key not in _PARSED}
 
 
 def _dumped(value: Any) -> Any:
-    """JSON values of one of the client's objects, without the parsed values that it adds."""
+    """Returns the JSON of one of the client's objects, without the parsed values that the client adds."""
     if not hasattr(value, "model_dump"):
         return value
     native: dict[str, Any] = answer_json(value)
@@ -211,7 +211,7 @@ def _dumped(value: Any) -> Any:
 
 
 def _items_in(native: dict[str, Any]) -> list[dict[str, Any]]:
-    """The items in a dumped object: it is an item or a response, or an event with one."""
+    """Returns the items in a dumped object, which is an item, a response, or an event with one of them."""
     response = native.get("response")
     holder = cast(dict[str, Any], response) if isinstance(response, dict) else native
     items: list[Any] = [native, native.get("item"), *(holder.get("output") or ())]

@@ -1,7 +1,7 @@
 """`responses.retrieve()`: records the polling of a response that runs in the background.
 
-Each poll is one call of operation `fetch_response`. Its input is that of the response, and tokens count once, in the
-first call that gets the ended response.
+Each poll is one call of operation `fetch_response`. Its input is the response's input. Tokens count once: in the first
+call that gets the ended response.
 """
 
 from collections.abc import Mapping
@@ -36,24 +36,24 @@ _TOKENS = (
 )
 
 
-def _id_of(asked: MethodCall) -> str:
-    return str(asked.args[0] if asked.args else asked.kwargs.get("response_id", ""))
+def _id_of(call: MethodCall) -> str:
+    return str(call.args[0] if call.args else call.kwargs.get("response_id", ""))
 
 
-def _named(asked: MethodCall) -> dict[str, Any]:
-    """The keyword arguments with the id, which the program may pass by position."""
-    return {**asked.kwargs, "response_id": _id_of(asked)}
+def _named(call: MethodCall) -> dict[str, Any]:
+    """Returns the keyword arguments with the id, which the program may pass by position."""
+    return {**call.kwargs, "response_id": _id_of(call)}
 
 
-def _read_request(asked: MethodCall) -> ModelRequest:
-    response_id, above = _id_of(asked), current_span()
+def _read_request(call: MethodCall) -> ModelRequest:
+    response_id, above = _id_of(call), current_span()
     run = above.run if above is not None else None
-    known = known_response(run, response_id)
-    settings, attributes = settings_of(_named(asked), TRANSPORT, {"stream": names.REQUEST_STREAM}, described)
+    response = known_response(run, response_id)
+    settings, attributes = settings_of(_named(call), TRANSPORT, {"stream": names.REQUEST_STREAM}, described)
     return ModelRequest(
-        provider=provider_of(asked.client),
+        provider=provider_of(call.client),
         operation="fetch_response",
-        model=known.model if known is not None else "",
+        model=response.model if response is not None else "",
         messages=items_asked(run, response_id),
         to_message=to_message,
         from_message=dialect.from_message,
@@ -63,13 +63,13 @@ def _read_request(asked: MethodCall) -> ModelRequest:
     )
 
 
-def _remembered(raw: dict[str, Any] | None, run: ActiveRun, asked: MethodCall) -> ModelResponse | None:
+def _remembered(raw: dict[str, Any] | None, run: ActiveRun, call: MethodCall) -> ModelResponse | None:
     if raw is None:
         return None
-    response, known = model_response(raw), known_response(run, _id_of(asked))
-    if known is not None and known.is_ended:
+    response, remembered = model_response(raw), known_response(run, _id_of(call))
+    if remembered is not None and remembered.is_ended:
         response.attributes = _without_tokens(response.attributes)
-    remember_retrieved(run, _id_of(asked), whole(raw))
+    remember_retrieved(run, _id_of(call), whole(raw))
     return response
 
 
@@ -77,22 +77,22 @@ def _without_tokens(attributes: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in attributes.items() if name not in _TOKENS}
 
 
-def _restore(raw: Any, asked: MethodCall, ending: BaseException | None) -> Any:
-    return restore(raw, _named(asked), asked.client, method=asked.method, is_async=asked.is_async, ending=ending)
+def _restore(raw: Any, call: MethodCall, ending: BaseException | None) -> Any:
+    return restore(raw, _named(call), call.client, method=call.method, is_async=call.is_async, ending=ending)
 
 
-def _with_message(raw: Any, message: Any, asked: MethodCall) -> Any:
-    return with_message(raw, message, model="", streamed=asked.kwargs.get("stream") is True)
+def _with_message(raw: Any, message: Any, call: MethodCall) -> Any:
+    return with_message(raw, message, model="", streamed=call.kwargs.get("stream") is True)
 
 
 RETRIEVAL = ClientApi(
     read_request=_read_request,
-    is_streamed=lambda asked: bool(asked.kwargs.get("stream")),
-    read_response=lambda response, run, asked: _remembered(plain_response(response), run, asked),
-    assemble=lambda events, run, asked: _remembered(plain_stream(events), run, asked),
+    is_streamed=lambda call: bool(call.kwargs.get("stream")),
+    read_response=lambda response, run, call: _remembered(plain_response(response), run, call),
+    assemble=lambda events, run, call: _remembered(plain_stream(events), run, call),
     read_recorded=_remembered,
     restore=_restore,
     with_message=_with_message,
-    with_edit=lambda asked, messages, system: None,
+    with_edit=lambda call, messages, system: None,
     record_result=record_result,
 )

@@ -63,7 +63,7 @@ class _ObservedTool(wrapt.ObjectProxy):  # pyright: ignore[reportMissingTypeArgu
         self._self_of = of
 
     def stands_for(self, function: Any, of: Any) -> bool:
-        """Whether this wraps that function of that tool."""
+        """Whether this wraps this function of this tool."""
         return self._self_function is function and self._self_of is of
 
     def __call__(self, context: Any, arguments: str, *more: Any, **options: Any) -> Any:
@@ -73,8 +73,8 @@ class _ObservedTool(wrapt.ObjectProxy):  # pyright: ignore[reportMissingTypeArgu
 
 
 def _is_patched(kind: Any) -> bool:
-    own = cast("dict[str, Any]", vars(kind))
-    return type(own.get(_OnInvokeTool.NAME)) is _OnInvokeTool
+    attributes = cast("dict[str, Any]", vars(kind))
+    return type(attributes.get(_OnInvokeTool.NAME)) is _OnInvokeTool
 
 
 class _ToolFunctions:
@@ -83,14 +83,14 @@ class _ToolFunctions:
     module = "agents.tool"
 
     def apply(self, module: Any, is_on: Callable[[], bool]) -> None:
-        """Puts the descriptor on the class.  Raises TypeError where tools have slots."""
+        """Puts the descriptor on the tool class.  Raises TypeError if tools have slots."""
         if "__slots__" in vars(module.FunctionTool):
             raise TypeError("this version's tools have no place for what they do when called")
         if not _is_patched(module.FunctionTool):
             module.FunctionTool.on_invoke_tool = _OnInvokeTool()
 
     def undo(self, module: Any) -> None:
-        """Removes the descriptor: the tools still hold their own functions."""
+        """Removes the descriptor; the tools still hold their own functions."""
         if _is_patched(module.FunctionTool):
             del module.FunctionTool.on_invoke_tool
 
@@ -104,26 +104,25 @@ def _tool(of: Any, context: Any, arguments: str) -> Begin | None:
 
 
 def _function(of: Any) -> Any:
-    """The user's function of a tool, or None.  In older versions it is only in a closure."""
-    given = getattr(of, "__wrapped__", None)
+    """Returns the user's function of a tool, or None.  In older versions it is only in a closure."""
+    function = getattr(of, "__wrapped__", None)
     made = getattr(cast("dict[str, Any]", vars(of)).get(_OnInvokeTool.NAME), "_invoke_tool_impl", None)
-    if given is None and inspect.isfunction(made):
-        given = inspect.getclosurevars(made).nonlocals.get("the_func")
-    return given
+    if function is None and inspect.isfunction(made):
+        function = inspect.getclosurevars(made).nonlocals.get("the_func")
+    return function
 
 
 async def _swallowed(wrapped: Any, instance: Any, args: Any, kwargs: Any) -> Any:
-    told = await wrapped(*args, **kwargs)
-    if told is not None:  # else the framework raises it
+    message = await wrapped(*args, **kwargs)
+    if message is not None:  # else the framework raises it
         _note_error(**kwargs)
-    return told
+    return message
 
 
 @none_on_error
 def _note_error(*, context: Any, error: BaseException, **_: Any) -> None:
-    """Marks the tool's call as failed, though the framework returns a text; a function under `@observe` has done so
-    already.
-    """
+    """Marks the tool call as failed, though the framework returns a text to the model.  A function under `@observe` has
+    marked its own call already."""
     span = current_span()
     if span is None or span.kind != "tool":
         return
@@ -132,21 +131,21 @@ def _note_error(*, context: Any, error: BaseException, **_: Any) -> None:
 
 
 def _read(arguments: str) -> dict[str, Any]:
-    """The arguments as JSON values, as far as the model wrote JSON."""
+    """Parses the arguments; if they are not a JSON object, returns them under the key `input`."""
     try:
-        given = parse_json(arguments)
+        value = parse_json(arguments)
     except (ValueError, TypeError):
         return {"input": arguments}
-    return cast("dict[str, Any]", given) if isinstance(given, dict) else {"input": given}
+    return cast("dict[str, Any]", value) if isinstance(value, dict) else {"input": value}
 
 
 @none_on_error
 def _agent(instance: Any, args: Any, kwargs: Any) -> tuple[Begin, Any, Any]:
-    """Returns what begins the agent's span, the agent itself, and its input."""
+    """Returns the `Begin` of the agent's span, the agent itself, and its input."""
     starting = args[0] if args else kwargs.get("starting_agent")
-    given: Any = args[1] if len(args) > 1 else kwargs.get("input")
-    is_state = not isinstance(given, str | list)  # that of a run that was interrupted
-    return agent(str(getattr(starting, "name", "agent")), None if is_state else given), starting, given
+    run_input: Any = args[1] if len(args) > 1 else kwargs.get("input")
+    is_state = not isinstance(run_input, str | list)  # the state of a run that was interrupted
+    return agent(str(getattr(starting, "name", "agent")), None if is_state else run_input), starting, run_input
 
 
 @none_on_error
@@ -155,12 +154,12 @@ def _final_output(result: Any) -> Any:
 
 
 async def _recorded(agent: tuple[Begin, Any, Any], made: Any) -> Any:
-    begin, starting, given = agent
+    begin, starting, run_input = agent
     span = begin()
     if span is None:
         return await made
     enter(span)
-    note_decisions(span, given)
+    note_decisions(span, run_input)
     run = AgentRun(span, starting)
     try:
         with run.current():
@@ -177,13 +176,13 @@ _run = recorded_result(_agent, _recorded)
 
 
 def _run_streamed(wrapped: Any, instance: Any, args: Any, kwargs: Any) -> Any:
-    found = _agent(instance, args, kwargs)
-    span = None if found is None else found[0]()
-    if found is None or span is None:
+    parts = _agent(instance, args, kwargs)
+    span = None if parts is None else parts[0]()
+    if parts is None or span is None:
         return wrapped(*args, **kwargs)
     enter(span)
-    note_decisions(span, found[2])
-    run = AgentRun(span, found[1])
+    note_decisions(span, parts[2])
+    run = AgentRun(span, parts[1])
     try:
         with run.current():
             result = wrapped(*args, **kwargs)

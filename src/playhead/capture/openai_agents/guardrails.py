@@ -1,6 +1,6 @@
 """Guardrails of OpenAI Agents: of an agent's input and output, and of a tool's.
 
-A guardrail whose tripwire was triggered has the outcome `tripped`; what it found is its output.
+A guardrail whose tripwire was triggered has the outcome `tripped`. Its `output_info` is the span's output.
 """
 
 from collections.abc import Awaitable
@@ -46,7 +46,7 @@ async def _recorded(begin: Begin, made: Awaitable[Any]) -> Any:
 
 @none_on_error
 def _is_tripped(result: Any) -> bool:
-    """Whether an agent's guardrail was triggered, or a tool's one does not let the call pass."""
+    """Whether an agent's guardrail was triggered, or a tool's guardrail does not let the call pass."""
     behavior: Any = getattr(result, "behavior", None)
     if isinstance(behavior, dict):
         return cast("dict[str, Any]", behavior).get("type") != "allow"

@@ -22,10 +22,10 @@ _CURRENT_RUN = otel.create_key("playhead-openai-agents-run")
 
 
 class AgentRun:
-    """One call of `Runner.run`.  Its turns follow one another, so nothing here is shared between threads or tasks."""
+    """One call of `Runner.run`.  Its turns follow one another, so it needs no locks."""
 
     def __init__(self, span: ObservedSpan, first: Any):
-        """`span` has begun; `first` is the agent that it stands for."""
+        """`span` has begun and belongs to the agent `first`."""
         self.span = span
         self._first = self._acting = first
         self._taken_over: ObservedSpan | None = None
@@ -33,7 +33,7 @@ class AgentRun:
 
     @contextmanager
     def current(self) -> Generator[None]:
-        """Context in which turns, also of tasks that are created inside, belong to this run."""
+        """Context in which turns belong to this run, also in tasks that are created inside."""
         token = otel.attach(otel.set_value(_CURRENT_RUN, self))
         try:
             yield
@@ -41,7 +41,7 @@ class AgentRun:
             otel.detach(token)
 
     def span_of(self, acting: Any) -> ObservedSpan | None:
-        """Returns the span of the acting agent; None when it is the run's own span. Never raises."""
+        """Returns the span of the acting agent; None if that is the run's own span. Never raises."""
         try:
             if acting is not self._acting:
                 self._hand_over(acting)
@@ -88,13 +88,14 @@ def turn(wrapped: Any, instance: Any, args: Any, kwargs: Any) -> Awaitable[Any]:
 
 
 def _agent_in(args: Any, kwargs: Any) -> Any:
-    """The agent among the arguments, as users made it: within `bindings`, or as such in other versions."""
-    for given in (*args, *kwargs.values()):
-        public = getattr(given, "public_agent", None)
+    """Returns the user's agent from the arguments: the `public_agent` of `bindings`, or in other versions the agent
+    itself."""
+    for argument in (*args, *kwargs.values()):
+        public = getattr(argument, "public_agent", None)
         if public is not None:
             return public
-    given = kwargs.get("agent", args[1] if len(args) > 1 else None)
-    return given if hasattr(given, "handoffs") else None
+    argument = kwargs.get("agent", args[1] if len(args) > 1 else None)
+    return argument if hasattr(argument, "handoffs") else None
 
 
 async def _turn(run: AgentRun, acting: Any, made: Awaitable[Any]) -> Any:

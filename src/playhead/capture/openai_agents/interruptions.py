@@ -1,6 +1,5 @@
-"""OpenAI Agents' tool calls that wait for a person: a run that ends with interruptions, and one that continues from its
-state.
-"""
+"""OpenAI Agents' tool calls that wait for a person: runs that end with interruptions, and runs that continue from the
+state of such a run."""
 
 from collections.abc import Sequence
 from inspect import signature
@@ -19,14 +18,14 @@ _MIN_RANDOM_ID = 16
 
 @none_on_error
 def note_interruptions(span: ObservedSpan, result: Any) -> None:
-    """Records on the agent's span the tool calls that wait for approval when it ends."""
+    """Records on the agent's span the tool calls that wait for approval when the run ends."""
     for item in cast("list[Any]", getattr(result, "interruptions", None) or []):
         open_wait(span, wait_of(item, result))
 
 
 @none_on_error
 def note_decisions(span: ObservedSpan, state: Any) -> None:
-    """Records on the agent's span a person's decisions, for a run that continues from the state of one that waited."""
+    """Records a person's decisions on the agent's span, if the run continues from the state of a run that waited."""
     if not hasattr(state, "get_interruptions"):
         return
     for item in state.get_interruptions():
@@ -35,9 +34,9 @@ def note_decisions(span: ObservedSpan, state: Any) -> None:
             settle_wait(span, wait_of(item, state), APPROVED if decision is True else DENIED)
 
 
-def decide(state: Any, items: Sequence[Any], found: Sequence[tuple[PendingWait, PromiseAnswer]]) -> Any:
+def decide(state: Any, items: Sequence[Any], answers: Sequence[tuple[PendingWait, PromiseAnswer]]) -> Any:
     """Approves or rejects these calls in the state according to the answers, and returns the state."""
-    for item, (_, answer) in zip(items, found, strict=True):
+    for item, (_, answer) in zip(items, answers, strict=True):
         if answer["outcome"] == APPROVED:
             state.approve(item)
         elif answer["reason"] is None or "rejection_message" not in signature(state.reject).parameters:
@@ -70,16 +69,16 @@ def _parsed(arguments: str) -> Any:
 
 
 def _conversation(of: Any, call_id: str) -> str | None:
-    """An id that tells this call from others with the same call id: of the trace, which a state keeps, or of the
-    response; None if neither is known."""
+    """Returns an id that tells this call from others with the same call id: the id of the trace, which a state keeps,
+    or of the response; None if neither is known."""
     trace = getattr(getattr(of, "_trace_state", None), "trace_id", None)
     if isinstance(trace, str) and trace != "no-op":
         return trace
     responses = getattr(of, "raw_responses", None) or getattr(of, "_model_responses", None)
     for response in cast("list[Any]", responses or []):
         if any(_of(item, "call_id") == call_id for item in response.output):
-            known = getattr(response, "response_id", None)
-            return known if isinstance(known, str) and len(known) >= _MIN_RANDOM_ID else None
+            response_id = getattr(response, "response_id", None)
+            return response_id if isinstance(response_id, str) and len(response_id) >= _MIN_RANDOM_ID else None
     return None
 
 

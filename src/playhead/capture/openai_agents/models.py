@@ -1,6 +1,5 @@
-"""OpenAI Agents' models, where no instrumented client inside them records the call: those of users, and of providers
-that are not known.  All of them are asked, and answer, in the terms of Responses.
-"""
+"""Records OpenAI Agents' models if no instrumented client inside them records the call: models of users, and of unknown
+providers.  Their requests and answers have the form of Responses."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, is_dataclass
@@ -24,47 +23,47 @@ _ATTRIBUTES = {
 }
 
 
-def _given(asked: MethodCall) -> dict[str, Any]:
-    return {**dict(zip(_POSITIONS, asked.args, strict=False)), **asked.kwargs}
+def _given(call: MethodCall) -> dict[str, Any]:
+    return {**dict(zip(_POSITIONS, call.args, strict=False)), **call.kwargs}
 
 
-def _read_request(asked: MethodCall) -> ModelRequest:
-    given = _given(asked)
-    kind = str(type(asked.client).__name__)
-    settings = _settings(given)
+def _read_request(call: MethodCall) -> ModelRequest:
+    arguments = _given(call)
+    kind = str(type(call.client).__name__)
+    settings = _settings(arguments)
     attributes = {_ATTRIBUTES[name]: value for name, value in settings.items() if name in _ATTRIBUTES}
-    if asked.method == "stream_response":
+    if call.method == "stream_response":
         settings["stream"] = attributes[names.REQUEST_STREAM] = True
-    items = given["input"]
+    items = arguments["input"]
     return ModelRequest(
         provider="openai-agents",
         operation="chat",
-        model=str(getattr(asked.client, "model", None) or kind),
+        model=str(getattr(call.client, "model", None) or kind),
         name=kind,
         messages=[{"role": "user", "content": items}] if isinstance(items, str) else list(map(_dumped, items)),
         to_message=dialect.to_message,
         from_message=dialect.from_message,
-        tools=_tools(given) or None,
-        system=given.get("system_instructions"),
+        tools=_tools(arguments) or None,
+        system=arguments.get("system_instructions"),
         settings=settings,
         attributes=attributes,
         shape={"dialect": dialect.NAME, "input": "text" if isinstance(items, str) else "items", "before": 0},
     )
 
 
-def _settings(given: Mapping[str, Any]) -> dict[str, Any]:
-    settings = given.get("model_settings")
+def _settings(arguments: Mapping[str, Any]) -> dict[str, Any]:
+    settings = arguments.get("model_settings")
     plain: dict[str, Any] = asdict(cast(Any, settings)) if is_dataclass(settings) else {}
-    schema = given.get("output_schema")
+    schema = arguments.get("output_schema")
     if schema is not None and not schema.is_plain_text():
         plain["output_schema"] = schema.json_schema()
     for name in ("previous_response_id", "conversation_id"):
-        plain[name] = given.get(name)
+        plain[name] = arguments.get(name)
     return {name: value for name, value in plain.items() if value is not None}
 
 
-def _tools(given: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """The definitions of tools, and of handoffs, which models see as tools."""
+def _tools(arguments: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Returns the definitions of tools, and of handoffs, which models see as tools."""
     tools = [
         {
             "type": "function",
@@ -72,7 +71,7 @@ def _tools(given: Mapping[str, Any]) -> list[dict[str, Any]]:
             "description": getattr(tool, "description", None),
             "parameters": getattr(tool, "params_json_schema", None),
         }
-        for tool in cast("Sequence[Any]", given.get("tools") or ())
+        for tool in cast("Sequence[Any]", arguments.get("tools") or ())
     ]
     handoffs = [
         {
@@ -81,14 +80,14 @@ def _tools(given: Mapping[str, Any]) -> list[dict[str, Any]]:
             "description": handoff.tool_description,
             "parameters": handoff.input_json_schema,
         }
-        for handoff in cast("Sequence[Any]", given.get("handoffs") or ())
+        for handoff in cast("Sequence[Any]", arguments.get("handoffs") or ())
     ]
-    return [{key: value for key, value in each.items() if value is not None} for each in (*tools, *handoffs)]
+    return [{key: value for key, value in item.items() if value is not None} for item in (*tools, *handoffs)]
 
 
-def _with_messages(asked: MethodCall, messages: list[Any]) -> MethodCall:
-    given = _given(asked)
-    return MethodCall(asked.client, asked.method, (), {**given, "input": messages}, asked.is_async)
+def _with_messages(call: MethodCall, messages: list[Any]) -> MethodCall:
+    arguments = _given(call)
+    return MethodCall(call.client, call.method, (), {**arguments, "input": messages}, call.is_async)
 
 
 def _dumped(value: Any) -> Any:
@@ -98,7 +97,7 @@ def _dumped(value: Any) -> Any:
 
 
 def _dump(response: Any) -> Any:
-    """A ModelResponse of the framework in the form of a Response."""
+    """Converts a ModelResponse of the framework to the form of a Response."""
     usage = response.usage
     return {
         "id": response.response_id,
@@ -159,17 +158,17 @@ def _usage(raw: Mapping[str, Any]) -> dict[str, int]:
     usage = cast("dict[str, Any]", raw.get("usage") or {})
     if not usage.get("total_tokens"):  # the framework sets zeros if the model class gives no counts
         return {}
-    found: dict[str, int] = {}
+    attributes: dict[str, int] = {}
     for group, key, name in _USAGE:
         counts: Any = usage.get(group) if group else usage
         if isinstance(counts, dict) and isinstance(count := cast("dict[str, Any]", counts).get(key), int):
-            found[name] = count
-    return found
+            attributes[name] = count
+    return attributes
 
 
-def _from_message(message: Mapping[str, Any], asked: MethodCall) -> Any:
-    said = message if set(message) != {"role", "content"} else str(message["content"])
-    return with_message(None, said, model=str(getattr(asked.client, "model", "")), streamed=False)
+def _from_message(message: Mapping[str, Any], call: MethodCall) -> Any:
+    answer = message if set(message) != {"role", "content"} else str(message["content"])
+    return with_message(None, answer, model=str(getattr(call.client, "model", "")), streamed=False)
 
 
 _WHOLE = FrameworkModelApi(

@@ -1,4 +1,5 @@
-"""`playhead.doctor()`: what is instrumented in this process, by whom, and which calls several instrumentations see."""
+"""`playhead.doctor()`: tells which libraries are instrumented in this process, by whom, and which calls several
+instrumentations see."""
 
 import sys
 from collections.abc import Iterator, Mapping
@@ -17,16 +18,16 @@ _MOST_LAYERS = 32  # a wrapper that wraps itself must not be followed for ever
 
 @dataclass(frozen=True, slots=True)
 class InstrumentedLibrary:
-    """A library that this process has imported, or that Playhead will instrument when it does."""
+    """A library that this process has imported, or that Playhead instruments when it is imported."""
 
     library: str
     """Its import name."""
     version: str | None
     """None: its distribution is not known."""
     by: tuple[str, ...]
-    """Whose instrumentations are on: `playhead`, `opentelemetry`, `openinference`, `openllmetry`."""
+    """Families of the instrumentations that are on: `playhead`, `opentelemetry`, `openinference`, `openllmetry`."""
     counted_by: str | None
-    """Whose record of a call counts (see `PLAYHEAD_PREFER`); None: nobody's."""
+    """The instrumentation whose record of a call counts (see `PLAYHEAD_PREFER`); None: none is on."""
     wrapped: Mapping[str, tuple[str, ...]]
     """Function with several wrappers → their owners, outermost first: a family, or the module of the wrapper."""
 
@@ -36,10 +37,10 @@ class InstrumentedLibrary:
         return len(self.by) > 1 or bool(self.wrapped)
 
     def __str__(self) -> str:
-        said = f"{self.library} {self.version or '?'}: {', '.join(self.by) or 'not instrumented'}"
+        text = f"{self.library} {self.version or '?'}: {', '.join(self.by) or 'not instrumented'}"
         if self.is_seen_twice:
-            said += f"; seen twice, counted once: by {self.counted_by}"
-        return "\n".join([said, *(f"  {name}: {' > '.join(who)}" for name, who in self.wrapped.items())])
+            text += f"; seen twice, counted once: by {self.counted_by}"
+        return "\n".join([text, *(f"  {name}: {' > '.join(who)}" for name, who in self.wrapped.items())])
 
 
 def doctor() -> tuple[InstrumentedLibrary, ...]:
@@ -62,7 +63,7 @@ def _described(library: str, path: str) -> InstrumentedLibrary:
 
 
 def _counted_by(library: str, by: tuple[str, ...]) -> str | None:
-    """Returns the first family of `by` in the collector's order, without ours if it leaves the library to another."""
+    """Returns the first family of `by` in the collector's order, without ours if it leaves the library to others."""
     if OURS in by and is_left_to_others(library):
         by = tuple(family for family in by if family != OURS)
     return min(by, key=FAMILIES.index, default=None)

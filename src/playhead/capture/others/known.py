@@ -1,4 +1,4 @@
-"""Others' instrumentors of the libraries that we instrument, and whether they are switched on."""
+"""Lists other projects' instrumentors of the libraries that we instrument, and tells whether they are switched on."""
 
 import sys
 from collections.abc import Iterator

@@ -1,7 +1,7 @@
-"""Whose record of a model call counts when several instrumentations of one library are on: `PLAYHEAD_PREFER`.
+"""Decides whose record of a model call counts if several instrumentations of a library are on: `PLAYHEAD_PREFER`.
 
 Ours counts by default.  If another family is preferred and its instrumentor of a library is on, ours does not record
-that library's calls: they have only the other's span, and cannot be resumed.
+that library's calls: they have only the other family's span, and cannot be resumed.
 """
 
 from playhead.api import runtime
@@ -13,7 +13,7 @@ OURS = FAMILIES[0]
 
 
 def is_left_to_others(library: str) -> bool:
-    """Whether another instrumentation, preferred to ours, records the calls of this library (its top module)."""
+    """Whether a preferred instrumentation of others records the calls of this library (given by its top module)."""
     if runtime.current is UNCONFIGURED:
         runtime.recorder()
     family = runtime.current.prefer
@@ -23,6 +23,6 @@ def is_left_to_others(library: str) -> bool:
 
 
 def is_preferred_scope(scope: str) -> bool:
-    """Whether spans of this scope are of the family that was chosen instead of ours."""
+    """Whether spans of this instrumentation scope belong to the family that is preferred to ours."""
     family = runtime.current.prefer
     return family != OURS and family_of(scope) == family

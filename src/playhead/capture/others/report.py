@@ -1,4 +1,4 @@
-"""Prints, for `playhead doctor -- COMMAND`, what was instrumented in a process of the program when that ends."""
+"""Prints, for `playhead doctor -- COMMAND`, what was instrumented in a process of the program when it ends."""
 
 import atexit
 import os
@@ -23,8 +23,8 @@ def _report() -> None:
     try:
         from playhead.capture.others.active import doctor  # noqa: PLC0415 - the program may import none of it
 
-        found = "\n".join(map(str, doctor())) or "no library that Playhead records was imported"
+        text = "\n".join(map(str, doctor())) or "no library that Playhead records was imported"
         if sys.stderr is not None:
-            sys.stderr.write(f"playhead doctor: process {os.getpid()}:\n{found}\n")
+            sys.stderr.write(f"playhead doctor: process {os.getpid()}:\n{text}\n")
     except (Exception, SystemExit):  # noqa: BLE001, S110 - the program must end as it does without us
         pass

@@ -1,6 +1,5 @@
-"""pydantic-ai's function tools, agents (also those that tools of another agent start), output validators, models
-without an instrumented client, and tools that wait for a person.
-"""
+"""pydantic-ai: function tools, agents (also those that tools of another agent start), output validators, models without
+an instrumented client, and tools that wait for a person."""
 
 from functools import partial
 from typing import Any
@@ -30,16 +29,17 @@ SUPPORTS = "pydantic-ai-slim >= 2.0"
 def _tool(instance: Any, args: Any, kwargs: Any) -> Begin | None:
     if not is_inside_run():
         return None
-    given = {**dict(zip(("name", "tool_args", "ctx", "tool"), args, strict=False)), **kwargs}
-    schema = getattr(given["tool"].call_func, "__self__", None)
+    parameters = {**dict(zip(("name", "tool_args", "ctx", "tool"), args, strict=False)), **kwargs}
+    schema = getattr(parameters["tool"].call_func, "__self__", None)
     if is_observed(getattr(schema, "function", None)):
         return None
-    return tool(given["name"], given["tool_args"], given["ctx"].tool_call_id)
+    return tool(parameters["name"], parameters["tool_args"], parameters["ctx"].tool_call_id)
 
 
 @none_on_error
 def _agent(instance: Any, args: Any, kwargs: Any) -> "tuple[Begin, Any, Any]":
-    """Returns what begins the agent's span, the results of deferred tools that it gets, and the conversation so far."""
+    """Returns the `Begin` of the agent's span, the results of deferred tools that the agent gets, and the conversation
+    so far."""
     begin = agent(instance.name or "agent", args[0] if args else kwargs.get("user_prompt"))
     return begin, kwargs.get("deferred_tool_results"), kwargs.get("message_history")
 
@@ -58,7 +58,7 @@ def _output(run: Any) -> Any:
 
 
 class _StartedAgent:
-    """The context manager of `Agent.iter`, inside which the agent runs, recorded."""
+    """Records the agent that runs inside the context manager of `Agent.iter`."""
 
     def __init__(self, started: "tuple[Begin, Any, Any]", block: Any):
         self._block = block

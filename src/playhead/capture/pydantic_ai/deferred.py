@@ -1,6 +1,5 @@
-"""pydantic-ai's deferred tools: an agent that ends with calls that wait for a person or for another system, and a later
-run that brings their results.
-"""
+"""pydantic-ai's deferred tools: an agent ends with calls that wait for a person or for another system, and a later run
+gets their results."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal, cast
@@ -14,13 +13,13 @@ from playhead.wire.answers.promises import PromiseAnswer
 
 @none_on_error
 def note_requests(span: ObservedSpan, run: Any) -> None:
-    """Records on the agent's span the calls that wait, if its output has any."""
+    """Records on the agent's span the calls in its output that wait, if there are any."""
     for wait in waits_of(getattr(run, "result", None)):
         open_wait(span, wait)
 
 
 def waits_of(result: Any) -> list[PendingWait]:
-    """The open questions of an agent's result; empty if the result is an answer."""
+    """Returns the open questions of an agent's result; empty if the result is an answer."""
     output: Any = getattr(result, "output", None)
     if type(output).__name__ != "DeferredToolRequests":
         return []
@@ -32,18 +31,18 @@ def waits_of(result: Any) -> list[PendingWait]:
 
 
 def waits_in(messages: list[Any]) -> list[PendingWait]:
-    """The possible questions of a conversation's last model answer: each call could need approval, or a result."""
+    """Returns the possible questions of the last model answer: each call could need approval, or a result."""
     parts: list[Any] = list(messages[-1].parts) if messages and type(messages[-1]).__name__ == "ModelResponse" else []
     calls = [part for part in parts if type(part).__name__ == "ToolCallPart"]
     return [wait_of(call, messages, kind) for call in calls for kind in (APPROVAL, INPUT)]
 
 
-def results_of(found: Sequence[tuple[PendingWait, PromiseAnswer]]) -> Any:
+def results_of(answers: Sequence[tuple[PendingWait, PromiseAnswer]]) -> Any:
     """Converts the answers to the `DeferredToolResults` with which the agent continues."""
     from pydantic_ai.tools import DeferredToolResults, ToolDenied  # noqa: PLC0415 - imported by the program
 
     results = DeferredToolResults()
-    for wait, answer in found:
+    for wait, answer in answers:
         if wait.kind == INPUT:
             results.calls[wait.wait_id] = answer["value"]
         elif answer["outcome"] == APPROVED:
@@ -73,8 +72,8 @@ def _run_of(call: Any, messages: Any) -> str | None:
     for message in reversed(cast("list[Any]", messages or ())):
         for part in message.parts:
             if type(part).__name__ == "ToolCallPart" and part.tool_call_id == call.tool_call_id:
-                found = getattr(message, "run_id", None)
-                return None if found is None else str(found)
+                run_id = getattr(message, "run_id", None)
+                return None if run_id is None else str(run_id)
     return None
 
 

@@ -9,12 +9,14 @@ from playhead.model.canonical import parse_json
 
 def chat_messages(messages: Iterable[Any]) -> list[dict[str, Any]]:
     """Converts a model's input messages, or its answer; leaves out times and ids of runs."""
-    given = list(messages)
+    all_messages = list(messages)
     natives: list[dict[str, Any]] = []
-    instructions = next((said for each in reversed(given) if (said := getattr(each, "instructions", None))), None)
+    instructions = next(
+        (text for candidate in reversed(all_messages) if (text := getattr(candidate, "instructions", None))), None
+    )
     if instructions:
         natives.append({"role": "system", "content": instructions})
-    for message in given:
+    for message in all_messages:
         if message.kind == "response":
             natives.append(_assistant(message))
         else:
@@ -66,7 +68,7 @@ def _dumped(value: Any) -> Any:
     dumped = adapter.dump_python(value, mode="json", warnings=False)
     if not isinstance(dumped, dict):
         return dumped
-    return {name: each for name, each in cast("dict[str, Any]", dumped).items() if name != "timestamp"}
+    return {name: item for name, item in cast("dict[str, Any]", dumped).items() if name != "timestamp"}
 
 
 def _assistant(message: Any) -> dict[str, Any]:
@@ -89,7 +91,7 @@ def _assistant(message: Any) -> dict[str, Any]:
     if len(texts) == 1 and not others:
         native["content"] = texts[0]
     elif texts or others:
-        native["content"] = [*({"type": "text", "text": said} for said in texts), *others]
+        native["content"] = [*({"type": "text", "text": text} for text in texts), *others]
     if thoughts:
         native["reasoning_content"] = "".join(thoughts)
     if calls:
@@ -100,16 +102,21 @@ def _assistant(message: Any) -> dict[str, Any]:
 # --- back -------------------------------------------------------------------------------------------------------------
 
 
-def model_messages(natives: Sequence[Mapping[str, Any]], given: Sequence[Any]) -> list[Any]:
-    """Converts back.  A first system message becomes instructions if `given` (messages before the edit) had some."""
+def model_messages(natives: Sequence[Mapping[str, Any]], originals: Sequence[Any]) -> list[Any]:
+    """Converts messages of Chat Completions back.  A first system message becomes instructions if `originals` (the
+    messages before the edit) had instructions."""
     from pydantic_ai.messages import ModelRequest  # noqa: PLC0415 - imported by the program
 
     messages: list[Any] = []
-    left = list(natives)
+    rest = list(natives)
     instructions = None
-    if any(getattr(each, "instructions", None) for each in given) and left and left[0].get("role") == "system":
-        instructions = str(left.pop(0).get("content"))
-    for native in left:
+    if (
+        any(getattr(original, "instructions", None) for original in originals)
+        and rest
+        and rest[0].get("role") == "system"
+    ):
+        instructions = str(rest.pop(0).get("content"))
+    for native in rest:
         if native.get("role") == "assistant":
             messages.append(response_of(native))
         elif messages and messages[-1].kind == "request":

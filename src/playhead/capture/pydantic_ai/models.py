@@ -1,6 +1,5 @@
-"""pydantic-ai's models, where no instrumented client inside them records the call: `FunctionModel`, `TestModel`, models
-of users and of providers that are not known.
-"""
+"""Records pydantic-ai's models if no instrumented client inside them records the call: `FunctionModel`, `TestModel`,
+models of users and of unknown providers."""
 
 import json
 from collections.abc import AsyncIterator
@@ -23,16 +22,16 @@ _ORDERED = "$ordered"
 _FINISH_REASONS = {"tool_call": "tool_calls"}
 
 
-def _given(asked: MethodCall) -> dict[str, Any]:
+def _given(call: MethodCall) -> dict[str, Any]:
     positions = ("messages", "model_settings", "model_request_parameters", "run_context")
-    return {**dict(zip(positions, asked.args, strict=False)), **asked.kwargs}
+    return {**dict(zip(positions, call.args, strict=False)), **call.kwargs}
 
 
-def _read_request(asked: MethodCall) -> ModelRequest:
-    given, model = _given(asked), asked.client
-    parameters = given["model_request_parameters"]
-    settings = dict(cast("dict[str, Any]", given.get("model_settings") or {}))
-    if asked.method == "request_stream":
+def _read_request(call: MethodCall) -> ModelRequest:
+    arguments, model = _given(call), call.client
+    parameters = arguments["model_request_parameters"]
+    settings = dict(cast("dict[str, Any]", arguments.get("model_settings") or {}))
+    if call.method == "request_stream":
         settings["stream"] = True
     if parameters.output_mode != "text":
         settings["output_mode"] = parameters.output_mode
@@ -40,7 +39,7 @@ def _read_request(asked: MethodCall) -> ModelRequest:
         model,
         provider=str(model.system),
         model_name=str(model.model_name),
-        messages=chat_messages(given["messages"]),
+        messages=chat_messages(arguments["messages"]),
         tools=[_definition(tool) for tool in (*parameters.function_tools, *parameters.output_tools)],
         settings=settings,
     )
@@ -51,10 +50,10 @@ def _definition(tool: Any) -> dict[str, Any]:
     return {"type": "function", "function": function}
 
 
-def _with_messages(asked: MethodCall, messages: list[Any]) -> MethodCall:
-    given = _given(asked)
-    given["messages"] = model_messages(messages, given["messages"])
-    return MethodCall(asked.client, asked.method, (), given, asked.is_async)
+def _with_messages(call: MethodCall, messages: list[Any]) -> MethodCall:
+    arguments = _given(call)
+    arguments["messages"] = model_messages(messages, arguments["messages"])
+    return MethodCall(call.client, call.method, (), arguments, call.is_async)
 
 
 def _dump(response: Any) -> Any:
@@ -110,7 +109,7 @@ _WHOLE = FrameworkModelApi(
     dump=_dump,
     load=_load,
     read=_read,
-    from_message=lambda message, asked: _dump(response_of(message)),
+    from_message=lambda message, call: _dump(response_of(message)),
 )
 
 
@@ -134,11 +133,11 @@ def _read_stream(raw: Any) -> ModelResponse:
     return ModelResponse(read.messages, raw, read.reasoning, read.attributes)
 
 
-def _stream_of(message: Any, _asked: MethodCall) -> Any:
+def _stream_of(message: Any, _call: MethodCall) -> Any:
     from pydantic_ai.messages import PartStartEvent  # noqa: PLC0415 - as above
 
     response = response_of(message)
-    events = [PartStartEvent(index=at, part=part) for at, part in enumerate(response.parts)]
+    events = [PartStartEvent(index=index, part=part) for index, part in enumerate(response.parts)]
     return {"stream": _events_adapter().dump_python(events, mode="json"), "response": _dump(response)}
 
 
@@ -153,11 +152,11 @@ _STREAMED = FrameworkModelApi(
 
 
 class _ObservedStreamBlock:
-    """The context manager of `request_stream`, inside which a stream is open, recorded."""
+    """Records the stream that is open inside the context manager of `request_stream`."""
 
-    def __init__(self, wrapped: Any, asked: MethodCall):
+    def __init__(self, wrapped: Any, call: MethodCall):
         self._wrapped = wrapped
-        self._recording = FrameworkModelCall(_STREAMED, asked)
+        self._recording = FrameworkModelCall(_STREAMED, call)
         self._block: Any = None
         self._response: Any = None
         self._events: list[Any] = []
@@ -168,10 +167,10 @@ class _ObservedStreamBlock:
         recording.begin()
         if recording.has_answer:
             return _recorded_stream(recording.answer(), recording.asked)
-        asked = recording.asked
+        call = recording.asked
         try:
             with recording.current():
-                self._block = self._wrapped(*asked.args, **asked.kwargs)
+                self._block = self._wrapped(*call.args, **call.kwargs)
                 response = await self._block.__aenter__()
         except BaseException as error:
             recording.fail(error)
@@ -231,17 +230,16 @@ class _ObservedStreamBlock:
         return {"stream": self._events, "response": _dump(self._response.get())}
 
 
-def _recorded_stream(answer: tuple[Any, list[Any]], asked: MethodCall) -> Any:
+def _recorded_stream(answer: tuple[Any, list[Any]], call: MethodCall) -> Any:
     response, events = answer
-    parameters = _given(asked)["model_request_parameters"]
+    parameters = _given(call)["model_request_parameters"]
     return _recorded_stream_class()(response, model_request_parameters=parameters, replay_events=events)
 
 
 @cache
 def _recorded_stream_class() -> Any:
-    """The framework's class of recorded streams, but with the events that the framework adds to those of a model: end
-    of a part, begin of the final result.
-    """
+    """Returns a subclass of the framework's class of recorded streams that also yields the events which the framework
+    adds to a model's: end of a part, begin of the final result."""
     from pydantic_ai.models import CompletedStreamedResponse, StreamedResponse  # noqa: PLC0415 - as above
 
     class RecordedStreamedResponse(CompletedStreamedResponse):

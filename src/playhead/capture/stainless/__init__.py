@@ -1,1 +1,1 @@
-"""What the client libraries that Stainless generates have in common: `openai` and `anthropic`."""
+"""Shared code for the client libraries that Stainless generates: `openai` and `anthropic`."""

@@ -14,7 +14,7 @@ _PLAIN = frozenset({str, int, float, bool})
 
 
 def listed(tools: Any) -> list[Any] | None:
-    """Tool definitions as a list; None if there are none, or if the value is one that the client refuses, too."""
+    """Returns tool definitions as a list; None if there are none, or if the client refuses the value's type."""
     kind: Any = type(tools)  # pyright: ignore[reportUnknownVariableType]
     if tools is None or kind is list:  # as nearly always
         return tools
@@ -24,12 +24,14 @@ def listed(tools: Any) -> list[Any] | None:
 def settings_of(
     kwargs: Mapping[str, Any],
     elsewhere: Collection[str],
-    known: Mapping[str, str],
+    attribute_names: Mapping[str, str],
     schema_of: Callable[[type], Any],
 ) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Returns the request's other arguments as sent, and attributes for those in `known`. `extra_body` is merged in, as
-    the client does it; an argument in `elsewhere` is kept only if it is null. `schema_of` returns what is sent for a
-    class.
+    """Returns the request's other arguments as sent, and the attributes of those in `attribute_names` (argument →
+    attribute).
+
+    `extra_body` is merged in, as the client does it. Arguments in `elsewhere` are left out, except a null value of one
+    that is not in TRANSPORT. `schema_of` returns the schema that is sent for a class.
     """
     settings: dict[str, Any] = {}
     attributes: dict[str, Any] = {}
@@ -37,7 +39,7 @@ def settings_of(
         if name in elsewhere and (value is not None or name in TRANSPORT):
             continue
         if type(value) in _PLAIN:
-            attribute = known.get(name)
+            attribute = attribute_names.get(name)
             if attribute is not None:
                 attributes[attribute] = value
         elif type(value).__name__ in LEFT_OUT:
@@ -51,7 +53,7 @@ def settings_of(
 
 
 def dumped(value: Any) -> Any:
-    """An object of the client as the JSON that it sends; any other value unchanged."""
+    """Returns the JSON that the client sends for one of its objects; any other value unchanged."""
     if not hasattr(value, "model_dump"):
         return value
     left_out = getattr(value, "__api_exclude__", None)
@@ -59,9 +61,9 @@ def dumped(value: Any) -> Any:
 
 
 def answer_json(value: Any) -> Any:
-    """An answer of the client as the JSON that the provider sent, as far as the client understood it.
+    """Returns the JSON that the provider sent for an answer, as far as the client's class has it.
 
-    What `model_dump(mode="json", exclude_unset=True, warnings=False, by_alias=True)` gives, in less time.
+    The result of `model_dump(mode="json", exclude_unset=True, warnings=False, by_alias=True)`, in less time.
     """
     kind: Any = type(value)  # pyright: ignore[reportUnknownVariableType]
     to_python = _serializer_of(kind)
@@ -72,42 +74,43 @@ def answer_json(value: Any) -> Any:
 
 @lru_cache(maxsize=256)
 def _serializer_of(kind: type[Any]) -> Callable[..., Any] | None:
-    """The function that pydantic's own `model_dump` calls; None: the class has another `model_dump`."""
+    """Returns the function that pydantic's own `model_dump` calls; None if the class has another `model_dump`."""
     if getattr(getattr(kind, "model_dump", None), "__module__", None) != "pydantic.main":
         return None
     return getattr(getattr(kind, "__pydantic_serializer__", None), "to_python", None)
 
 
-def usage_of(usage: Mapping[str, Any], known: Iterable[tuple[str, str, str]]) -> dict[str, int]:
-    """Attributes of the counts that are known: group ("" for none), key, attribute."""
+def usage_of(usage: Mapping[str, Any], fields: Iterable[tuple[str, str, str]]) -> dict[str, int]:
+    """Returns attributes with the token counts of `usage`. `fields`: (group, key, attribute), with group "" for a count
+    at the top."""
     # Providers may answer without usage; absent is not zero.
-    found: dict[str, int] = {}
-    for group, key, name in known:
+    attributes: dict[str, int] = {}
+    for group, key, name in fields:
         counts: Mapping[str, Any] | None = usage.get(group) if group else usage
         if counts and (value := counts.get(key)) is not None:
-            found[name] = value
-    return found
+            attributes[name] = value
+    return attributes
 
 
 def audio_usage(usage: Mapping[str, Any], groups: Mapping[str, str]) -> dict[str, int]:
-    """Attributes with counts of audio tokens. `groups`: key of the group that counts them → attribute.
+    """Returns attributes with counts of audio tokens. `groups`: key of the group that has the count → attribute.
 
     Counts of 0 are left out: models without audio report them, too.
     """
-    found: dict[str, int] = {}
+    attributes: dict[str, int] = {}
     for group, name in groups.items():
         counts: Mapping[str, Any] | None = usage.get(group)
         if counts and (value := counts.get("audio_tokens")):
-            found[name] = value
-    return found
+            attributes[name] = value
+    return attributes
 
 
 def described(kind: type) -> dict[str, Any]:
-    """A class as its name and schema; None if it has no schema."""
+    """Returns the name and JSON schema of a class; the schema is None if the class has none."""
     try:
         schema = getattr(kind, "model_json_schema", None)
-        said = schema() if callable(schema) else None
+        json_schema = schema() if callable(schema) else None
     except BaseException as error:  # noqa: BLE001 - the class is the user's
         let_through(error)
-        said = None
-    return {"type": kind.__qualname__, "json_schema": said}
+        json_schema = None
+    return {"type": kind.__qualname__, "json_schema": json_schema}

@@ -23,7 +23,7 @@ from playhead.model.canonical import canonical_json
 
 @dataclass(frozen=True, slots=True)
 class AnswerForm:
-    """What answers of one of a client's APIs look like."""
+    """Describes the answers of one of a client's APIs."""
 
     library: str
     """The package, as it is imported."""
@@ -127,9 +127,8 @@ def _unreadable(form: AnswerForm, error: Exception) -> CannotRestore:
 
 
 def _method(form: AnswerForm, resource: Any, name: str) -> Callable[..., Any]:
-    """The library's own function, without instrumentation (ours or another's), which would record the replayed call as
-    a live one.
-    """
+    """Returns the library's own function, without instrumentation of ours or others, which would record the replayed
+    call as a live one.  Raises CannotRestore."""
     owner = cast(Any, type(resource))
     method: Any = inspect.getattr_static(owner, name, None)
     while isinstance(method, wrapt.FunctionWrapper | wrapt.BoundFunctionWrapper):
@@ -140,7 +139,7 @@ def _method(form: AnswerForm, resource: Any, name: str) -> Callable[..., Any]:
 
 
 def _answered_by(answer: "_RecordedHttpAnswer", resource: Any) -> Any:
-    """A copy of the resource whose client gets this answer to any request."""
+    """Returns a copy of the resource whose client gets this answer to any request."""
     client = copy.copy(resource._client)
     client._client = _ReplayedHttpClient(client._client, answer)
     # The replaced hooks fetch or check credentials, perhaps over the network; these may not exist any more.
@@ -154,9 +153,8 @@ def _answered_by(answer: "_RecordedHttpAnswer", resource: Any) -> Any:
 
 
 def _without_additions(client: Any) -> None:
-    """Removes from the copy what some clients do around a request: middleware (its effect is in the recorded answer),
-    the library's own spans, and decoders of other stream formats than the recorded one.
-    """
+    """Removes from the copy what some clients add around a request: middleware (its effect is in the recorded answer),
+    the library's own spans, and decoders of other stream formats than the recorded one."""
     for name, value in (("_middleware", ()), ("_middleware_chain", None), ("_lazy_tracer", None)):
         if hasattr(client, name):
             setattr(client, name, value)

@@ -1,6 +1,6 @@
-"""How results of a generated client are recorded: answers, streams, and raw responses that hold either.
+"""Records the results of a generated client: answers, streams, and raw responses with either of them.
 
-`with_raw_response` and `with_streaming_response` call the same methods with a header that marks the mode.
+`with_raw_response` and `with_streaming_response` call the same methods with a header that tells the mode.
 """
 
 from collections.abc import Mapping
@@ -14,25 +14,25 @@ from playhead.capture.streams import ObservedOpenResponse, ObservedRawResponse, 
 _RAW_HEADER = "X-Stainless-Raw-Response"
 
 
-def record_result(api: ClientApi, observed: ObservedModelCall, result: Any, asked: MethodCall) -> Any:
+def record_result(api: ClientApi, observed: ObservedModelCall, result: Any, call: MethodCall) -> Any:
     """Ends the call; if the result is a stream, the stream ends it later."""
-    raw, run = _raw_mode(asked.kwargs) if "extra_headers" in asked.kwargs else None, observed.span.run
-    if api.is_streamed(asked):
-        watch = StreamRecording(observed, lambda seen: api.assemble(seen, run, asked), api.keep_chunk)
+    raw, run = _raw_mode(call.kwargs) if "extra_headers" in call.kwargs else None, observed.span.run
+    if api.is_streamed(call):
+        watch = StreamRecording(observed, lambda seen: api.assemble(seen, run, call), api.keep_chunk)
         if raw is None:
             return observed_stream(result, watch)
         return (ObservedOpenResponse if raw == "stream" else ObservedRawResponse)(result, watch)
     if raw == "stream":  # the caller reads the body; reading it here would take it away
-        watch = StreamRecording(observed, lambda seen: api.read_response(seen[0], run, asked) if seen else None)
+        watch = StreamRecording(observed, lambda seen: api.read_response(seen[0], run, call) if seen else None)
         return ObservedOpenResponse(result, watch, streamed=False)
     response = result if raw is None else _parsed(result)
-    observed.end(lambda: api.read_response(response, run, asked))
+    observed.end(lambda: api.read_response(response, run, call))
     return result
 
 
 def _parsed(result: Any) -> Any:
     """Returns the parsed answer of a raw response whose body has been read.  An asynchronous `parse` then finishes in
-    its first step.  Raises ValueError if it does not."""
+    its first step; otherwise raises ValueError."""
     parsed = result.parse()
     if not isawaitable(parsed):
         return parsed

@@ -37,11 +37,11 @@ def _agent(instance: Any, args: Any, kwargs: Any) -> Begin:
 
 @none_on_error
 def _answer(event: Any) -> Any:
-    found = cast("dict[str, Any]", event).get("result")
-    message = getattr(found, "message", None)
+    result = cast("dict[str, Any]", event).get("result")
+    message = getattr(result, "message", None)
     if message is None:
         return None
-    structured = getattr(found, "structured_output", None)
+    structured = getattr(result, "structured_output", None)
     return _content(cast("dict[str, Any]", message)) if structured is None else structured
 
 
@@ -51,7 +51,7 @@ def _agent_result(_: ObservedSpan, event: Any) -> Any:
 
 
 def _content(result: dict[str, Any]) -> Any:
-    """The text of a message or of a tool's result; its blocks, if it has others than one text."""
+    """Returns the content of a message or of a tool's result: the text if it is one text, else the blocks."""
     blocks: Any = result.get("content") or []
     is_text = len(blocks) == 1 and set(blocks[0]) == {"text"}
     return blocks[0]["text"] if is_text else blocks
@@ -74,21 +74,21 @@ def _tool(_: Any, args: Any, kwargs: Any) -> "tuple[Begin, dict[str, Any]] | Non
 def _tool_before_1_62(instance: Any, args: Any, kwargs: Any) -> "tuple[Begin, dict[str, Any]] | None":
     if hasattr(sys.modules.get(_EXECUTOR), _RUN_TOOL):
         return None
-    asked = args[0] if args else kwargs["tool_use"]
+    tool_use = args[0] if args else kwargs["tool_use"]
     around = current_span()
-    if around is not None and around.attributes.get(names.TOOL_CALL_ID) == asked["toolUseId"]:
+    if around is not None and around.attributes.get(names.TOOL_CALL_ID) == tool_use["toolUseId"]:
         return None  # the method of the class that it is derived from
-    return _begin_tool(instance, asked)
+    return _begin_tool(instance, tool_use)
 
 
-def _begin_tool(called: Any, asked: dict[str, Any]) -> "tuple[Begin, dict[str, Any]] | None":
+def _begin_tool(called: Any, tool_use: dict[str, Any]) -> "tuple[Begin, dict[str, Any]] | None":
     kind = type(called).__name__
     # The model's answer in the form that the program asked for: it has to be put into the agent again on resume.
     if called is None or kind == "StructuredOutputTool":
         return None
     if not is_inside_run() or is_observed(getattr(called, "_tool_func", None)):
         return None
-    return tool(asked["name"], asked["input"], asked["toolUseId"], is_agent=kind == "_AgentAsTool"), asked
+    return tool(tool_use["name"], tool_use["input"], tool_use["toolUseId"], is_agent=kind == "_AgentAsTool"), tool_use
 
 
 def _tool_result(span: ObservedSpan, event: Any) -> Any:
@@ -101,7 +101,8 @@ def _is_result_event(event: Any) -> bool:
 
 
 def _is_plain_result(event: Any) -> bool:
-    """What a tool ends with before 1.10, and a tool that is a class of the program's before 1.62."""
+    """Whether the event is a plain result: the last event of tools before 1.10, and of a program's tool classes before
+    1.62."""
     return isinstance(event, dict) and {"toolUseId", "status", "content"} <= cast("dict[str, Any]", event).keys()
 
 
@@ -121,28 +122,28 @@ def _tool_answer(span: ObservedSpan, event: Any) -> Any:
 
 
 def _result_event(recorded: Any, call_id: str) -> Any:
-    """The event with which a tool ends: for a recorded result, or for one that a person set."""
-    known = cast("dict[str, Any]", recorded) if isinstance(recorded, dict) else {}
-    if "content" not in known:
+    """Returns the last event of a tool, for a recorded result or for one that a person set."""
+    fields = cast("dict[str, Any]", recorded) if isinstance(recorded, dict) else {}
+    if "content" not in fields:
         text = recorded if isinstance(recorded, str) else json.dumps(recorded, ensure_ascii=False)
-        known = {"status": "success", "content": [{"text": text}]}
-    result = {"status": "success", **known, "toolUseId": call_id}
+        fields = {"status": "success", "content": [{"text": text}]}
+    result = {"status": "success", **fields, "toolUseId": call_id}
     event_type = getattr(sys.modules.get("strands.types._events"), "ToolResultEvent", None)  # since 1.10
     return result if event_type is None else event_type(result)
 
 
-def _stream_tool(found: "tuple[Begin, dict[str, Any]]", events: Any) -> Any:
-    begin, asked = found
-    reader = EventReader(_tool_result, lambda recorded: [_result_event(recorded, str(asked["toolUseId"]))])
+def _stream_tool(begin_and_tool_use: "tuple[Begin, dict[str, Any]]", events: Any) -> Any:
+    begin, tool_use = begin_and_tool_use
+    reader = EventReader(_tool_result, lambda recorded: [_result_event(recorded, str(tool_use["toolUseId"]))])
     return iterate_async(begin, names.TOOL_RESULT_REF, events, reader)
 
 
-def _stream_tool_before_1_62(found: "tuple[Begin, dict[str, Any]]", events: Any) -> Any:
-    return _ended_with_result(_stream_tool(found, events))
+def _stream_tool_before_1_62(begin_and_tool_use: "tuple[Begin, dict[str, Any]]", events: Any) -> Any:
+    return _ended_with_result(_stream_tool(begin_and_tool_use, events))
 
 
 async def _ended_with_result(events: AsyncGenerator[Any, Any]) -> AsyncGenerator[Any, Any]:
-    """The executor leaves the generator at the event that has the result: the call has ended then."""
+    """Yields the events.  Ends the call before yielding the event with the result: the executor reads no further."""
     try:
         async for event in events:
             if _is_result_event(event):
