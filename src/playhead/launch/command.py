@@ -1,4 +1,4 @@
-"""`playhead run -- python app.py`: becomes that program, with an environment in which Python switches recording on."""
+"""`playhead run -- python app.py`: replaces itself with that program, in an environment that switches recording on."""
 
 import os
 import shutil
@@ -11,7 +11,7 @@ from playhead.capture.others.report import REPORT
 
 SITE = Path(__file__).with_name("site")
 STARTED = "PLAYHEAD_RUN_PID"
-"""The variable with the process id of the started program: only this process prints that it cannot be recorded."""
+"""Environment variable with the process id of the started program: only that process warns if it is not recorded."""
 
 RECORD_COMMANDS = {"PLAYHEAD_RECORD_COMMANDS": "true"}
 
@@ -34,7 +34,8 @@ _MISUSED, _CANNOT_EXECUTE, _NOT_FOUND = 2, 126, 127
 
 
 def report(command: Sequence[str]) -> int:
-    """Becomes the program, as `run` does; each Python process of it reports at its end what was instrumented."""
+    """Replaces this process with the program, as `run` does. Each of the program's Python processes reports at its end
+    what was instrumented."""
     executable = shutil.which(command[0])
     if executable is None:
         return _not_executable(command)
@@ -42,7 +43,10 @@ def report(command: Sequence[str]) -> int:
 
 
 def run(arguments: Sequence[str]) -> int:
-    """Becomes the program. If that is not possible, prints why to standard error, and returns an exit code."""
+    """Replaces this process with the program; on Windows, runs the program and returns its exit code.
+
+    If that is not possible, prints the reason to standard error and returns an exit code. For `--help`, returns 0.
+    """
     if arguments and arguments[0] in {"-h", "--help"}:
         sys.stdout.write(USAGE)
         return 0
@@ -62,7 +66,7 @@ def run(arguments: Sequence[str]) -> int:
 
 def environment(environ: Mapping[str, str]) -> dict[str, str]:
     """Returns the environment for the program, with `SITE` as the first folder in PYTHONPATH."""
-    folders = [each for each in environ.get("PYTHONPATH", "").split(os.pathsep) if each and each != str(SITE)]
+    folders = [folder for folder in environ.get("PYTHONPATH", "").split(os.pathsep) if folder and folder != str(SITE)]
     return {**environ, "PYTHONPATH": os.pathsep.join([str(SITE), *folders])}
 
 

@@ -22,7 +22,7 @@ def _switch_on() -> None:
 
 
 def _import_hidden() -> None:
-    """Imports the next `sitecustomize` of the path in place of this module. Python reports its errors."""
+    """Imports the next `sitecustomize` of the path in the place of this module. Its errors are reported by Python."""
     from importlib.machinery import PathFinder  # noqa: PLC0415
     from importlib.util import module_from_spec  # noqa: PLC0415
 
