@@ -1,1 +1,1 @@
-"""[api] → capture → refs → journal → export.  What users type: observe, run, checkpoint, annotate, propagate."""
+"""[api] → capture → refs → journal → export.  Functions for users: observe, run, checkpoint, annotate, propagate."""

@@ -16,29 +16,30 @@ def compression_refs(
 ) -> dict[str, ContentRef | None]:
     """Returns the refs for the log event `playhead.compressed`.
 
-    Both threads extend the run's known threads: messages of earlier model calls are not hashed again, and neither are
-    these in the next call.
+    Both threads extend the run's known threads: messages of earlier model calls are not hashed again here, nor are
+    these messages in the next call.
     """
-    known, redact = span.run.threads, span.redact
-    left = list(after)
-    message = _summary_message(summary, left)
+    threads, redact = span.run.threads, span.redact
+    messages_after = list(after)
+    message = _summary_message(summary, messages_after)
     return {
-        names.COMPRESSION_BEFORE_REF: to.thread(list(before), to_message, known, frames, redact),
-        names.COMPRESSION_AFTER_REF: to.thread(left, to_message, known, frames, redact),
+        names.COMPRESSION_BEFORE_REF: to.thread(list(before), to_message, threads, frames, redact),
+        names.COMPRESSION_AFTER_REF: to.thread(messages_after, to_message, threads, frames, redact),
         names.COMPRESSION_SUMMARY_REF: message and to.native_message(message, to_message, frames, redact),
     }
 
 
-def _summary_message(summary: Any, left: Sequence[Any]) -> Any:
-    """Returns the summary as a message; for a text, the first message in `left` that contains it, else a new one."""
+def _summary_message(summary: Any, messages: Sequence[Any]) -> Any:
+    """Returns the summary as a message. For a text: the first of `messages` that contains it, else a new message; None
+    for an empty text."""
     if not isinstance(summary, str):
         return summary
-    having = (message for message in left if summary and summary in _text(message))
-    return next(having, {"role": "user", "content": summary} if summary else None)
+    matching = (message for message in messages if summary and summary in _text(message))
+    return next(matching, {"role": "user", "content": summary} if summary else None)
 
 
 def _text(message: Any) -> str:
     if isinstance(message, Mapping):
         return message_text(to_message(cast(Mapping[str, Any], message)))
-    said = getattr(message, "content", None)  # a provider's own object
-    return said if isinstance(said, str) else ""
+    content = getattr(message, "content", None)  # a provider's own object
+    return content if isinstance(content, str) else ""

@@ -1,8 +1,8 @@
 """Locks and imports that survive `os.fork`, and the end of the interpreter, in a program with threads.
 
 In a forked child, our locks that another thread held are replaced. A module that another thread was importing could
-never be imported in the child, so forks wait for our imports. So does the end of the program: Python stops daemon
-threads there while they hold import locks, and finalizers that run later may import something.
+never be imported in the child, so forks wait for our imports. The end of the program waits for them, too: Python stops
+daemon threads there while they hold import locks, and finalizers that run later may import something.
 """
 
 import atexit

@@ -71,6 +71,6 @@ def warn_once(cause: str, message: str) -> None:
 
 
 def forget_logged() -> None:
-    """Lets every cause be logged again; for tests."""
+    """Forgets the logged causes, so that each is logged again; for tests."""
     with _mutex:
         _logged_causes.clear()

@@ -85,8 +85,8 @@ def observe(
     """
     label = target if isinstance(target, str) else name
     if kind is not None and kind not in names.KINDS:
-        expected, said = ", ".join(names.KINDS), safe_repr(kind)
-        warn_once(f"kind {said}", f"observe(kind={said}): expected one of {expected}; recorded as a step")
+        expected, text = ", ".join(names.KINDS), safe_repr(kind)
+        warn_once(f"kind {text}", f"observe(kind={text}): expected one of {expected}; recorded as a step")
         kind = "step"
     more = {names.REPLAYABLE: replay, names.IDEMPOTENT: idempotent}
     observation = Observation(
@@ -124,14 +124,15 @@ class Observation:
         self._entered = BlockEntries()
 
     def __call__(self, function: F) -> F:
-        """Returns the function observed, or the class with its public methods observed."""
+        """Returns the observed function, or the class with its public methods observed. After an internal error,
+        returns the function unchanged."""
         try:
-            given: Any = function
+            target: Any = function
             with delay_forks():
                 # These import wrapt, which imports asyncio, ssl and more: only decorators need them.
                 from playhead.api.functions import methods, proxy  # noqa: PLC0415 - see above
-            if isinstance(given, type):
-                methods.observe_methods(cast("type[Any]", given), self)
+            if isinstance(target, type):
+                methods.observe_methods(cast("type[Any]", target), self)
                 return function
             return proxy.observed(function, self)
         except BaseException as error:  # noqa: BLE001 - the guard
@@ -207,10 +208,10 @@ class Observation:
 
 
 def _match_request(span: ObservedSpan, name: str, arguments: dict[str, Any]) -> None:
-    known = span.attributes.get(names.TOOL_CALL_ID)
+    known_id = span.attributes.get(names.TOOL_CALL_ID)
     for requested in dict.fromkeys((name, name.rpartition(".")[2])):  # a method `Shop.refund` is `refund` to a model
-        if known is not None:
-            drop_requested_call(span.run, requested, known)
+        if known_id is not None:
+            drop_requested_call(span.run, requested, known_id)
         elif (call_id := take_requested_call(span.run, requested, arguments)) is not None:
             span.attributes[names.TOOL_CALL_ID] = call_id
             return

@@ -36,13 +36,12 @@ class RunThreads:
 
 
 class RunOwner(Protocol):
-    """Whether this process still owns a run that it has begun or resumed. Safe for threads."""
+    """Tells whether this process still owns a run that it has begun or resumed. Safe for threads."""
 
     def loss(self, *, exact: bool) -> str | None:
         """Returns a sentence that says who has taken the run over; None while this process owns it. Never raises.
 
-        `exact`: the state of this moment, to be asked before a call with effects. Otherwise the state of a moment ago,
-        which costs next to nothing.
+        `exact`: checks now; for calls with effects. Otherwise the result may be a moment old, and costs nearly nothing.
         """
         ...
 

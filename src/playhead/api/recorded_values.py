@@ -53,7 +53,7 @@ class RecordedValues:
             self._given.setdefault(key, deque()).append(value)
 
     def next_value(self, key: str) -> Any:
-        """Returns the next recorded value for the key; `_NO_VALUE` where there is none."""
+        """Returns the next recorded value for the key; `_NO_VALUE` if there is none."""
         try:
             return self._given[key].popleft()
         except (KeyError, IndexError):
@@ -64,16 +64,16 @@ def kinds_of(kinds: Any) -> frozenset[str]:
     """Parses `record=`: `"clock,uuid"` or a list of kinds. Unknown kinds are logged once and ignored."""
     try:
         words: Iterable[Any] = kinds.split(",") if isinstance(kinds, str) else (kinds or ())
-        found = frozenset(str(word).strip() for word in words) - {""}
+        kind_names = frozenset(str(word).strip() for word in words) - {""}
     except BaseException as error:  # noqa: BLE001 - the guard
         let_through(error)
         swallowed("read what a run records", error)
         return frozenset()
-    if unknown := sorted(found.difference(names.VALUE_KINDS)):
+    if unknown := sorted(kind_names.difference(names.VALUE_KINDS)):
         warn_once(
             f"record {unknown[0]}", f"record={unknown[0]!r} is not known: it may be {', '.join(names.VALUE_KINDS)}"
         )
-    return found.intersection(names.VALUE_KINDS)
+    return kind_names.intersection(names.VALUE_KINDS)
 
 
 def record_values(span: ObservedSpan, kinds: frozenset[str]) -> None:
@@ -115,11 +115,11 @@ def now() -> datetime:
 def _may_read(span: ObservedSpan) -> bool:
     if not (span.run.recorded and span.run.is_owner_process):
         return False
-    at: ObservedSpan | None = span
-    while at is not None:
-        if at.can_be_answered:
+    call: ObservedSpan | None = span
+    while call is not None:
+        if call.can_be_answered:
             return False  # a record answers this call as a whole; if it is executed, its record has no such values
-        at = at.enclosing
+        call = call.enclosing
     return True
 
 
@@ -134,11 +134,12 @@ def _recording_call(kind: str, frame: FrameType) -> ObservedSpan | None:
     return span if _may_read(span) else None
 
 
-def _recorded_or_real(span: ObservedSpan, what: str, real: Callable[[], Any]) -> Any:
-    """Returns the next recorded value; without one, reads the real value and journals it before returning."""
-    asked = span.attributes.get(names.TOOL_ARGUMENTS_REF) or span.attributes.get(names.INPUT_REF) or ""
+def _recorded_or_real(span: ObservedSpan, name: str, real: Callable[[], Any]) -> Any:
+    """Returns the next recorded value of the read `name` (e.g. `time`, `uuid4`, `seed`). If there is none, reads the
+    real value and journals it before returning."""
+    input_ref = span.attributes.get(names.TOOL_ARGUMENTS_REF) or span.attributes.get(names.INPUT_REF) or ""
     path = str(span.attributes.get(names.CALL_KEY, "")).rpartition("#")[0]
-    key = f"{what} {path} {asked[7:23]}"
+    key = f"{name} {path} {input_ref[7:23]}"
     value = cast(RecordedValues, span.run.values).next_value(key)
     if value is not _NO_VALUE:
         return value
@@ -149,14 +150,18 @@ def _recorded_or_real(span: ObservedSpan, what: str, real: Callable[[], Any]) ->
         to = span.recorder
         frames = to.frames()
         frames.new = {}
-        said: dict[str, Any] = {names.RUN_ID: span.run.id, names.CALL_ORDER: span.run.next_start(), names.VALUE_OF: key}
+        attributes: dict[str, Any] = {
+            names.RUN_ID: span.run.id,
+            names.CALL_ORDER: span.run.next_start(),
+            names.VALUE_OF: key,
+        }
         if span.run.attempt:
-            said[names.RUN_ATTEMPT] = span.run.attempt
-        fields = (_real_time_ns(), f"{span.trace_id:032x}", f"{span.span_id:016x}", {**said, names.VALUE: value})
+            attributes[names.RUN_ATTEMPT] = span.run.attempt
+        fields = (_real_time_ns(), f"{span.trace_id:032x}", f"{span.span_id:016x}", {**attributes, names.VALUE: value})
         to.log(names.VALUE_READ, fields, frames)
     except BaseException as error:  # noqa: BLE001 - the guard
         let_through(error)
-        swallowed(f"record {what}", error)
+        swallowed(f"record {name}", error)
     return value
 
 
@@ -205,7 +210,7 @@ def _wrap_read(
     kind: str,
     name: str,
     real: Callable[..., Any],
-    kept: Callable[[Any], Any] = _same,
+    to_json: Callable[[Any], Any] = _same,
     recorded: Callable[[Any], Any] = _same,
 ) -> Callable[..., Any]:
     @functools.wraps(real)
@@ -213,7 +218,7 @@ def _wrap_read(
         span = _recording_call(kind, sys._getframe(1))  # pyright: ignore[reportPrivateUsage]
         if span is None:
             return real(*args, **kwargs)
-        return recorded(_recorded_or_real(span, name, lambda: kept(real(*args, **kwargs))))
+        return recorded(_recorded_or_real(span, name, lambda: to_json(real(*args, **kwargs))))
 
     return read
 
@@ -240,6 +245,6 @@ def _wrap_random(name: str, real: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _module_generator() -> random.Random:
-    """The generator behind the functions of `random`, which the program may have seeded."""
+    """Returns the generator behind the functions of `random`, which the program may have seeded."""
     real = next(real for owner, name, real, _ in _patched if owner is random and name == "random")
     return cast(random.Random, real.__self__)

@@ -47,7 +47,7 @@ class RequestEdit(Protocol):
     ) -> EditedRequest | None:
         """Applies the edit to messages in the provider's form and the ref of a separate system prompt.
 
-        Returns None if the edit does not concern this call. Raises RunStopped instead if it has to concern it.
+        Returns None if the edit does not apply to this call. Raises RunStopped if it has to apply, but does not.
         """
         ...
 
@@ -151,8 +151,8 @@ class Replay(Protocol[SpanT_contra]):
         ...
 
     def has_question(self, span: SpanT_contra) -> bool:
-        """Whether the record has a call with this path and request, used already or not, or a person's edits may
-        concern it. Changes nothing."""
+        """Whether the record has a call with this path and request (even if its answer was already used), or a person's
+        edits may concern this call. Changes nothing."""
         ...
 
     def enter_enclosing(self, span: SpanT_contra) -> None:
@@ -184,7 +184,8 @@ class Replay(Protocol[SpanT_contra]):
         ...
 
     def recorded_promise(self, key: str) -> str | None:
-        """Returns the id of the promise that this run has opened under the key; None: none, or another run's."""
+        """Returns the id of the promise that this run has opened under the key; None: there is none, or it is another
+        run's."""
         ...
 
     def promise_answer(self, key: str) -> "PromiseAnswer | None":

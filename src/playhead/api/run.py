@@ -85,13 +85,14 @@ class ActiveRun:
         self.is_decided = False
         """Whether the sampler has decided; it decides with the first call."""
         self.is_trace = is_trace
-        """Whether the run is all calls of one trace, in any process: it then has no owner, and is ordered by time."""
+        """Whether the run consists of all calls of one trace, in any process. It then has no owner, and is ordered by
+        time."""
         self.is_request = False
-        """Whether the run is the calls without an agent inside one span with a remote parent."""
+        """Whether the run consists of the calls without an agent inside one span with a remote parent."""
         self.name: str | None = None
         """For a run without an agent: name of the work that started it; None: unknown."""
         self.answers: dict[int, None] | None = None
-        """Hashes of the models' answers, for a run whose calls are grouped by their messages; None: another run."""
+        """Hashes of the models' answers, for a run whose calls are grouped by their messages; None for other runs."""
         self.process = process
         """The id of this process in the run; None in the process that began or resumed the run."""
         self.forked_after: str | None = None
@@ -101,7 +102,7 @@ class ActiveRun:
         self.replay: Replay[Any] | None = None
         """Answers the calls of a resumed or forked run; None: the run is new."""
         self.earlier: NextRun | None = None
-        """For a run that began inside the block or process of a `resume()` or `fork()`: that one."""
+        """For a run that began inside the block or process of a `resume()` or `fork()`: the resumed or forked run."""
         self.owner: RunOwner | None = None
         """Tells whether this process still owns the run. None: no other process can take it over."""
         self.start: StartingPoint | None = None
@@ -158,7 +159,7 @@ class ActiveRun:
         return self.owner is not None and self.owner.loss(exact=False) is not None
 
     def next_start(self) -> int | None:
-        """The next number of this process for a span's start or a log event; None if the run is a trace."""
+        """Returns the next number of this process for a span's start or a log event; None if the run is a trace."""
         if self.is_trace:
             return None
         with self._mutex:  # `last` must never decrease, or an end would be ordered before a start that preceded it
@@ -208,13 +209,13 @@ def root_attributes(session: Any, user: Any, tags: Any, retention: Any = None) -
     """Returns the root span's attributes for session, user, tags and retention; empty, with a warning, if they cannot
     be read."""
     try:
-        found = {names.CONVERSATION: session, names.USER: user}
-        said: dict[str, Any] = {name: str(value) for name, value in found.items() if value is not None}
+        values = {names.CONVERSATION: session, names.USER: user}
+        attributes: dict[str, Any] = {name: str(value) for name, value in values.items() if value is not None}
         if tags:
-            said[names.RUN_TAGS] = [tags] if isinstance(tags, str) else [str(tag) for tag in tags]
+            attributes[names.RUN_TAGS] = [tags] if isinstance(tags, str) else [str(tag) for tag in tags]
         if retention is not None:
-            said |= _retention(retention)
-        return said
+            attributes |= _retention(retention)
+        return attributes
     except BaseException as error:  # noqa: BLE001 - the guard
         let_through(error)
         swallowed("describe a run", error)
@@ -225,6 +226,6 @@ def _retention(value: object) -> dict[str, Any]:
     try:
         return {names.RUN_RETENTION: retention_seconds(value)}
     except (ValueError, TypeError):
-        said = safe_repr(value)
-        warn_once(f"retention {said}", f"retention={said} is ignored: expected {RETENTION.accepts}, or a timedelta")
+        text = safe_repr(value)
+        warn_once(f"retention {text}", f"retention={text} is ignored: expected {RETENTION.accepts}, or a timedelta")
         return {}

@@ -32,7 +32,8 @@ class Runtime:
     prefer: str = "playhead"
     """Whose record of a model call counts if several instrumentations record it: see `model.instrumentations`."""
     own: Callable[[ActiveRun], RunOwner] | None = None
-    """Returns the ownership of a run that begins in this process, or of which it has a part."""
+    """Returns the object that tells whether this process still owns a run that begins here, or of which it has a
+    part."""
     on_run_start: Callable[[ObservedSpan], None] | None = None
     """Called with the first call of each run."""
     on_model_call: Callable[[ObservedSpan], None] | None = None

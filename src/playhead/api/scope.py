@@ -44,7 +44,7 @@ class UserState(MutableMapping[str, Any]):
     def __init__(self) -> None:
         self._values: dict[str, Any] = {}
         self.inside: ObservedSpan | None = None
-        """The run's span, on which changes by threads of the program are recorded: no call is current there."""
+        """The run's span. Changes by the program's own threads, in which no call is current, are recorded on it."""
 
     def __getitem__(self, key: str) -> Any:
         return self._values[key]
@@ -71,13 +71,13 @@ class UserState(MutableMapping[str, Any]):
 class run:  # noqa: N801 - it is used like a function
     """A run around a block: `with playhead.run("support", session="conv-42") as run: ...`; `async with` too.
 
-    Inside another run it is an agent of that run, and `session`, `user`, `tags` and `metadata` are that run's.
+    Inside another run it is an agent of that run; `session`, `user`, `tags`, `metadata` and `retention` are ignored.
     `run.id` is the run's id (32 hex digits; None when nothing is recorded), `run.state` its state. `record` names the
     values that are recorded besides calls, and replayed when the run is resumed: "clock,random,uuid".
 
     `continues`: id of another run, from whose last checkpoint this new run begins. `run.checkpoint`, `run.state` and
-    `run.history` are then that run's, and each run names the other. Entering the block raises NoRecord if there is no
-    record of that run.
+    `run.history` then come from that run, and the two runs link to each other. Entering the block raises NoRecord if
+    there is no record of that run.
 
     `retention`: how long the journal keeps the runs of this session (without one, this run) after they were delivered
     and have ended: seconds or a timedelta, an hour to 30 days.  The default is `PLAYHEAD_JOURNAL_KEEP_SECONDS`.
@@ -155,10 +155,10 @@ class run:  # noqa: N801 - it is used like a function
         """
         if self._start is None:
             return None
-        found = self._start.begin_here()
-        if found is not None and self._continues is None:
+        recorded_checkpoint = self._start.begin_here()
+        if recorded_checkpoint is not None and self._continues is None:
             self.state.fill(self._start.state)
-        return found
+        return recorded_checkpoint
 
     @property
     def history(self) -> list[dict[str, Any]]:
@@ -193,15 +193,15 @@ def _link(span: ObservedSpan, continued: StartingPoint) -> None:
             return
         frames = to.frames()
         frames.new = {}
-        said = {names.RUN_ID: continued.run_id, names.CONTINUES: span.run.id}
-        to.log(names.CONTINUED, (time.time_ns(), *ids, said), frames)
+        attributes = {names.RUN_ID: continued.run_id, names.CONTINUES: span.run.id}
+        to.log(names.CONTINUED, (time.time_ns(), *ids, attributes), frames)
     except BaseException as error:  # noqa: BLE001 - the guard
         let_through(error)
         swallowed("link two runs", error)
 
 
 def current_run_id() -> str | None:
-    """The id of the current run (32 hex digits), e.g. for log lines; None outside a run."""
+    """Returns the id of the current run (32 hex digits), e.g. for log lines; None outside a run."""
     span = current_span()
     return span.run.id if span is not None else None
 
@@ -225,8 +225,8 @@ def checkpoint(state: Any = None, *, name: str | None = None) -> None:
     `state` is any JSON value, dataclass or pydantic model; a later process finds it, with its type, as
     `run.checkpoint.state`. A state that cannot be restored is recorded, too, with one warning that says why.
     """
-    shown = "" if name is None else as_text(name)
-    attributes = {names.CHECKPOINT_NAME: shown} if shown else {}
+    label = "" if name is None else as_text(name)
+    attributes = {names.CHECKPOINT_NAME: label} if label else {}
     _log_typed(names.CHECKPOINT, attributes, names.STATE_REF, state, None)
 
 
@@ -245,10 +245,10 @@ def annotate(
     """
     if plan is not None:
         log_event(names.PLAN, {}, {names.PLAN_REF: plan})
-    said = {"decision": decision, "reason": reason, "alternatives": alternatives, **more}
-    said = {key: item for key, item in said.items() if item is not None}
-    if said or plan is None:
-        log_event(names.ANNOTATION, {}, {names.ANNOTATION_REF: said})
+    annotation = {"decision": decision, "reason": reason, "alternatives": alternatives, **more}
+    annotation = {key: item for key, item in annotation.items() if item is not None}
+    if annotation or plan is None:
+        log_event(names.ANNOTATION, {}, {names.ANNOTATION_REF: annotation})
 
 
 def compressed(
@@ -342,16 +342,20 @@ def _journal_event(span: ObservedSpan, event: str, attributes: Mapping[str, Any]
             return
         frames = to.frames()
         frames.new = {}
-        said: dict[str, Any] = {names.RUN_ID: span.run.id, **process_attributes(span.run, span), **attributes}
+        event_attributes: dict[str, Any] = {
+            names.RUN_ID: span.run.id,
+            **process_attributes(span.run, span),
+            **attributes,
+        }
         if span.run.attempt:
-            said[names.RUN_ATTEMPT] = span.run.attempt
+            event_attributes[names.RUN_ATTEMPT] = span.run.attempt
         number = span.run.next_start()
         if number is not None:
-            said[names.CALL_ORDER] = number
+            event_attributes[names.CALL_ORDER] = number
         if not is_announced(span):  # after a crash this may be the only trace of the call
-            said[names.CALL_KEY] = span.attributes.get(names.CALL_KEY)
-        said |= {name: ref for name, ref in refer(to, frames).items() if ref is not None}
-        fields = (time.time_ns(), f"{span.trace_id:032x}", f"{span.span_id:016x}", said)
+            event_attributes[names.CALL_KEY] = span.attributes.get(names.CALL_KEY)
+        event_attributes |= {name: ref for name, ref in refer(to, frames).items() if ref is not None}
+        fields = (time.time_ns(), f"{span.trace_id:032x}", f"{span.span_id:016x}", event_attributes)
         to.log(event, fields, frames)
     except BaseException as error:  # noqa: BLE001 - the guard
         let_through(error)

@@ -20,7 +20,7 @@ class RecordedCheckpoint:
 
     @property
     def state(self) -> Any:
-        """The state with its types: JSON values, dataclasses, pydantic models, and all that resume restores of results.
+        """The state with its types: JSON values, dataclasses, pydantic models, and other types that resume restores.
 
         Fields that a class has gained since have their defaults. Raises CannotRestore if the state was not recorded
         completely, or its class no longer exists; the message says what to do.
@@ -30,7 +30,7 @@ class RecordedCheckpoint:
         return self._state
 
     def __repr__(self) -> str:
-        """Names the checkpoint, without its state."""
+        """Returns the checkpoint's name (or number) and run, without its state."""
         return f"<RecordedCheckpoint {self.name or self.order} of run {self.run}>"
 
 

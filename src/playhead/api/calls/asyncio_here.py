@@ -14,14 +14,14 @@ def _of_asyncio(name: str) -> Any:
 
 
 def running_loop() -> Any:
-    """The loop that runs in this thread, or None."""
+    """Returns the loop that runs in this thread, or None."""
     # The public function raises if no loop runs, which costs more than the rest of an observed call.
     get = _of_asyncio("_get_running_loop")
     return None if get is None else get()
 
 
 def running_task() -> Any:
-    """The task that runs in this thread, or None."""
+    """Returns the task that runs in this thread, or None."""
     loop = running_loop()
     current_task = _of_asyncio("current_task")
     return None if loop is None or current_task is None else current_task(loop)

@@ -127,12 +127,12 @@ def _link(span: ObservedSpan, around: trace.Span) -> None:
 
 
 def _root(
-    to: Recorder, where: Context, kind: str, name: str, root: dict[str, Any] | None, asked: AskedMessages | None
+    to: Recorder, where: Context, kind: str, name: str, root: dict[str, Any] | None, request: AskedMessages | None
 ) -> ObservedSpan:
     """Starts a run for an agent; another call without a parent starts one or joins the run that `grouping` finds."""
     around = trace.get_current_span(where)
     outer = around.get_span_context()
-    run, is_first = _run_of_root(to, where, kind, name, asked)
+    run, is_first = _run_of_root(to, where, kind, name, request)
     trace_id = outer.trace_id if outer.is_valid else run.trace_id or new_trace_id()
     span = ObservedSpan(to, run, kind, name, trace_id, new_span_id(), outer.span_id if outer.is_valid else None)
     span.attributes = {names.RUN_ROOT: True, names.RUN_NAME: name, **run.root}
@@ -153,7 +153,7 @@ def _root(
 
 
 def _run_of_root(
-    to: Recorder, where: Context, kind: str, name: str, asked: AskedMessages | None
+    to: Recorder, where: Context, kind: str, name: str, request: AskedMessages | None
 ) -> tuple[ActiveRun, bool]:
     """Returns the run of a call without a parent, and whether the run begins with this call."""
     rewinding = _rewinding(where)
@@ -163,7 +163,7 @@ def _run_of_root(
 
     if kind in names.CALL_KINDS:
         around, tool = trace.get_current_span(where), name if kind == "tool" else None
-        run, is_first = run_of_call(UnattendedCall(to, where, around, where.get(NEXT_RUN), next_run, tool, asked))
+        run, is_first = run_of_call(UnattendedCall(to, where, around, where.get(NEXT_RUN), next_run, tool, request))
     else:
         run, is_first = next_run() or ActiveRun(), True
     if is_first and run.replay is None:
@@ -184,19 +184,19 @@ def _start_run(span: ObservedSpan, trace_id: int) -> None:
 
 
 def _rewinding(where: Context) -> NextRun | None:
-    """Returns the run that a surrounding `resume()` or `fork()`, or the environment of this process, wants to go on;
-    None if there is none."""
-    found = where.get(NEXT_RUN) or runtime.current.next_run
-    return found if isinstance(found, NextRun) else None
+    """Returns the run to resume or fork, from a surrounding `resume()` or `fork()` or from the environment of this
+    process; None if there is none."""
+    next_run = where.get(NEXT_RUN) or runtime.current.next_run
+    return next_run if isinstance(next_run, NextRun) else None
 
 
 def _sampled(to: Recorder, span: ObservedSpan, where: Context) -> None:
     """Decides whether the run is recorded: by the program's tracer provider if it has one, else by
     OTEL_TRACES_SAMPLER."""
-    users = mirror_span.program_provider()
-    if users is not None:
+    provider = mirror_span.program_provider()
+    if provider is not None:
         if span.run.recorded and span.run.replay is None:
-            mirror_span.start_mirror(users, span, where)
+            mirror_span.start_mirror(provider, span, where)
     elif not span.run.is_decided and not to.always and span.run.replay is None:
         # Without a provider OTEL_TRACES_SAMPLER decides. A run is recorded whole or not at all.
         decision = to.provider.sampler.should_sample(where, span.trace_id, span.name).decision
@@ -205,31 +205,31 @@ def _sampled(to: Recorder, span: ObservedSpan, where: Context) -> None:
 
 def _describe(span: ObservedSpan, span_name: str | None, attributes: dict[str, Any] | None) -> None:
     run, kind, name = span.run, span.kind, span.name
-    mine = span.attributes
-    mine[names.KIND] = kind
-    mine[names.RUN_ID] = run.id
-    mine[names.RUN_ATTEMPT] = run.attempt
+    span_attributes = span.attributes
+    span_attributes[names.KIND] = kind
+    span_attributes[names.RUN_ID] = run.id
+    span_attributes[names.RUN_ATTEMPT] = run.attempt
     if not run.is_trace:
         process, key = run.process, f"{span.path}:{kind}"
-        mine[names.CALL_KEY] = f"{key}#{run.occurrence(key)}"
+        span_attributes[names.CALL_KEY] = f"{key}#{run.occurrence(key)}"
         if process is not None:
-            mine |= process_attributes(run, span.enclosing)
+            span_attributes |= process_attributes(run, span.enclosing)
         else:
-            is_first = names.RUN_ROOT in mine and not run.is_decided
+            is_first = names.RUN_ROOT in span_attributes and not run.is_decided
             flow = span.flow = main_flow(run) if is_first else current_flow(run)
             if flow.name:
-                mine[names.FLOW] = flow.name
+                span_attributes[names.FLOW] = flow.name
         if run.replay is None:  # else it gets its number once it is known that the record does not have it
-            mine[names.CALL_ORDER] = run.next_start()
+            span_attributes[names.CALL_ORDER] = run.next_start()
     operation = _OPERATIONS.get(kind)
     if operation is not None:
-        mine[names.OPERATION] = operation
+        span_attributes[names.OPERATION] = operation
         if kind == "agent":
-            mine[names.AGENT_NAME] = name
+            span_attributes[names.AGENT_NAME] = name
         elif kind == "tool":
-            mine[names.TOOL_NAME] = name
+            span_attributes[names.TOOL_NAME] = name
     if attributes:
-        mine.update(attributes)
+        span_attributes.update(attributes)
     span.name = span_name or (f"{operation} {name}" if operation else name)
 
 
@@ -240,12 +240,12 @@ def process_attributes(run: ActiveRun, around: ObservedSpan | None) -> dict[str,
     process = run.process
     if process is None:
         return {}
-    said = {names.PROCESS_ID: process}
+    attributes = {names.PROCESS_ID: process}
     if around is not None and around.attributes.get(names.PROCESS_ID) != process:
         after = run.forked_after or around.attributes.get(names.PROCESS_AFTER)
         if after is not None:
-            said[names.PROCESS_AFTER] = after
-    return said
+            attributes[names.PROCESS_AFTER] = after
+    return attributes
 
 
 def _shortened(path: str) -> str:

@@ -93,21 +93,21 @@ _tasks: WeakKeyDictionary[Any, WorkBorder] = WeakKeyDictionary()
 
 def border_begun(where: Context) -> WorkBorder | None:
     """Returns the innermost border opened around this context, which may have ended; None: there is none."""
-    found = where.get(_BEGUN)
-    return found if isinstance(found, WorkBorder) else None
+    border = where.get(_BEGUN)
+    return border if isinstance(border, WorkBorder) else None
 
 
 def border_of_task(where: Context, task: Any) -> WorkBorder:
     """Returns the border of an asyncio task: its own, or that of the task which awaits it. `where`: its context."""
-    known = _tasks.get(task)
-    if known is None:
+    border = _tasks.get(task)
+    if border is None:
         awaited, coroutine = where.get(_AWAITED), task.get_coro()
-        if isinstance(awaited, _AwaitedCoroutines) and any(each is coroutine for each in awaited.coroutines):
-            known = awaited.border
+        if isinstance(awaited, _AwaitedCoroutines) and any(candidate is coroutine for candidate in awaited.coroutines):
+            border = awaited.border
         else:
-            known = WorkBorder(getattr(coroutine, "__qualname__", None) or task.get_name(), rests=True)
-        _tasks[task] = known
-    return known
+            border = WorkBorder(getattr(coroutine, "__qualname__", None) or task.get_name(), rests=True)
+        _tasks[task] = border
+    return border
 
 
 @contextmanager
@@ -145,7 +145,7 @@ def _border_of_task_here() -> WorkBorder | None:
     try:
         task = running_task() if runtime.current.groups_calls else None
         return None if task is None else border_of_task(otel.get_current(), task)
-    except Exception as error:  # noqa: BLE001 - the guard: a task of another make
+    except Exception as error:  # noqa: BLE001 - the guard: a task class of another library
         swallowed("find what started a task", error)
         return None
 

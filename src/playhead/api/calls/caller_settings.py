@@ -40,12 +40,14 @@ def compared_settings(settings: Any) -> Any:
     """Returns the settings without caller settings; the same object if there are none."""
     if not isinstance(settings, Mapping):
         return settings
-    given, known = cast("Mapping[str, Any]", settings), _Known.names
-    kept = {name: value for name, value in given.items() if name not in known}
+    all_settings, caller_settings = cast("Mapping[str, Any]", settings), _Known.names
+    compared = {name: value for name, value in all_settings.items() if name not in caller_settings}
     for name in _MORE_SETTINGS:
-        inner: Any = kept.get(name)
+        inner: Any = compared.get(name)
         if isinstance(inner, Mapping):
-            less = {key: value for key, value in cast("Mapping[str, Any]", inner).items() if key not in known}
+            less = {key: value for key, value in cast("Mapping[str, Any]", inner).items() if key not in caller_settings}
             if len(less) != len(cast("Mapping[str, Any]", inner)):
-                kept = {key: value for key, value in kept.items() if key != name} | ({name: less} if less else {})
-    return given if kept == given else kept
+                compared = {key: value for key, value in compared.items() if key != name} | (
+                    {name: less} if less else {}
+                )
+    return all_settings if compared == all_settings else compared

@@ -55,44 +55,45 @@ class ThreadConversations(threading.local):
         self.runs.insert(0, (run, rewinding))
         del self.runs[_MOST_RUNS:]
 
-    def find(self, to: Recorder, rewinding: Any, tool: str | None, asked: AskedMessages | None) -> ActiveRun | None:
-        """Returns the run that a call of this tool, or with these messages, belongs to; None if it is none of them."""
-        known = [run for run, other in self.runs if other is rewinding and run.answers is not None]
-        if asked is not None:
-            return continued(to, known, asked) or _answered_before(known, asked)
-        return next((run for run in known if tool in run.requested), None)
+    def find(self, to: Recorder, rewinding: Any, tool: str | None, request: AskedMessages | None) -> ActiveRun | None:
+        """Returns the run to which a call of this tool, or with these messages, belongs; None if it belongs to no
+        remembered run."""
+        runs = [run for run, other in self.runs if other is rewinding and run.answers is not None]
+        if request is not None:
+            return continued(to, runs, request) or _answered_before(runs, request)
+        return next((run for run in runs if tool in run.requested), None)
 
 
-def continued(to: Recorder, runs: Sequence[ActiveRun], asked: AskedMessages) -> ActiveRun | None:
+def continued(to: Recorder, runs: Sequence[ActiveRun], request: AskedMessages) -> ActiveRun | None:
     """Returns the run that has a call whose conversation these messages continue; None if there is none."""
-    return next((run for run in runs if to.goes_on(asked.messages, asked.to_message, run.threads)), None)
+    return next((run for run in runs if to.goes_on(request.messages, request.to_message, run.threads)), None)
 
 
 def note_answers(run: ActiveRun, messages: Sequence[Message]) -> None:
     """Remembers a model's answer, if the run's calls are grouped by their messages (`run.answers` is not None)."""
-    known = run.answers
-    if known is None:
+    hashes = run.answers
+    if hashes is None:
         return
     for message in messages:
         text = _text(message)
         if len(text) >= _SHORTEST:
-            known[hash(text)] = None
-    while len(known) > _MOST_ANSWERS:
-        known.pop(next(iter(known)), None)
+            hashes[hash(text)] = None
+    while len(hashes) > _MOST_ANSWERS:
+        hashes.pop(next(iter(hashes)), None)
 
 
-def _answered_before(runs: Sequence[ActiveRun], asked: AskedMessages) -> ActiveRun | None:
+def _answered_before(runs: Sequence[ActiveRun], request: AskedMessages) -> ActiveRun | None:
     """Returns the run in which one of these messages was a model's answer; None if there is none."""
     if not any(run.answers for run in runs):
         return None
     try:
-        said = {hash(_text(message)) for message in map(asked.to_message, asked.messages[-_MOST_COMPARED:])
+        hashes = {hash(_text(message)) for message in map(request.to_message, request.messages[-_MOST_COMPARED:])
                 if message["role"] != "assistant"}  # fmt: skip
     except BaseException as error:  # noqa: BLE001 - the guard: it is the user's value
         let_through(error)
         swallowed("compare a call's messages with earlier answers", error)
         return None
-    return next((run for run in runs if not said.isdisjoint(run.answers or ())), None)
+    return next((run for run in runs if not hashes.isdisjoint(run.answers or ())), None)
 
 
 def _text(message: Message) -> str:

@@ -16,7 +16,7 @@ from playhead.api.ports import Redact
 from playhead.model.objects.error_texts import error_text
 from playhead.model.ref import ContentRef
 
-# The innermost frames say where it was raised. The outer ones repeat what the recorded calls show.
+# The innermost frames say where the error was raised. The outer ones repeat the recorded calls.
 _MAX_FRAMES = 50
 # Chained exceptions and members of groups; a retry loop chains as many as it has attempts.
 _MAX_EXCEPTIONS = 8

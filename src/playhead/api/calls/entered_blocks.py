@@ -59,20 +59,20 @@ class BlockEntries:
 
     def _entry_around_current_call(self) -> _BlockEntry | None:
         """Returns the entry of the innermost current call that has one."""
-        at = _current()
-        while isinstance(at, ObservedSpan):
-            found = next((entering for entering in self._latest_first() if entering.span is at), None)
-            if found is not None:
-                return found
-            at = at.enclosing
+        span = _current()
+        while isinstance(span, ObservedSpan):
+            entry = next((entering for entering in self._latest_first() if entering.span is span), None)
+            if entry is not None:
+                return entry
+            span = span.enclosing
         return None
 
     def _unrecorded_entry(self) -> _BlockEntry | None:
-        """Returns the latest entry that is recorded or not as the current call is; else the latest entry of all; None
-        without any."""
+        """Returns the latest entry whose call is recorded; if the current call is not recorded, the latest entry whose
+        call is not. Without such an entry, returns the latest of all; None if no entry is open."""
         recorded = _current() is not UNRECORDED
         latest = self._latest_first()
-        return next((one for one in latest if _is_recorded(one.span) is recorded), latest[0] if latest else None)
+        return next((entry for entry in latest if _is_recorded(entry.span) is recorded), latest[0] if latest else None)
 
     def _latest_first(self) -> tuple[_BlockEntry, ...]:
         return tuple(self._open)[::-1]

@@ -1,5 +1,5 @@
-"""playhead → [first_use] → runtime.  Lets the call path start recording without importing `playhead.configure`, a
-higher layer.
+"""playhead → [first_use] → runtime.  Lets the call path start recording without an import of `playhead.configure`,
+which is in a higher layer.
 
 The package `playhead` provides the function that imports it: with the first observed call, or with the first library
 that is instrumented. `import playhead` alone does not.

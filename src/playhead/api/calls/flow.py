@@ -89,7 +89,7 @@ def leave_flow(token: Token[ExecutionFlow | None]) -> None:
 
 
 def in_event_loop() -> bool:
-    """Whether blocking here would block an event loop with other tasks."""
+    """Whether an asyncio or Trio loop runs here, which a blocking call would stop."""
     return running_loop() is not None or _trio_task() is not None
 
 

@@ -93,8 +93,8 @@ def run_of_call(call: UnattendedCall) -> tuple[ActiveRun, bool]:
     if border is not None:
         return _run_of_border(call, border)
     groups, finds = _groups, runtime.current.groups_calls and running_task() is None
-    if finds and (found := groups.conversations.find(call.recorder, call.rewinding, call.tool, call.asked)) is not None:
-        return found, False
+    if finds and (match := groups.conversations.find(call.recorder, call.rewinding, call.tool, call.asked)) is not None:
+        return match, False
     run = call.next_run() or ActiveRun()
     if finds:
         run.name = run.name or thread_name()
@@ -186,22 +186,22 @@ def _new_run(key: Any, outer: SpanContext) -> ActiveRun:
 
 def run_around_span(context: SpanContext, *, is_asked_for: bool) -> ActiveRun | None:
     """Returns the run of the calls without an agent inside this span, the outermost of its trace in this process. None:
-    there were none lately. `is_asked_for`: the span's parent is in another process."""
+    there were no such calls, or the trace was forgotten. `is_asked_for`: the span's parent is in another process."""
     group = _groups.traces.get(_request_key(context) if is_asked_for else context.trace_id)
     return group.run if group is not None and group.run.is_named_by_span else None
 
 
 def note_span(context: SpanContext, parent: SpanContext | None) -> None:
-    """Remembers a span that begins in the program's own provider, if its parent, or that of a span around it, is
-    remote."""
-    known = _groups.asked_for
+    """Remembers a span that begins in the program's own provider, if its parent, or the parent of a span around it, is
+    in another process."""
+    roots = _groups.asked_for
     if parent is None:
         return
-    root = context.span_id if parent.is_remote else known.get(parent.span_id)
+    root = context.span_id if parent.is_remote else roots.get(parent.span_id)
     if root is not None:
-        known[context.span_id] = root
-        if len(known) > _MAX_SPANS:
-            known.popitem(last=False)
+        roots[context.span_id] = root
+        if len(roots) > _MAX_SPANS:
+            roots.popitem(last=False)
 
 
 def forget_span(context: SpanContext) -> None:
@@ -225,12 +225,12 @@ def _is_script(frame: FrameType | None) -> bool:
     """Whether only the program's own code is around the library's call: no other library called the program."""
     if threading.current_thread() is not threading.main_thread():
         return False
-    own = outermost = None
+    own_frame = outermost = None
     while frame is not None:
         file = frame.f_code.co_filename
         if is_own_code(file):
-            own = outermost = frame
-        elif own is not None and not file.startswith("<frozen"):  # `python -m` has frozen frames outermost
+            own_frame = outermost = frame
+        elif own_frame is not None and not file.startswith("<frozen"):  # `python -m` has frozen frames outermost
             return False
         frame = frame.f_back
     return outermost is not None and outermost.f_globals.get("__name__") == "__main__"

@@ -49,18 +49,18 @@ def handed_on(span: CallSpan, context: SpanContext) -> SpanContext:
     run = span.run
     if not run.recorded or (run.replay is not None and run.replay.had_completed):
         return context
-    known = _recorded_call(span)
-    _calls[known.span_id], _runs[run.id, run.attempt] = known, run
-    process, number = counted_last(run, known)
-    call = HandedCall(run.id, run.attempt, known.span_id, process, number, int(time.time()))
+    recorded_call = _recorded_call(span)
+    _calls[recorded_call.span_id], _runs[run.id, run.attempt] = recorded_call, run
+    process, number = counted_last(run, recorded_call)
+    call = HandedCall(run.id, run.attempt, recorded_call.span_id, process, number, int(time.time()))
     # If the program has a provider, the mirror span's context already has the trace state of others.
     return with_call(context, call, context.trace_state if span.mirror is not None else _state_outside(span))
 
 
 def call_of_this_process(call: HandedCall) -> CallSpan | None:
     """Returns the call, if this process has handed it on and it is still open; else None."""
-    found = _calls.get(call.span_id)
-    return found if found is not None and found.run.id == call.run_id and found.end_ns is None else None
+    span = _calls.get(call.span_id)
+    return span if span is not None and span.run.id == call.run_id and span.end_ns is None else None
 
 
 def run_of_this_process(call: HandedCall) -> ActiveRun | None:
@@ -70,8 +70,8 @@ def run_of_this_process(call: HandedCall) -> ActiveRun | None:
 
 
 def counted_last(run: ActiveRun, span: CallSpan) -> tuple[str, int]:
-    """Returns the process and the last number that were counted in the run before this point. An empty process is the
-    one that began the run."""
+    """Returns a process id, and the last number that this process had counted in the run before this point. An empty id
+    is the process that began the run."""
     if run.last:
         return run.process or "", run.last
     after = run.forked_after or span.attributes.get(names.PROCESS_AFTER)  # this process has counted nothing yet

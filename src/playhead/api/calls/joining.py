@@ -66,13 +66,15 @@ def joined_call(context: SpanContext, recorder: Recorder) -> ObservedSpan | None
     here = call_of_this_process(call)
     if isinstance(here, ObservedSpan):
         return here
-    own = run_of_this_process(call)
-    span = ObservedSpan(recorder, own or _part_of(call), "step", "remote call", context.trace_id, call.span_id, None)
+    local_run = run_of_this_process(call)
+    span = ObservedSpan(
+        recorder, local_run or _part_of(call), "step", "remote call", context.trace_id, call.span_id, None
+    )
     span.path = span.name
     span.outer = trace.set_span_in_context(trace.NonRecordingSpan(context), Context())
-    if own is not None and own.process is not None:
-        span.attributes[names.PROCESS_ID] = own.process
-    elif own is None and call.number:
+    if local_run is not None and local_run.process is not None:
+        span.attributes[names.PROCESS_ID] = local_run.process
+    elif local_run is None and call.number:
         span.attributes[names.PROCESS_AFTER] = f"{call.process}#{call.number}"
     return span
 
@@ -85,8 +87,8 @@ def linked_runs(around: Any, context: SpanContext, run_id: str | None = None) ->
     """
     if runtime.current.incoming_runs == "ignore":
         return []
-    found = dict.fromkeys(call.run_id for call in _calls_in([context, *_contexts_of_links(around)]))
-    return [run for run in found if run != run_id][:_MAX_LINKS]
+    run_ids = dict.fromkeys(call.run_id for call in _calls_in([context, *_contexts_of_links(around)]))
+    return [run for run in run_ids if run != run_id][:_MAX_LINKS]
 
 
 def _contexts_of_links(around: Any) -> Iterator[SpanContext]:
@@ -114,8 +116,8 @@ def _part_of(call: HandedCall) -> ActiveRun:
         if run is None:
             run = ActiveRun(run_id=call.run_id, attempt=call.attempt, process=new_process_id())
             run.is_decided = True
-            own = runtime.current.own
-            run.owner = own(run) if own is not None else None
+            owner_of = runtime.current.own
+            run.owner = owner_of(run) if owner_of is not None else None
             _Parts.runs[key] = run
         _Parts.runs.move_to_end(key)
         if len(_Parts.runs) > _MAX_PARTS:

@@ -135,9 +135,9 @@ def announce_replayed(span: ObservedSpan) -> None:
 def _count(span: ObservedSpan) -> None:
     if names.CALL_ORDER not in span.attributes:
         span.attributes[names.CALL_ORDER] = span.run.next_start()
-    users = mirror_span.program_provider()
-    if users is not None and span.mirror is None:
-        mirror_span.start_mirror(users, span, _outer_context(span))
+    provider = mirror_span.program_provider()
+    if provider is not None and span.mirror is None:
+        mirror_span.start_mirror(provider, span, _outer_context(span))
 
 
 def _outer_context(span: ObservedSpan) -> Context:
@@ -166,7 +166,7 @@ def pause(span: ObservedSpan) -> Context:
 
 
 def detach(span: ObservedSpan) -> None:
-    """Undoes `attach`, also where a signal's handler has interrupted that, or an earlier `detach`.
+    """Undoes `attach`, also if a signal's handler has interrupted the `attach` or an earlier `detach`.
 
     A token of another context (a generator that was finished elsewhere) is ignored.
     """
@@ -283,8 +283,8 @@ def abort(
     not_restorable: str | None = None,
 ) -> None:
     """Ends a generator or stream that was closed before its end. This is not an error: its output is what it yielded.
-    In a run that was stopped the call stays open: its consumer did not choose to leave, and reads on in the next
-    attempt."""
+    In a run that was stopped the call stays open: its consumer did not choose to leave, and continues to read in the
+    next attempt."""
     if span.run.replay is not None and span.run.replay.is_stopped:
         detach(span)
         return
@@ -420,20 +420,20 @@ def _describe_error(span: ObservedSpan, raised: BaseException) -> None:
 
 
 def _description(span: ObservedSpan, raised: BaseException, error_type: str) -> DescribedError:
-    """Returns the description to record for the exception: the one of the inner call that it came out of if that
-    still serves, else a new one."""
-    known, above = span.error_inside, span.enclosing
-    if known is None or not known.serves(raised, span.redact, needs_restoring=span.can_be_answered):
+    """Returns the description to record for the exception: that of the inner call which raised it, if it still fits,
+    else a new one."""
+    description, above = span.error_inside, span.enclosing
+    if description is None or not description.serves(raised, span.redact, needs_restoring=span.can_be_answered):
         message = error_text(raised, if_broken="")
         status_message = span.recorder.text(message, span.redact)[:_MAX_ERROR_TEXT]
-        shown = {"type": error_type, "message": message, "stacktrace": stack_trace_of(raised, message)}
-        kept = raised if span.can_be_answered else None
-        ref = span.recorder.error(shown, kept, span.frames, span.redact)
-        known = DescribedError(raised, ref, status_message, span.redact, restorable=kept is not None)
+        fields = {"type": error_type, "message": message, "stacktrace": stack_trace_of(raised, message)}
+        to_restore = raised if span.can_be_answered else None
+        ref = span.recorder.error(fields, to_restore, span.frames, span.redact)
+        description = DescribedError(raised, ref, status_message, span.redact, restorable=to_restore is not None)
     span.error_inside = None
     if above is not None:
-        above.error_inside = known
-    return known
+        above.error_inside = description
+    return description
 
 
 def is_cancellation(raised: BaseException) -> bool:

@@ -29,8 +29,8 @@ _KINDS = {"llm": SpanKind.CLIENT}
 def program_provider() -> TracerProvider | None:
     """Returns the program's own tracer provider, or None."""
     # Without a provider, the public function reads the environment each time: more work than the rest of a span.
-    found: Any = trace._TRACER_PROVIDER  # pyright: ignore[reportPrivateUsage]
-    return found if found is not None and isinstance(found, TracerProvider) else None
+    provider: Any = trace._TRACER_PROVIDER  # pyright: ignore[reportPrivateUsage]
+    return provider if provider is not None and isinstance(provider, TracerProvider) else None
 
 
 class _RunIdProcessor(SpanProcessor):
@@ -81,12 +81,12 @@ def record_outermost(span: ReadableSpan) -> bool:
         ids = f"{context.trace_id:032x}", f"{context.span_id:016x}", above
         times = span.start_time, span.end_time
         status = span.status.status_code.value, to.text(span.status.description or "")
-        said: dict[str, Any] = {names.RUN_ID: run.id}
+        attributes: dict[str, Any] = {names.RUN_ID: run.id}
         if run.is_request:
-            said |= {names.RUN_ROOT: True, names.RUN_NAME: span.name}
+            attributes |= {names.RUN_ROOT: True, names.RUN_NAME: span.name}
         frames = to.frames()
         frames.new = {}
-        to.end([*ids, span.name, span.kind.value + 1, *times, *status, said, (), ()], frames)
+        to.end([*ids, span.name, span.kind.value + 1, *times, *status, attributes, (), ()], frames)
     return True
 
 
@@ -109,7 +109,7 @@ def _add_run_id_processor(of: TracerProvider) -> None:
         _prepared_providers.add(of)
     try:
         of.add_span_processor(_RunIdProcessor())
-    except BaseException as error:  # noqa: BLE001 - the guard: a provider of the program's own making
+    except BaseException as error:  # noqa: BLE001 - the guard: the program's own provider may raise anything
         let_through(error)
         swallowed("name the run on other spans", error)
 

@@ -34,8 +34,8 @@ async def recorded_answer_async(span: ObservedSpan) -> ReplayAnswer | None:
 
 
 async def wait_for_turn(span: ObservedSpan, answer: ReplayAnswer) -> None:
-    """Waits until the answer may be given back, i.e. until the answers of parallel calls that ended earlier in the
-    record were. For any call that is awaited."""
+    """Waits until the answer may be returned, i.e. until the answers of parallel calls that ended earlier in the record
+    have been returned. For any call that is awaited."""
     turn, replay = answer.turn, span.run.replay
     if turn is None or turn.is_due() or replay is None or not has_event_loop():
         return
@@ -89,8 +89,8 @@ def recorded_answer(span: ObservedSpan, restore: ResponseRestorer | None = None)
 
 
 def _wait_in_thread(replay: Replay[ObservedSpan], turn: AnswerTurn) -> None:
-    """Blocks until the answer may be given back. If a pool has fewer workers than in the recording, the awaited call
-    may be queued behind this thread: then nothing makes progress, and the run stops waiting for turns altogether."""
+    """Blocks until the answer may be returned. If a pool has fewer workers than in the recording, the call that has to
+    come first may be queued behind this thread: then nothing makes progress, and the run stops waiting for turns."""
     if not turn.is_due():
         due = threading.Event()
         turn.when_due(due.set)

@@ -31,42 +31,42 @@ def take_requested_call(run: ActiveRun, name: str, arguments: Mapping[str, Any])
     waiting = run.requested.get(name)
     if not waiting:
         return None
-    given, cut = bounded_json(arguments, None, ValueLimits())
+    arguments_json, cut = bounded_json(arguments, None, ValueLimits())
     if cut == "size":  # no model writes arguments of this size
         return None
-    asked = list(waiting)
-    found = next((one for one in asked if one[0] == given), None)
-    if found is None:
-        values = parse_json(given)
-        found = next((one for one in asked if is_contained_in(parse_json(one[0]), values)), None)
-    return found[1] if found is not None and _removed(waiting, found) else None
+    requests = list(waiting)
+    match = next((request for request in requests if request[0] == arguments_json), None)
+    if match is None:
+        values = parse_json(arguments_json)
+        match = next((request for request in requests if is_contained_in(parse_json(request[0]), values)), None)
+    return match[1] if match is not None and _removed(waiting, match) else None
 
 
 def drop_requested_call(run: ActiveRun, name: str, call_id: str) -> None:
     """Removes the open request with this call id. For frameworks that say which request a tool call answers."""
     waiting = run.requested.get(name, [])
-    for one in list(waiting):
-        if one[1] == call_id:
-            _removed(waiting, one)
+    for request in list(waiting):
+        if request[1] == call_id:
+            _removed(waiting, request)
 
 
-def _removed(waiting: list[tuple[bytes, str]], one: tuple[bytes, str]) -> bool:
+def _removed(waiting: list[tuple[bytes, str]], request: tuple[bytes, str]) -> bool:
     try:
-        waiting.remove(one)
+        waiting.remove(request)
     except ValueError:  # another thread has removed it
         return False
     return True
 
 
-def is_contained_in(asked: Any, given: Any) -> bool:
-    """Whether everything in `asked`, the model's request, is in `given`, the arguments, with the same value."""
-    if isinstance(asked, dict) and isinstance(given, dict):
-        values = cast("dict[str, Any]", given)
+def is_contained_in(requested: Any, actual: Any) -> bool:
+    """Whether everything in `requested`, the model's arguments, is in `actual`, the call's, with the same value."""
+    if isinstance(requested, dict) and isinstance(actual, dict):
+        values = cast("dict[str, Any]", actual)
         return all(
             key in values and is_contained_in(value, values[key])
-            for key, value in cast("dict[str, Any]", asked).items()
+            for key, value in cast("dict[str, Any]", requested).items()
         )
-    if isinstance(asked, list) and isinstance(given, list):
-        ones, others = cast("list[Any]", asked), cast("list[Any]", given)
-        return len(ones) == len(others) and all(map(is_contained_in, ones, others))
-    return asked == given and isinstance(asked, bool) == isinstance(given, bool)
+    if isinstance(requested, list) and isinstance(actual, list):
+        requested_items, actual_items = cast("list[Any]", requested), cast("list[Any]", actual)
+        return len(requested_items) == len(actual_items) and all(map(is_contained_in, requested_items, actual_items))
+    return requested == actual and isinstance(requested, bool) == isinstance(actual, bool)

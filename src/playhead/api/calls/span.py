@@ -162,7 +162,7 @@ class ObservedSpan(trace.Span):
         ]
 
     def _written_ids(self) -> tuple[int, str, str, str | None]:
-        """Trace, span and parent id as hex; the formatted ids of the enclosing call are reused."""
+        """Returns the span id, then trace, span and parent id as hex. Reuses formatted ids of the enclosing call."""
         span_id, parent, above = f"{self.span_id:016x}", self.parent_id, self.enclosing
         if above is not None and above.ids is not None and above.ids[0] == parent and above.trace_id == self.trace_id:
             return (self.span_id, above.ids[1], span_id, above.ids[2])
@@ -180,7 +180,7 @@ class ObservedSpan(trace.Span):
         return handed_on(self, context)
 
     def is_recording(self) -> bool:
-        """True until the span has ended."""
+        """Returns True until the span has ended."""
         return self.end_ns is None
 
     @_never_raises
@@ -229,8 +229,8 @@ class ObservedSpan(trace.Span):
         if self.end_ns is not None:
             return
         code = status if isinstance(status, StatusCode) else status.status_code
-        said = description if isinstance(status, StatusCode) else status.description
-        self.status, self.status_message = code.value, self.recorder.text(said or "", self.redact)
+        message = description if isinstance(status, StatusCode) else status.description
+        self.status, self.status_message = code.value, self.recorder.text(message or "", self.redact)
 
     @_never_raises
     def record_exception(

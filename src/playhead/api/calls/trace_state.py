@@ -35,8 +35,8 @@ class HandedCall:
 def with_call(context: SpanContext, call: HandedCall, others: TraceState | None = None) -> SpanContext:
     """Returns the span context with a trace state of our entry, then the entries of `others`, at most 32 in all."""
     entry = f"{call.run_id}-{call.attempt}-{call.span_id:016x}-{call.process}-{call.number}-{call.time_s}"
-    kept = [] if others is None else [(key, value) for key, value in others.items() if key != KEY]
-    state = TraceState([(KEY, entry), *kept[: _MAX_MEMBERS - 1]])
+    entries = [] if others is None else [(key, value) for key, value in others.items() if key != KEY]
+    state = TraceState([(KEY, entry), *entries[: _MAX_MEMBERS - 1]])
     return SpanContext(context.trace_id, context.span_id, context.is_remote, context.trace_flags, state)
 
 
@@ -48,10 +48,10 @@ def handed_call(context: SpanContext) -> HandedCall | None:
 
 
 def _read(entry: str) -> HandedCall | None:
-    found = _ENTRY.fullmatch(entry)
-    if found is None:
+    match = _ENTRY.fullmatch(entry)
+    if match is None:
         return None
-    run_id, attempt, span_id, process, number, time_s = found.groups()
+    run_id, attempt, span_id, process, number, time_s = match.groups()
     if run_id == _NO_RUN or not int(span_id, 16):
         return None
     return HandedCall(run_id, int(attempt), int(span_id, 16), process or "", int(number), int(time_s))

@@ -1,6 +1,7 @@
-"""Exceptions by which a framework leaves a call that waits for a person; it repeats the call when there is an answer.
+"""Declares exceptions with which a framework leaves a call that waits for a person. The framework repeats the call when
+there is an answer.
 
-They are neither errors nor results. The framework's instrumentation declares them.
+Such an exception is neither an error nor a result. The framework's instrumentation declares it.
 """
 
 from collections.abc import Callable

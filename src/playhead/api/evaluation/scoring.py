@@ -74,20 +74,20 @@ def _attributes(
     name: str, value: float | bool | str, span: str | None, comment: str | None, here: ObservedSpan | None
 ) -> dict[str, Any]:
     """Returns the attributes of the event, with the comment redacted."""
-    said: dict[str, Any] = {names.EVALUATION_NAME: name}
+    attributes: dict[str, Any] = {names.EVALUATION_NAME: name}
     if isinstance(value, str):
-        said |= {names.SCORE_TYPE: "category", names.EVALUATION_LABEL: value}
+        attributes |= {names.SCORE_TYPE: "category", names.EVALUATION_LABEL: value}
     else:
-        said |= {names.SCORE_TYPE: "boolean" if isinstance(value, bool) else "number"}
-        said[names.EVALUATION_VALUE] = float(value)
+        attributes |= {names.SCORE_TYPE: "boolean" if isinstance(value, bool) else "number"}
+        attributes[names.EVALUATION_VALUE] = float(value)
     if span is not None:
-        said[names.SCORED_SPAN] = span
+        attributes[names.SCORED_SPAN] = span
     to = runtime.recorder()
     if comment is not None and to is not None:
         plain = comment if type(comment) is str else safe_repr(comment)
-        if shown := to.text(plain, here.redact if here is not None else None):
-            said[names.EVALUATION_EXPLANATION] = shown
-    return said
+        if explanation := to.text(plain, here.redact if here is not None else None):
+            attributes[names.EVALUATION_EXPLANATION] = explanation
+    return attributes
 
 
 def _record_outside(run: str, attributes: dict[str, Any]) -> None:

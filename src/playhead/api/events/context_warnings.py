@@ -80,8 +80,8 @@ class ContextWarnings:
             self._warned.clear()
         self._warned.add(agent)
         self.count += 1
-        said = {names.CONTEXT_TOKENS: tokens, names.CONTEXT_WINDOW: window, names.REQUEST_MODEL: model}
-        log_event_of(span, names.CONTEXT_WARNING, said, {})
+        event_attributes = {names.CONTEXT_TOKENS: tokens, names.CONTEXT_WINDOW: window, names.REQUEST_MODEL: model}
+        log_event_of(span, names.CONTEXT_WARNING, event_attributes, {})
         log.warning(
             "the context of run %s has %d of the %d tokens that fit into %s: compress it, or begin a new run",
             span.run.id, tokens, window, model,
@@ -96,5 +96,5 @@ class ContextWarnings:
     def window_of(self, model: str) -> int | None:
         """Returns the model's context window in tokens; None: unknown. Ignores a provider's prefix (`openai/`)."""
         name = model.rpartition("/")[2]
-        known = [start for start in self._windows if name.startswith(start) or model.startswith(start)]
-        return self._windows[max(known, key=len)] if known else None
+        prefixes = [start for start in self._windows if name.startswith(start) or model.startswith(start)]
+        return self._windows[max(prefixes, key=len)] if prefixes else None

@@ -21,8 +21,8 @@ def event(name: str, data: Any = None, *, priority: Priority = "normal") -> None
     redacted and stored as content. Never raises; an unknown priority counts as "normal", with one warning.
     """
     if as_text(priority) not in ("critical", "normal"):
-        shown = safe_repr(priority)
-        warn_once(f"priority {shown}", f"event(priority={shown}): expected critical or normal")
+        text = safe_repr(priority)
+        warn_once(f"priority {text}", f"event(priority={text}): expected critical or normal")
         priority = "normal"
     payloads = {} if data is None else {names.VALUE_REF: data}
     log_event(names.EVENT, {names.EVENT_NAME: as_text(name), names.EVENT_PRIORITY: priority}, payloads)

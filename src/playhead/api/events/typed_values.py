@@ -23,15 +23,15 @@ def typed_payload(
     if ref is None:
         return {names.UNRESTORABLE: "content is not recorded (PLAYHEAD_CAPTURE_CONTENT)"}
     kind: Any = type(value)  # pyright: ignore[reportUnknownVariableType]
-    said: dict[str, ContentRef | str | None] = {name: ref}
-    said[names.OUTPUT_TYPE] = "text" if kind is str else "bytes" if kind is bytes else "json"
+    attributes: dict[str, ContentRef | str | None] = {name: ref}
+    attributes[names.OUTPUT_TYPE] = "text" if kind is str else "bytes" if kind is bytes else "json"
     if (cut := frames.cut) is not None:
         why: str | None = CUT_SENTENCES[cut]
     elif not to.is_as_given(value, ref, span.redact, unbounded=True):
         why = "it is redacted in the record"
     else:
-        said[names.RESTORE_REF], why = to.faithful(value, frames, whole=False, redact=span.redact, unbounded=True)
+        attributes[names.RESTORE_REF], why = to.faithful(value, frames, whole=False, redact=span.redact, unbounded=True)
     if why is not None:
-        said[names.UNRESTORABLE] = why
+        attributes[names.UNRESTORABLE] = why
         warn_once(f"state {span.path} {why}", f"a state that {span.path} recorded cannot be given back later: {why}")
-    return said
+    return attributes

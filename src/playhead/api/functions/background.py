@@ -30,7 +30,7 @@ def carry_run_into_background_tasks() -> None:
 
 
 def _patch(module: Any) -> None:
-    import wrapt  # noqa: PLC0415 - as above
+    import wrapt  # noqa: PLC0415 - needed only when recording starts
 
     try:
         kind: Any = module.BackgroundTask

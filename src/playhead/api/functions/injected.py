@@ -57,32 +57,32 @@ def injected_parameters(function: Callable[..., Any]) -> frozenset[str]:
 def without_injected(arguments: dict[str, Any], injected: frozenset[str]) -> tuple[dict[str, Any], str | None]:
     """Returns the caller's arguments without the injected ones, and the id of the model's tool call if an injected
     argument has it."""
-    own: dict[str, Any] = {}
+    caller_arguments: dict[str, Any] = {}
     call_id: str | None = None
     for name, value in arguments.items():
         if name not in injected:
-            own[name] = value
-        elif isinstance(found := value if isinstance(value, str) else getattr(value, "tool_call_id", None), str):
-            call_id = found
-    return own, call_id
+            caller_arguments[name] = value
+        elif isinstance(candidate := value if isinstance(value, str) else getattr(value, "tool_call_id", None), str):
+            call_id = candidate
+    return caller_arguments, call_id
 
 
 def request_parameters(function: Callable[..., Any]) -> dict[str, str | None]:
     """Returns the parameters that a web framework fills in: name → header name, `cookie`, or None for a dependency."""
     try:
-        found: dict[str, str | None] = {}
+        filled_in: dict[str, str | None] = {}
         function = inspect.unwrap(getattr(function, "__func__", function))
         for name, parameter in inspect.signature(function).parameters.items():
             annotation = _read(parameter.annotation, function)
             for marker in (parameter.default, *getattr(annotation, "__metadata__", ())):
                 kinds = {above.__name__ for above in type(marker).__mro__ if _package(above) in _WEB_PACKAGES}
                 if kinds & _DEPENDENCIES:
-                    found[name] = None
+                    filled_in[name] = None
                 elif "Cookie" in kinds:
-                    found[name] = "cookie"  # all cookies: the name does not tell which one holds a session
+                    filled_in[name] = "cookie"  # all cookies: the name does not tell which one holds a session
                 elif "Header" in kinds:
-                    found[name] = str(getattr(marker, "alias", None) or name)
-        return found
+                    filled_in[name] = str(getattr(marker, "alias", None) or name)
+        return filled_in
     except BaseException as error:  # noqa: BLE001 - a callable without a signature, annotations that are any code
         let_through(error)
         return {}
@@ -106,7 +106,8 @@ def _package(kind: Any) -> str:
 
 
 def _read(annotation: Any, function: Any) -> Any:
-    """Evaluates an annotation that is a string; None when its names are not defined (yet)."""
+    """Returns the annotation, evaluated if it is a string; None if the string holds none of our names, or its names are
+    not defined (yet)."""
     if not isinstance(annotation, str):
         return annotation
     if not any(name in annotation for name in _NAMES_WORTH_READING):

@@ -35,11 +35,11 @@ def observe_methods(cls: type[Any], how: CallObserver) -> None:
     """Observes the public methods that the body of `cls` defines, each under the name `Class.method`, or
     `<name>.method` if `how` has a name. Warns once if there are none."""
     prefix = how.name or cls.__name__
-    found = own_methods(cls)
-    if not found:
-        what = f"observe() was given the class {cls.__qualname__}, whose body defines no public methods to observe"
-        warn_once(f"observe {cls.__module__}.{cls.__qualname__}", f"{what}: decorate the class that defines them")
-    for name, method in found.items():
+    methods = own_methods(cls)
+    if not methods:
+        problem = f"observe() was given the class {cls.__qualname__}, whose body defines no public methods to observe"
+        warn_once(f"observe {cls.__module__}.{cls.__qualname__}", f"{problem}: decorate the class that defines them")
+    for name, method in methods.items():
         if not _is_observed(method):
             try:
                 setattr(cls, name, observed(method, how, f"{prefix}.{name}"))
@@ -49,8 +49,8 @@ def observe_methods(cls: type[Any], how: CallObserver) -> None:
 
 
 def own_methods(cls: type[Any]) -> dict[str, Any]:
-    """Public methods that the body of the class defines, by name. Left out are fields, properties, nested classes,
-    objects that happen to be callable, abstract methods, and what pydantic calls to validate and serialise."""
+    """Returns the public methods that the body of the class defines, by name. Leaves out fields, properties, nested
+    classes, objects that happen to be callable, abstract methods, and pydantic's validators and serialisers."""
     not_methods = _annotated(cls) | _of_pydantic(cls)
     return {
         name: value
@@ -78,22 +78,22 @@ def _is_observed(method: Any) -> bool:
         if type(method) is ObservedFunction:
             return True
         inner = [getattr(method, name, None) for name in ("__wrapped__", "__func__", "func")]
-        method = next((one for one in inner if one is not None), None)
+        method = next((function for function in inner if function is not None), None)
     return False
 
 
 def _annotated(cls: type[Any]) -> frozenset[str]:
-    """Names that the body annotates: fields, whose default may be a function."""
-    found: Any = vars(cls).get("__annotations__")
-    if found is None and sys.version_info >= (3, 14):
-        found = annotationlib.get_annotations(cls, format=annotationlib.Format.FORWARDREF)
-    if type(found) is types.GetSetDescriptorType:  # of a built-in type
+    """Returns the names that the class body annotates: fields, whose default may be a function."""
+    annotations: Any = vars(cls).get("__annotations__")
+    if annotations is None and sys.version_info >= (3, 14):
+        annotations = annotationlib.get_annotations(cls, format=annotationlib.Format.FORWARDREF)
+    if type(annotations) is types.GetSetDescriptorType:  # of a built-in type
         return frozenset()
-    return frozenset(found or ())
+    return frozenset(annotations or ())
 
 
 def _of_pydantic(cls: type[Any]) -> frozenset[str]:
-    """Names of a pydantic model's validators and serialisers, which a subclass builds its schema from."""
+    """Returns the names of a pydantic model's validators and serialisers, from which a subclass builds its schema."""
     decorators: Any = vars(cls).get("__pydantic_decorators__")
     if not dataclasses.is_dataclass(decorators):
         return frozenset()

@@ -1,4 +1,4 @@
-"""Tells the program's own code from that of libraries, and finds the script that the program was started with."""
+"""Distinguishes the program's own code from libraries, and finds the script with which the program was started."""
 
 import functools
 import os
@@ -36,14 +36,14 @@ def _folders_of_others() -> tuple[str, ...]:
 
 def is_own_code(file: str) -> bool:
     """Whether this file belongs to the program itself, and not to a library or to Python."""
-    known = _files.get(file)
-    if known is None:
+    is_own = _files.get(file)
+    if is_own is None:
         where = str(Path(file).resolve()) if not file.startswith("<") else file
         is_library = (
             where.startswith(("<frozen", *_folders_of_others())) or "site-packages" in where or "dist-packages" in where
         )
-        known = _files[file] = not is_library
-    return known
+        is_own = _files[file] = not is_library
+    return is_own
 
 
 @functools.cache

@@ -61,14 +61,14 @@ class CallObserver(Protocol):
 def observed(function: F, how: CallObserver, label: str | None = None) -> F:
     """Returns the function with each call recorded; of a property, each read is recorded. `label` is its name in the
     record; default: the name that `how` has, else the function's own."""
-    given: Any = function
-    if isinstance(given, property) and given.fget is not None:
-        return cast(Any, given.getter(observed(given.fget, how)))
-    if type(given) is functools.cached_property:
-        return cast(Any, functools.cached_property(observed(given.func, how)))
-    if isinstance(given, types.FunctionType) and given.__name__ in _CLASS_HOOKS:
-        given = classmethod(given)
-    return _proxy(given, how, label or how.name) if _is_function(given) else function
+    target: Any = function
+    if isinstance(target, property) and target.fget is not None:
+        return cast(Any, target.getter(observed(target.fget, how)))
+    if type(target) is functools.cached_property:
+        return cast(Any, functools.cached_property(observed(target.func, how)))
+    if isinstance(target, types.FunctionType) and target.__name__ in _CLASS_HOOKS:
+        target = classmethod(target)
+    return _proxy(target, how, label or how.name) if _is_function(target) else function
 
 
 def _proxy(function: Any, how: CallObserver, label: str | None) -> Any:
@@ -118,16 +118,16 @@ def _after_approval(call_kind: int, approving: Waiting[None] | None, observing: 
     return observing if approving is None else _APPROVED_FIRST[call_kind](approving, observing, made)
 
 
-def _is_function(given: Any) -> bool:
+def _is_function(target: Any) -> bool:
     """Whether the object can be observed; warns once when it cannot."""
-    its_type = cast("type[Any]", type(given))
+    its_type = cast("type[Any]", type(target))
     is_field = hasattr(its_type, "__set__")
-    if not is_field and (callable(given) or isinstance(given, _GIVE_FUNCTIONS)):
+    if not is_field and (callable(target) or isinstance(target, _GIVE_FUNCTIONS)):
         return True
-    what = f"a {its_type.__name__}"
+    description = f"a {its_type.__name__}"
     is_descriptor = is_field or hasattr(its_type, "__get__")
     instead = "put @observe below it, on the function" if is_descriptor else "decorate functions or methods"
-    warn_once(f"observe {what}", f"observe() was given {what}, which is left as it is: {instead}")
+    warn_once(f"observe {description}", f"observe() was given {description}, which is left as it is: {instead}")
     return False
 
 
@@ -251,16 +251,16 @@ def _is_awaitable_generator(function: Any) -> bool:
 
 
 def _parameters(function: Any) -> tuple[str, ...]:
-    """Names of the positional parameters, without `*args`."""
+    """Returns the names of the positional parameters, without `*args`; empty if the signature is unknown."""
     try:
-        found = inspect.signature(function).parameters.values()
+        parameters = inspect.signature(function).parameters.values()
     except (TypeError, ValueError):
         return ()
-    return tuple(p.name for p in found if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD))
+    return tuple(p.name for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD))
 
 
 def _bind(parameters: tuple[str, ...], instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
-    """Arguments by parameter name, without a method's `self`."""
+    """Returns the arguments by parameter name, without a method's `self`. Further positional ones are under `*args`."""
     if not args:
         return kwargs
     if instance is not None:

@@ -105,7 +105,7 @@ def _fitted(fit: Fit, value: Any) -> Any:
 
 
 def with_name_of(ours: Any, name: Any) -> Any:
-    """Gives our coroutine or generator the name of the wrapped one, for `repr`, tasks and Python's warnings."""
+    """Returns our coroutine or generator with the name of the wrapped one, for `repr`, tasks and Python's warnings."""
     ours.__name__, ours.__qualname__ = name.__name__, name.__qualname__
     return ours
 
@@ -187,10 +187,10 @@ def iterate(begin: Begin, output: str | None, steps: Generator[Any, Any, Any]) -
     if span is None:
         return (yield from steps)
     answer = recorded_answer(span)
-    given: list[Any] = []
+    items: list[Any] = []
     if answer is not None:
-        given = _items(span, output, answer)
-        yield from given
+        items = _items(span, output, answer)
+        yield from items
         if not answer.reads_on():
             steps.close()
             return None
@@ -199,7 +199,7 @@ def iterate(begin: Begin, output: str | None, steps: Generator[Any, Any, Any]) -
     sent: Any = None
     try:
         enter(span)
-        _pass_over(given, steps, watch)
+        _pass_over(items, steps, watch)
         while True:
             where = watch.pause(steps.send(sent) if raised is None else steps.throw(raised))
             sent, raised = None, None
@@ -232,10 +232,10 @@ async def iterate_async(
     """
     span = begin()
     answer = await recorded_answer_async(span) if span is not None else None
-    given: list[Any] = []
+    items: list[Any] = []
     if span is not None and answer is not None:
-        given = _items(span, output, answer, fit) if reader is None else reader.restore(_replayed(span, output, answer))
-        for item in given:
+        items = _items(span, output, answer, fit) if reader is None else reader.restore(_replayed(span, output, answer))
+        for item in items:
             yield item
         if not answer.reads_on():
             await steps.aclose()
@@ -245,7 +245,7 @@ async def iterate_async(
     try:
         if span is not None:
             enter(span)
-        step = await _pass_over_async(given, steps, watch)
+        step = await _pass_over_async(items, steps, watch)
         while True:
             leaving, where = False, watch.pause(await step)
             try:
@@ -266,19 +266,19 @@ async def iterate_async(
         _leave(span)
 
 
-def _pass_over(given: list[Any], steps: Generator[Any, Any, Any], watch: "_GeneratorRecording") -> None:
+def _pass_over(items: list[Any], steps: Generator[Any, Any, Any], watch: "_GeneratorRecording") -> None:
     """Steps a generator past the items that the consumer already has from the record."""
-    for item in given:
+    for item in items:
         next(steps)
         watch.keep(item)
 
 
 async def _pass_over_async(
-    given: list[Any], steps: AsyncGenerator[Any, Any], watch: "_GeneratorRecording"
+    items: list[Any], steps: AsyncGenerator[Any, Any], watch: "_GeneratorRecording"
 ) -> Awaitable[Any]:
     """The same as `_pass_over`, asynchronous. Returns the awaitable of the next step."""
     step = _first_step(steps)
-    for item in given:
+    for item in items:
         await step
         watch.keep(item)
         step = steps.asend(None)
@@ -389,7 +389,8 @@ class _GeneratorRecording:
         self.end(aborted=True)
 
     def _output(self) -> Any:
-        """The recorded output: texts joined into one, anything else as a list."""
+        """Returns the output to record: texts joined into one, other items as a list, with the number of items that are
+        not recorded; with a reader, the result that it has read."""
         items = self.items
         if self.reader is not None:
             return self.result

@@ -39,8 +39,8 @@ def approve(
     if promise is None:
         if key is None or action is None:
             raise TypeError("approve() takes a promise, or a key and an action")
-        asked = unasked(p.approval_id(key, action, details), p.APPROVAL, key=key, action=action, details=details)
-        return _store().decide(asked["id"], answer_of(p.APPROVED, None, by, reason), asked)
+        new_promise = unasked(p.approval_id(key, action, details), p.APPROVAL, key=key, action=action, details=details)
+        return _store().decide(new_promise["id"], answer_of(p.APPROVED, None, by, reason), new_promise)
     return _decide(promise, p.APPROVED, None, by, reason)
 
 
@@ -61,14 +61,14 @@ def answer(
     answers all runs that wait for it, even those that wait for it later. The rest is as in `approve`."""
     if key is None:
         return _decide(promise, p.ANSWERED, value, by, reason)
-    asked = unasked(p.event_id(str(promise), key), p.EVENT, key=key, name=str(promise))
-    return _store().decide(asked["id"], answer_of(p.ANSWERED, value, by, reason), asked)
+    new_promise = unasked(p.event_id(str(promise), key), p.EVENT, key=key, name=str(promise))
+    return _store().decide(new_promise["id"], answer_of(p.ANSWERED, value, by, reason), new_promise)
 
 
 def _decide(promise: str | Promise, outcome: str, value: Any, by: str | None, reason: str | None) -> Promise:
     store = _store()
-    named = whole_id(store, promise if isinstance(promise, str) else promise["id"])
-    return store.decide(named, answer_of(outcome, value, by, reason))
+    promise_id = whole_id(store, promise if isinstance(promise, str) else promise["id"])
+    return store.decide(promise_id, answer_of(outcome, value, by, reason))
 
 
 def _store() -> PromiseStore:
@@ -80,15 +80,15 @@ def whole_id(store: PromiseStore, start: str) -> str:
     """Returns the whole id of the promise whose id begins with `start`. Raises NotFound if not exactly one does."""
     if _WHOLE_ID.fullmatch(start):
         return start
-    found = sorted({promise["id"] for promise in store.listed(answered=True) if promise["id"].startswith(start)})
-    if len(found) == 1:
-        return found[0]
-    how = f"{len(found)} promises begin" if found else "no promise begins"
+    ids = sorted({promise["id"] for promise in store.listed(answered=True) if promise["id"].startswith(start)})
+    if len(ids) == 1:
+        return ids[0]
+    how = f"{len(ids)} promises begin" if ids else "no promise begins"
     raise NotFound(f"{how} with {start!r}: see `playhead promises --all`")
 
 
-def unasked(promise_id: str, kind: str, **asked: Any) -> Promise:
+def unasked(promise_id: str, kind: str, **fields: Any) -> Promise:
     """Makes a promise that no run has asked for yet."""
     empty: dict[str, Any] = dict.fromkeys(("run", "name", "action", "risk", "details", "schema", "deadline", "answer"))
     created = answer_of(p.ANSWERED)["time"]
-    return cast(Promise, {**empty, "id": promise_id, "kind": kind, "created": created, **asked})
+    return cast(Promise, {**empty, "id": promise_id, "kind": kind, "created": created, **fields})

@@ -84,11 +84,11 @@ def ask(
     `schema`: a pydantic model or dataclass into which the answer is converted, or a JSON Schema as a dictionary, which
     is only shown. If the answer does not fit, the class's own error is raised. The rest is as in `approval`.
     """
-    asked = Question(
+    request = Question(
         kind=p.INPUT, action=question, details=details, schema=_json_schema(schema), seconds=timeout, suspend=suspend,
         remind_after=remind_after, on_reminder=on_reminder,
     )  # fmt: skip
-    return drive(_value(asked, schema))
+    return drive(_value(request, schema))
 
 
 async def ask_async(
@@ -102,11 +102,11 @@ async def ask_async(
     on_reminder: OnReminder | None = None,
 ) -> Any:
     """The same as `ask`, without blocking other tasks."""
-    asked = Question(
+    request = Question(
         kind=p.INPUT, action=question, details=details, schema=_json_schema(schema), seconds=timeout, suspend=suspend,
         remind_after=remind_after, on_reminder=on_reminder,
     )  # fmt: skip
-    return await drive_async(_value(asked, schema))
+    return await drive_async(_value(request, schema))
 
 
 def wait_for(event: str, *, key: str, timeout: float | None = None, suspend: bool = False) -> Any:
@@ -137,11 +137,11 @@ def interrupt(run: str, *, reason: str | None = None, by: str | None = None) -> 
     """
     if not isinstance(run, str):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise TypeError(f"a run is named by its id, a text, and not by {run!r}: `playhead runs` lists them")
-    named, run = run, run.strip().replace("-", "").lower()
+    name, run = run, run.strip().replace("-", "").lower()
     if not _RUN_ID.fullmatch(run):
-        raise NoRecord(f"{named[:100]!r} is not the whole id of a run, which has 32 digits: `playhead runs` lists them")
-    shown = None if reason is None else shown_prompt(reason, None)
-    promise_store().open(interrupt_of(run, shown, by))
+        raise NoRecord(f"{name[:100]!r} is not the whole id of a run, which has 32 digits: `playhead runs` lists them")
+    shown_reason = None if reason is None else shown_prompt(reason, None)
+    promise_store().open(interrupt_of(run, shown_reason, by))
 
 
 def interrupt_of(run: str, reason: str | None, by: str | None) -> Promise:
@@ -167,8 +167,8 @@ def decided(question: Question) -> Waiting[PromiseAnswer]:
 def _value(question: Question, schema: Any) -> Waiting[Any]:
     answer = yield from wait(question)
     if answer["outcome"] == p.EXPIRED:
-        what = question.action or f"{question.name} {question.key}"
-        raise Unanswered(f"nobody has answered {what!r} within {question.seconds} seconds; ask again")
+        subject = question.action or f"{question.name} {question.key}"
+        raise Unanswered(f"nobody has answered {subject!r} within {question.seconds} seconds; ask again")
     value = answer["value"]
     if hasattr(schema, "model_validate"):
         return schema.model_validate(value)

@@ -96,7 +96,7 @@ class _OpenedWaits:
         """Remembers an opened wait, in place of an earlier one of the same run."""
         key = (wait.framework, wait.wait_id, wait.digest)
         with self._mutex:
-            others = [each for each in self._found.pop(key, []) if each.run != opened.run]
+            others = [entry for entry in self._found.pop(key, []) if entry.run != opened.run]
             self._found[key] = [*others[-_MAX_REMEMBERED:], opened]
             if len(self._found) > _MAX_REMEMBERED:
                 self._found.popitem(last=False)
@@ -105,12 +105,12 @@ class _OpenedWaits:
         """Returns the opened wait of this run; else that of this conversation; else, without a conversation, the only
         one that is still open. None if there is none."""
         with self._mutex:
-            known = list(self._found.get((wait.framework, wait.wait_id, wait.digest), ()))
-        if run is not None and (own := [each for each in known if each.run == run]):
-            return own[-1]
+            entries = list(self._found.get((wait.framework, wait.wait_id, wait.digest), ()))
+        if run is not None and (run_entries := [entry for entry in entries if entry.run == run]):
+            return run_entries[-1]
         if wait.conversation is not None:
-            return next((each for each in reversed(known) if each.conversation == wait.conversation), None)
-        still_open = [each for each in known if not each.is_settled]
+            return next((entry for entry in reversed(entries) if entry.conversation == wait.conversation), None)
+        still_open = [entry for entry in entries if not entry.is_settled]
         return still_open[0] if len(still_open) == 1 else None
 
 
@@ -123,10 +123,10 @@ _opened = _OpenedWaits()
 def open_wait(span: ObservedSpan, wait: PendingWait) -> None:
     """Opens the wait's promise, and records the request on `span`. The promise is in the journal's folder when this
     returns; the collector gets it in the background. Does nothing if an agent inside has opened it already."""
-    known = _opened.of(wait, span.run.id)
-    if known is not None and known.run == span.run.id and not known.is_settled:
+    earlier = _opened.of(wait, span.run.id)
+    if earlier is not None and earlier.run == span.run.id and not earlier.is_settled:
         return
-    number = known.number + 1 if known is not None and known.is_settled else 0
+    number = earlier.number + 1 if earlier is not None and earlier.is_settled else 0
     promise, key = _new_promise(span, wait, number)
     opened = _OpenedWait(promise, key, span.run.id, wait.conversation, number)
     replay = span.run.replay
@@ -142,13 +142,13 @@ def open_wait(span: ObservedSpan, wait: PendingWait) -> None:
 def _new_promise(span: ObservedSpan, wait: PendingWait, number: int) -> tuple[Promise, str]:
     """Returns a new promise for a wait, and its key. In a resumed run it has the id that the record names; a fork has
     promises of its own."""
-    at = f"{place_of(span)}:{wait.kind} {wait.digest}"
-    key = f"{at}#{span.run.occurrence(f'promise {at}')}"
+    place = f"{place_of(span)}:{wait.kind} {wait.digest}"
+    key = f"{place}#{span.run.occurrence(f'promise {place}')}"
     replay = span.run.replay
     recorded = replay.recorded_promise(key) if replay is not None else None
     is_of_run = wait.conversation is None or (replay is not None and replay.is_fork)
-    found = recorded or wait.promise_id(span.run.id if is_of_run else None, number)
-    return _promise(wait, found, span, span.run.id), key
+    promise_id = recorded or wait.promise_id(span.run.id if is_of_run else None, number)
+    return _promise(wait, promise_id, span, span.run.id), key
 
 
 def _promise(wait: PendingWait, promise_id: str, span: ObservedSpan | None, run: str | None) -> Promise:
@@ -169,15 +169,15 @@ def _promise(wait: PendingWait, promise_id: str, span: ObservedSpan | None, run:
 
 
 def _note_request(span: ObservedSpan, wait: PendingWait, promise_id: str, key: str) -> None:
-    said: dict[str, Any] = {names.WAIT_ID: promise_id, names.PROMISE_KEY: key}
+    attributes: dict[str, Any] = {names.WAIT_ID: promise_id, names.PROMISE_KEY: key}
     if wait.kind == p.APPROVAL:
-        said |= {names.PROMISE_ACTION: wait.action, names.TOOL_NAME: wait.name}
-        log_event_of(span, names.APPROVAL_REQUESTED, said, {names.TOOL_ARGUMENTS_REF: wait.details})
+        attributes |= {names.PROMISE_ACTION: wait.action, names.TOOL_NAME: wait.name}
+        log_event_of(span, names.APPROVAL_REQUESTED, attributes, {names.TOOL_ARGUMENTS_REF: wait.details})
     else:
-        log_event_of(span, names.INPUT_REQUESTED, said, {names.PROMPT_REF: wait.prompt})
+        log_event_of(span, names.INPUT_REQUESTED, attributes, {names.PROMPT_REF: wait.prompt})
 
 
-# --- when it goes on --------------------------------------------------------------------------------------------------
+# --- when it continues ------------------------------------------------------------------------------------------------
 
 
 def settle_wait(span: ObservedSpan, wait: PendingWait, outcome: str, value: Any = None) -> None:
@@ -187,8 +187,8 @@ def settle_wait(span: ObservedSpan, wait: PendingWait, outcome: str, value: Any 
     if opened is not None and opened.run == span.run.id:
         promise_id, key = opened.promise["id"], opened.key
     else:
-        at = f"{place_of(span)}:{wait.kind} {wait.digest}"
-        key = f"{at}!{span.run.occurrence(f'settle {at}')}"
+        place = f"{place_of(span)}:{wait.kind} {wait.digest}"
+        key = f"{place}!{span.run.occurrence(f'settle {place}')}"
         promise_id = opened.promise["id"] if opened is not None else wait.promise_id(_scope(wait, span))
     replay = span.run.replay
     answer = replay.promise_answer(key) if replay is not None else None
@@ -199,46 +199,46 @@ def settle_wait(span: ObservedSpan, wait: PendingWait, outcome: str, value: Any 
     finally:
         if opened is not None:
             opened.is_settled = True
-        given = answer or answer_of(outcome, value, p.BY_PROGRAM)
-        _note_answer(span, wait, {names.WAIT_ID: promise_id, names.PROMISE_KEY: key}, given, created, value)
+        final_answer = answer or answer_of(outcome, value, p.BY_PROGRAM)
+        _note_answer(span, wait, {names.WAIT_ID: promise_id, names.PROMISE_KEY: key}, final_answer, created, value)
 
 
-def _settled(promise_id: str, opened: _OpenedWait | None, own: PromiseAnswer) -> tuple[PromiseAnswer, str | None]:
-    """Returns the answer to record, and when the promise was created (None: unknown). The answer is the stored one if
-    it equals the program's `own`, so that its author is kept; else `own`."""
-    found = opened.answer if opened is not None else None
+def _settled(promise_id: str, opened: _OpenedWait | None, answer: PromiseAnswer) -> tuple[PromiseAnswer, str | None]:
+    """Returns the answer to record, and when the promise was created (None: unknown). `answer`: the program's answer.
+    If the stored answer is equal, returns the stored one, so that its author is kept; else `answer`."""
+    stored = opened.answer if opened is not None else None
     created = opened.promise["created"] if opened is not None else None
-    if found is None:
-        kept = promise_store().settle(promise_id, own)
-        if kept is not None:
-            found, created = kept["answer"], kept["created"]
-    return (found if found is not None and _is_same(found, own) else own), created
+    if stored is None:
+        promise = promise_store().settle(promise_id, answer)
+        if promise is not None:
+            stored, created = promise["answer"], promise["created"]
+    return (stored if stored is not None and _is_same(stored, answer) else answer), created
 
 
-def _is_same(found: PromiseAnswer, own: PromiseAnswer) -> bool:
-    if own["outcome"] != p.ANSWERED:
-        return found["outcome"] == own["outcome"]
-    return found["outcome"] == p.ANSWERED and p.digest_of(found["value"]) == p.digest_of(own["value"])
+def _is_same(stored: PromiseAnswer, answer: PromiseAnswer) -> bool:
+    if answer["outcome"] != p.ANSWERED:
+        return stored["outcome"] == answer["outcome"]
+    return stored["outcome"] == p.ANSWERED and p.digest_of(stored["value"]) == p.digest_of(answer["value"])
 
 
 def _note_answer(
     span: ObservedSpan,
     wait: PendingWait,
-    said: dict[str, Any],
+    attributes: dict[str, Any],
     answer: PromiseAnswer,
     created: str | None,
     value: Any,
 ) -> None:
     if created is not None:
-        said[names.WAITED_MS] = max(0.0, (parse_time(answer["time"]) - parse_time(created)) / 1e6)
+        attributes[names.WAITED_MS] = max(0.0, (parse_time(answer["time"]) - parse_time(created)) / 1e6)
     if answer["by"] is not None:
-        said[names.ANSWERED_BY] = answer["by"]
+        attributes[names.ANSWERED_BY] = answer["by"]
     reason = {} if answer["reason"] is None else {names.REASON_REF: answer["reason"]}
     if wait.kind == p.APPROVAL:
-        said[names.APPROVED] = answer["outcome"] == p.APPROVED
-        log_event_of(span, names.APPROVAL_RECEIVED, said, reason)
+        attributes[names.APPROVED] = answer["outcome"] == p.APPROVED
+        log_event_of(span, names.APPROVAL_RECEIVED, attributes, reason)
     else:
-        log_event_of(span, names.INPUT_RECEIVED, said, {**reason, names.VALUE_REF: value})
+        log_event_of(span, names.INPUT_RECEIVED, attributes, {**reason, names.VALUE_REF: value})
 
 
 def _scope(wait: PendingWait, span: ObservedSpan | None) -> str | None:
@@ -256,33 +256,33 @@ def answers_to(waits: Sequence[PendingWait], question: Question) -> Waiting[list
     span, store = current_span(), promise_store()
     opened: list[_OpenedWait] = yield lambda: [_asked(wait, span, store) for wait in waits]
     began = time.monotonic()
-    for wait, each in zip(waits, opened, strict=True):
-        if each.answer is None:
-            left = None if question.seconds is None else max(0.0, question.seconds - (time.monotonic() - began))
-            asked = dataclasses.replace(question, kind=wait.kind, action=wait.action, name=wait.name, seconds=left)
-            answer = yield from until_answered(asked, store, each.promise, span)
+    for wait, entry in zip(waits, opened, strict=True):
+        if entry.answer is None:
+            seconds = None if question.seconds is None else max(0.0, question.seconds - (time.monotonic() - began))
+            request = dataclasses.replace(question, kind=wait.kind, action=wait.action, name=wait.name, seconds=seconds)
+            answer = yield from until_answered(request, store, entry.promise, span)
             if answer["outcome"] == p.EXPIRED:
                 raise Unanswered(f"nobody has answered {wait.action!r} within {question.seconds} seconds; ask again")
-            each.answer = answer
-    return [each.answer for each in opened if each.answer is not None]
+            entry.answer = answer
+    return [entry.answer for entry in opened if entry.answer is not None]
 
 
 def _asked(wait: PendingWait, span: ObservedSpan | None, store: PromiseStore) -> _OpenedWait:
     """Returns the promise of this wait. Opens it if it does not exist, and opens a new one if the last one expired."""
-    found = _opened.of(wait, _run_of(span))
-    if found is None:
+    entry = _opened.of(wait, _run_of(span))
+    if entry is None:
         promise = _promise(wait, wait.promise_id(_scope(wait, span)), span, _run_of(span))
-        found = _OpenedWait(promise, "", _run_of(span), wait.conversation)
-    while found.answer is None:
-        found.promise = store.open(found.promise)
-        found.answer = found.promise["answer"]
-        if found.answer is None or found.answer["outcome"] != p.EXPIRED:
+        entry = _OpenedWait(promise, "", _run_of(span), wait.conversation)
+    while entry.answer is None:
+        entry.promise = store.open(entry.promise)
+        entry.answer = entry.promise["answer"]
+        if entry.answer is None or entry.answer["outcome"] != p.EXPIRED:
             break
-        number = found.number + 1
-        promise = _promise(wait, wait.promise_id(_scope(wait, span), number), span, found.run)
-        found = _OpenedWait(promise, found.key, found.run, found.conversation, number)
-    _opened.add(wait, found)
-    return found
+        number = entry.number + 1
+        promise = _promise(wait, wait.promise_id(_scope(wait, span), number), span, entry.run)
+        entry = _OpenedWait(promise, entry.key, entry.run, entry.conversation, number)
+    _opened.add(wait, entry)
+    return entry
 
 
 def known_waits(waits: Sequence[PendingWait]) -> Waiting[list[PendingWait]]:

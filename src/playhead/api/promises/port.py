@@ -23,9 +23,9 @@ class PromiseStore(Protocol):
         ...
 
     def settle(self, promise_id: str, answer: PromiseAnswer) -> Promise | None:
-        """Answers a promise with what the program continued with, unless it has an answer. Tells the collector in the
-        background. Returns the promise from the journal's folder, with its answer if that was given there; None if the
-        folder does not have it."""
+        """Answers a promise with the answer with which the program continued, unless it has one already. Tells the
+        collector in the background. Returns the promise from the journal's folder, with its answer if that was given
+        there; None if the folder does not have it."""
         ...
 
     def read(self, promise_id: str) -> Promise | None:

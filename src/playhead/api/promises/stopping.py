@@ -116,12 +116,12 @@ def look_for_interrupts() -> None:
     """
     try:
         store = promise_store()
-        known = [run for reference in _runs.valuerefs() if (run := reference()) is not None]
-        runs = {run.id: run for run in known if not isinstance(run.replay, StoppedRun)}
-        for found in store.interrupts(list(runs)) if runs else ():
-            run = runs.get(found["run"] or "")
+        live_runs = [run for reference in _runs.valuerefs() if (run := reference()) is not None]
+        runs = {run.id: run for run in live_runs if not isinstance(run.replay, StoppedRun)}
+        for promise in store.interrupts(list(runs)) if runs else ():
+            run = runs.get(promise["run"] or "")
             if run is not None:
-                run.replay = StoppedRun(_interrupting(store, found), run.replay)
+                run.replay = StoppedRun(_interrupting(store, promise), run.replay)
     except (JournalUnusable, OSError):
         return
     except BaseException as error:  # noqa: BLE001 - the guard
@@ -174,9 +174,9 @@ def _interrupting(store: PromiseStore, promise: Promise) -> Callable[[ObservedSp
 
 
 def _note(span: ObservedSpan, by: Any, reason: Any, promise: Promise) -> None:
-    said: dict[str, Any] = {names.WAITED_MS: max(0.0, (span.start_ns - parse_time(promise["created"])) / 1e6)}
+    attributes: dict[str, Any] = {names.WAITED_MS: max(0.0, (span.start_ns - parse_time(promise["created"])) / 1e6)}
     if by is not None:
-        said[names.ANSWERED_BY] = str(by)
+        attributes[names.ANSWERED_BY] = str(by)
     log_event_of(
-        span.enclosing or span, names.USER_INTERRUPTED, said, {} if reason is None else {names.REASON_REF: reason}
+        span.enclosing or span, names.USER_INTERRUPTED, attributes, {} if reason is None else {names.REASON_REF: reason}
     )

@@ -54,17 +54,19 @@ def rule_or_always(rule: Any) -> ToolRule:
         return "always"
 
 
-def needs_rule(own: ToolRule | None) -> bool:
-    """Whether any tool may need approval, by its own rule or the process's."""
-    return own is not None or _ApprovalOfTools.rule != "none"
+def needs_rule(tool_rule: ToolRule | None) -> bool:
+    """Whether the tool may need approval, by its own rule (None: it has none) or the process's."""
+    return tool_rule is not None or _ApprovalOfTools.rule != "none"
 
 
-def approved_first(own: ToolRule | None, name: str, arguments: dict[str, Any], *, idempotent: bool) -> Waiting[None]:
+def approved_first(
+    tool_rule: ToolRule | None, name: str, arguments: dict[str, Any], *, idempotent: bool
+) -> Waiting[None]:
     """Returns the steps that wait until a person approves a tool's call, if the rule asks for that. Raises Denied.
 
-    If a rule function raises, the call needs approval.
+    `tool_rule`: the tool's own rule; None: the process's rule. If a rule function raises, the call needs approval.
     """
-    rule = _ApprovalOfTools.rule if own is None else own
+    rule = _ApprovalOfTools.rule if tool_rule is None else tool_rule
     if _applies(rule, name, arguments, idempotent=idempotent):
         question = Question(
             kind=p.APPROVAL, name=name, action=f"run {name}", details=arguments, suspend=_ApprovalOfTools.suspend

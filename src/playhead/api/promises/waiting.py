@@ -69,8 +69,8 @@ def wait(question: Question) -> Waiting[PromiseAnswer]:
         return recorded
     store = promise_store()
     if replay is not None and replay.had_completed:
-        known: Promise | None = yield lambda: store.read(promise["id"])
-        if known is None or known["answer"] is None:
+        stored: Promise | None = yield lambda: store.read(promise["id"])
+        if stored is None or stored["answer"] is None:
             replay.refuse_promise(promise["action"] or promise["name"] or promise["kind"])
     promise = yield lambda: store.open(promise)
     if span is not None:
@@ -89,13 +89,13 @@ def until_answered(
     """Returns the steps that wait for the answer to an open promise; the result is the answer, with outcome `expired`
     after the timeout. Raises Suspended."""
     began, pause, reminded = time.monotonic(), _FIRST_POLL_SECONDS, False
-    left = _seconds_left(question, promise)
+    limit = _seconds_left(question, promise)
     while True:
-        found: Promise | None = yield lambda: store.read(promise["id"])
-        if found is not None and found["answer"] is not None:
-            return found["answer"]
+        stored: Promise | None = yield lambda: store.read(promise["id"])
+        if stored is not None and stored["answer"] is not None:
+            return stored["answer"]
         waited = time.monotonic() - began
-        if left is not None and waited >= left:
+        if limit is not None and waited >= limit:
             ended = yield lambda: store.answer(promise["id"], answer_of(p.EXPIRED))
             if ended is not None and ended["answer"] is not None:
                 return ended["answer"]  # a person may have answered at the last moment
@@ -105,7 +105,7 @@ def until_answered(
         if question.remind_after is not None and not reminded and waited >= question.remind_after:
             reminded = True
             _remind(question, promise)
-        yield min(pause, _MAX_POLL_SECONDS, *([max(0.0, left - waited)] if left is not None else []))
+        yield min(pause, _MAX_POLL_SECONDS, *([max(0.0, limit - waited)] if limit is not None else []))
         pause *= 1.5
 
 
@@ -118,22 +118,22 @@ def _promise_of(question: Question, span: ObservedSpan | None) -> tuple[Promise,
     """Returns the promise and its key in the record. The same question at the same call path of the run always has the
     same promise id; forks share the key."""
     # The digest is of the question itself, not of its redacted form: a resumed run that asks the same gets the answer.
-    asked = [question.action, question.name, question.details]
+    identity = [question.action, question.name, question.details]
     if question.kind == p.EVENT:
-        key, scope, found = question.key or "", None, p.event_id(question.name or "", question.key or "")
+        key, scope, promise_id = question.key or "", None, p.event_id(question.name or "", question.key or "")
     else:
-        digest, run = p.digest_of(asked), span.run if span is not None else None
+        digest, run = p.digest_of(identity), span.run if span is not None else None
         if question.key is not None:
             key, scope = question.key, None
         else:
-            at = f"{place_of(span) if span is not None else ''}:{question.kind} {digest}"
-            number = run.occurrence(f"promise {at}") if run is not None else uuid4().hex
-            key, scope = f"{at}#{number}", run.id if run is not None else None
-        found = p.promise_id(question.kind, scope, key, digest)
+            place = f"{place_of(span) if span is not None else ''}:{question.kind} {digest}"
+            number = run.occurrence(f"promise {place}") if run is not None else uuid4().hex
+            key, scope = f"{place}#{number}", run.id if run is not None else None
+        promise_id = p.promise_id(question.kind, scope, key, digest)
     now = time.time_ns()
     deadline = None if question.seconds is None else rfc3339(now + int(question.seconds * 1e9))
     promise: Promise = {
-        "id": found,
+        "id": promise_id,
         "kind": question.kind,  # type: ignore[typeddict-item]
         "run": scope,
         "key": key,
@@ -176,7 +176,7 @@ def shown_details(details: Any, span: ObservedSpan | None) -> Any:
 
 
 def _recorder_of(span: ObservedSpan | None) -> Recorder | None:
-    """Returns the recorder of the call, or without one of the process; None: nothing is recorded."""
+    """Returns the recorder of the call; without a call, the recorder of the process. None: nothing is recorded."""
     return span.recorder if span is not None else runtime.recorder()
 
 
@@ -214,9 +214,9 @@ def _remind(question: Question, promise: Promise) -> None:
 
 
 def _note_request(span: ObservedSpan, promise: Promise, key: str) -> None:
-    said: dict[str, Any] = {names.WAIT_ID: promise["id"], names.PROMISE_KEY: key}
+    attributes: dict[str, Any] = {names.WAIT_ID: promise["id"], names.PROMISE_KEY: key}
     if promise["kind"] == p.APPROVAL:
-        said |= {
+        attributes |= {
             name: value
             for name, value in (
                 (names.PROMISE_ACTION, promise["action"]),
@@ -227,26 +227,26 @@ def _note_request(span: ObservedSpan, promise: Promise, key: str) -> None:
         }
         details = promise["details"]
         payloads = {} if details is None else {names.TOOL_ARGUMENTS_REF: details}
-        log_event_of(span, names.APPROVAL_REQUESTED, said, payloads)
+        log_event_of(span, names.APPROVAL_REQUESTED, attributes, payloads)
         return
     prompt = {
         name: promise[name] for name in ("action", "name", "key", "details", "schema") if promise[name] is not None
     }
-    log_event_of(span, names.INPUT_REQUESTED, said, {names.PROMPT_REF: prompt})
+    log_event_of(span, names.INPUT_REQUESTED, attributes, {names.PROMPT_REF: prompt})
 
 
 def _note_answer(span: ObservedSpan, promise: Promise, key: str, answer: PromiseAnswer) -> None:
     waited = parse_time(answer["time"]) - parse_time(promise["created"])
-    said: dict[str, Any] = {
+    attributes: dict[str, Any] = {
         names.WAIT_ID: promise["id"],
         names.PROMISE_KEY: key,
         names.WAITED_MS: max(0.0, waited / 1e6),
     }
     if answer["by"] is not None:
-        said[names.ANSWERED_BY] = answer["by"]
+        attributes[names.ANSWERED_BY] = answer["by"]
     payloads = {} if answer["reason"] is None else {names.REASON_REF: answer["reason"]}
     if promise["kind"] == p.APPROVAL:
-        said[names.APPROVED] = answer["outcome"] == p.APPROVED
-        log_event_of(span, names.APPROVAL_RECEIVED, said, payloads)
+        attributes[names.APPROVED] = answer["outcome"] == p.APPROVED
+        log_event_of(span, names.APPROVAL_RECEIVED, attributes, payloads)
     else:
-        log_event_of(span, names.INPUT_RECEIVED, said, {**payloads, names.VALUE_REF: answer["value"]})
+        log_event_of(span, names.INPUT_RECEIVED, attributes, {**payloads, names.VALUE_REF: answer["value"]})
