@@ -47,20 +47,20 @@ class PromiseFiles:
         answer = self._read(promise_id + _ANSWER)
         if promise is None:
             return None
-        known = answer is not None and "outcome" in answer
-        return cast(Promise, {**promise, "answer": answer if known else None})
+        has_outcome = answer is not None and "outcome" in answer
+        return cast(Promise, {**promise, "answer": answer if has_outcome else None})
 
     def answer(self, promise_id: str, answer: PromiseAnswer) -> Promise | None:
-        """Answers the promise if it has no answer. Returns it with its first answer; None: it is not known here, or
-        only the collector can answer it."""
+        """Answers the promise if it has no answer. Returns it with its first answer; None: the folder does not have
+        it, or only the collector can answer it."""
         try:
             if self._read(promise_id + _OPEN) is None:
                 return None
             self._link(promise_id + _ANSWER, cast("dict[str, Any]", answer))
         except OSError as error:
             raise self._unusable(error) from error
-        found = self.read(promise_id)
-        return found if found is not None and found["answer"] is not None else None
+        promise = self.read(promise_id)
+        return promise if promise is not None and promise["answer"] is not None else None
 
     def give_to_collector(self, promise_id: str) -> bool:
         """Marks the promise as the collector's. Returns False if it was answered here already."""
@@ -75,15 +75,15 @@ class PromiseFiles:
 
     def all(self) -> list[Promise]:
         """Returns all promises that were not given to the collector, oldest first."""
-        found = [self.read(promise_id) for promise_id in self._ids() if not self.is_at_collector(promise_id)]
-        return sorted((promise for promise in found if promise is not None), key=lambda each: each["created"])
+        promises = [self.read(promise_id) for promise_id in self._ids() if not self.is_at_collector(promise_id)]
+        return sorted((promise for promise in promises if promise is not None), key=lambda item: item["created"])
 
     def interrupts(self, runs: Sequence[str]) -> list[Promise]:
         """Returns the open requests to stop one of these runs. Reads only file names if there are none."""
         wanted = set(runs)
         ids = [name.partition("-")[2] for name in self._names() if name.partition("-")[0] in wanted]
-        found = [self.read(name.removesuffix(_OPEN)) for name in ids if name.endswith(_OPEN)]
-        return [promise for promise in found if promise is not None and promise["answer"] is None]
+        promises = [self.read(name.removesuffix(_OPEN)) for name in ids if name.endswith(_OPEN)]
+        return [promise for promise in promises if promise is not None and promise["answer"] is None]
 
     def _ids(self) -> Iterator[str]:
         for name in self._names():
@@ -92,7 +92,7 @@ class PromiseFiles:
 
     def _names(self) -> list[str]:
         try:
-            return os.listdir(self._folder)  # noqa: PTH208 - of pathlib, each name would be an object
+            return os.listdir(self._folder)  # noqa: PTH208 - pathlib would make an object of each name
         except (FileNotFoundError, NotADirectoryError):
             return []
         except OSError as error:
@@ -124,7 +124,7 @@ class PromiseFiles:
         temporary = self._folder / f".{os.urandom(8).hex()}"
         try:
             with os.fdopen(open_private(temporary, os.O_WRONLY | os.O_EXCL), "wb") as file:
-                file.write(canonical_json(value))  # all of it, or OSError: a full disk may take a part
+                file.write(canonical_json(value))  # writes all, or raises OSError: a full disk may take a part
                 file.flush()
                 os.fsync(file.fileno())
             os.link(temporary, self._folder / name)

@@ -1,4 +1,4 @@
-"""The promises of this process, on the settings in force: made when they are first asked for."""
+"""Creates the store of promises of this process on first use, for the settings in force."""
 
 import threading
 from pathlib import Path
@@ -8,7 +8,7 @@ from playhead.promises.files import PromiseFiles
 from playhead.promises.store import Promises
 from playhead.settings.sdk import Settings
 
-# A collector that takes longer counts as down; a waiting program asks again.
+# A collector that takes longer counts as down; a waiting program asks again later.
 _TIMEOUT_SECONDS = 2.0
 
 

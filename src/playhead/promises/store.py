@@ -1,7 +1,7 @@
 """The promises of a process: in the journal's folder, or with the collector once that has them.
 
-Each promise has one place where it is answered.  It is opened in the journal's folder first, so that it is durable;
-then it is given to the collector, if one answers, and from then on only the collector can answer it.
+Each promise can be answered in one place only.  It is first opened in the journal's folder, so that it is durable. Then
+it is given to the collector, if one responds; from then on only the collector can answer it.
 """
 
 import logging
@@ -37,7 +37,7 @@ class Promises:
         self._on_unreachable = on_unreachable
         self._files = files
         self._make = client
-        # Not at once: a short-lived program needs no such request.
+        # The first request comes after an interval: a short-lived program needs none.
         self._next_interrupts = now() + INTERRUPTS_SECONDS
         self._now = now
         self._next_try = float("-inf")
@@ -60,12 +60,13 @@ class Promises:
         return opened
 
     def settle(self, promise_id: str, answer: PromiseAnswer) -> Promise | None:
-        """Answers the promise in the folder if that can answer it; else tells the collector in the background."""
-        found = self._files.answer(promise_id, answer)
-        if found is None:
+        """Answers the promise in the folder if it can be answered there; else tells the collector in the background.
+        Returns the promise from the folder; None if the folder does not have it."""
+        promise = self._files.answer(promise_id, answer)
+        if promise is None:
             self._background.add(lambda: self._tell(promise_id, answer))
-            found = self._files.read(promise_id)
-        return found
+            promise = self._files.read(promise_id)
+        return promise
 
     def drain(self, seconds: float) -> None:
         """Waits until the background requests to the collector are done, at most `seconds`."""
@@ -73,14 +74,14 @@ class Promises:
 
     def read(self, promise_id: str) -> Promise | None:
         """Reads the promise from the folder or the collector; gives an open one to the collector."""
-        found = self._files.read(promise_id)
-        if found is None:
+        promise = self._files.read(promise_id)
+        if promise is None:
             return self._ask(lambda client: client.promise(promise_id))
-        if found["answer"] is not None:
-            return found
+        if promise["answer"] is not None:
+            return promise
         if promise_id in self._known:
-            return self._ask(lambda client: client.promise(promise_id)) or found
-        return self._give(found) or found
+            return self._ask(lambda client: client.promise(promise_id)) or promise
+        return self._give(promise) or promise
 
     def answer(self, promise_id: str, answer: PromiseAnswer) -> Promise | None:
         """Answers the promise in the folder or at the collector. Called only by the waiting run, when it stops waiting
@@ -91,12 +92,14 @@ class Promises:
 
     def interrupts(self, runs: Sequence[str]) -> list[Promise]:
         """Returns the requests in the folder and, every 5 seconds, those at the collector."""
-        found = self._files.interrupts(runs)
+        local = self._files.interrupts(runs)
         if self._now() < self._next_interrupts:
-            return found
+            return local
         self._next_interrupts = self._now() + INTERRUPTS_SECONDS
-        asked = self._ask(lambda client: [each for run in runs for each in client.promises(run=run, kind="interrupt")])
-        return [*found, *(asked or ())]
+        remote = self._ask(
+            lambda client: [promise for run in runs for promise in client.promises(run=run, kind="interrupt")]
+        )
+        return [*local, *(remote or ())]
 
     def may_wait(self, promise: Promise) -> bool:
         """Returns True: an answer may come at any time."""
@@ -105,14 +108,14 @@ class Promises:
     def listed(self, *, answered: bool = False) -> list[Promise]:
         """Returns promises of the folder and the collector; of the folder alone if the collector cannot be reached.
         Raises JournalUnusable and ClientError."""
-        found = [each for each in self._files.all() if answered or each["answer"] is None]
+        promises = [promise for promise in self._files.all() if answered or promise["answer"] is None]
         if self._make is not None:
             try:
                 with self._make() as client:
-                    found += client.promises(state="all" if answered else "open")
+                    promises += client.promises(state="all" if answered else "open")
             except CollectorUnreachable as error:
                 self._on_unreachable(error)
-        return sorted({each["id"]: each for each in found}.values(), key=lambda each: each["created"])
+        return sorted({promise["id"]: promise for promise in promises}.values(), key=lambda promise: promise["created"])
 
     def decide(self, promise_id: str, answer: PromiseAnswer, asked: Promise | None = None) -> Promise:
         """Stores a person's answer where the promise is: in the folder or at the collector. `asked`: a promise that no
@@ -120,7 +123,7 @@ class Promises:
         ClientError: NotFound, Conflict if it has an answer already."""
         here = self._files.read(promise_id)
         if here is not None and not self._files.is_at_collector(promise_id):
-            self._give(here)  # the collector may have an answer that was given before a run asked
+            self._give(here)  # the collector may have an answer from before a run asked
             if not self._files.is_at_collector(promise_id):
                 return self._decide_here(promise_id, answer)
         opened = asked or here  # the program may be about to tell the collector of it
@@ -146,26 +149,28 @@ class Promises:
         if first is None:
             raise Conflict(f"the collector has {promise_id} now: answer it again")
         if first["answer"] != answer:
-            known = first["answer"] or answer
+            first_answer = first["answer"] or answer
             raise Conflict(
-                f"{known['by'] or 'somebody'} has answered {promise_id} already: {known['outcome']}; that one counts"
+                f"{first_answer['by'] or 'somebody'} has answered {promise_id} already: {first_answer['outcome']}; "
+                "that one counts"
             )
         return first
 
     def _give(self, promise: Promise) -> Promise | None:
-        """Gives an open promise to the collector, if it can be asked now; None: it stays here."""
+        """Gives an open promise to the collector, if it can be asked now. Returns the promise with its answer; None: it
+        stays in the folder, or the collector has not confirmed it."""
         if self._ask(lambda client: list(client.promises(limit=1))) is None:
             return None
         if not self._files.give_to_collector(promise["id"]):
             return self._files.read(promise["id"])  # answered here meanwhile
-        given = self._ask(lambda client: client.open_promise(promise))
-        if given is not None:
+        stored = self._ask(lambda client: client.open_promise(promise))
+        if stored is not None:
             self._known.add(promise["id"])
-        return given
+        return stored
 
     def _tell(self, promise_id: str, answer: PromiseAnswer) -> None:
-        """Tells the collector with which answer a program continued; if its key must not answer, expires the promise
-        instead."""
+        """Sends the collector the answer with which a program continued. If the API key may not answer promises, marks
+        the promise as expired instead."""
 
         def answered(client: Any) -> None:
             try:
@@ -182,7 +187,7 @@ class Promises:
         if self._make is None or self._now() < self._next_try:
             return None
         try:
-            with self._make() as client:  # a connection that is kept would be a forked child's, too
+            with self._make() as client:  # closed after use: a forked child would share an open connection
                 return question(client)
         except NotFound:
             return None
