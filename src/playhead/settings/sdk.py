@@ -118,7 +118,7 @@ HEADERS = s.ValueKind("name=value pairs with commas between them", _headers)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """Everything that a user of the SDK can set, with the values in force."""
+    """The settings of the SDK, with the values in force."""
 
     endpoint: str | None = setting(
         "PLAYHEAD_ENDPOINT",
@@ -141,7 +141,7 @@ class Settings:
     api_key: str | None = setting(
         "PLAYHEAD_API_KEY", None, s.KEY, "the collector's key, if it has one", secret=True, if_invalid=STOP
     )
-    # Payloads go nowhere but where they are meant to go.
+    # STOP: payloads must not be written to another folder than the one that was meant.
     journal_dir: Path = setting(
         "PLAYHEAD_JOURNAL_DIR",
         default_journal_dir,
@@ -155,15 +155,15 @@ class Settings:
         s.one_of("process", "fsync", "off"),
         "what a recorded call survives: kill -9 of the process, loss of power (fsync), or neither (off)",
     )
-    # 512 MiB: a day of a busy agent whose collector is down, and little beside what its machine has.
+    # 512 MiB: a day of a busy agent whose collector is down, and little compared to the disk of its machine.
     journal_max_bytes: int = setting(
         "PLAYHEAD_JOURNAL_MAX_BYTES",
         512 * MIB,
         s.BYTES,
         "most disk space that the journal may take, for all processes that share its folder",
     )
-    # An hour: long enough to resume or to look at what has just ended without the collector, and short enough that
-    # payloads which the collector has do not lie around. Runs that have not ended keep theirs.
+    # An hour: long enough to resume or inspect a run that has just ended without the collector. Not longer, since the
+    # collector has the payloads. Runs that have not ended keep their records.
     journal_keep_seconds: float = setting(
         "PLAYHEAD_JOURNAL_KEEP_SECONDS",
         3600.0,
@@ -171,7 +171,7 @@ class Settings:
         "how long the journal keeps records once they are delivered and their runs have ended; "
         "`playhead.run(retention=...)` says it for a session",
     )
-    # A day: whoever works with the journal alone looks at what ended yesterday, too.
+    # A day: people who work with the journal alone also look at runs that ended yesterday.
     local_keep_seconds: float = setting(
         "PLAYHEAD_LOCAL_KEEP_SECONDS",
         86_400.0,
@@ -179,13 +179,12 @@ class Settings:
         "how long the journal keeps runs after their end without a collector (PLAYHEAD_ENDPOINT=none), as far as its "
         "limit has room for them",
     )
-    # 64 MiB: what the collector accepts; above it a marker with size, digest and the first 64 KiB is kept.
+    # 64 MiB: the collector accepts no more. A larger payload is replaced by a marker: size, digest, first 64 KiB.
     max_content_bytes: int = setting(
         "PLAYHEAD_MAX_CONTENT_BYTES", 64 * MIB, s.BYTES, "largest payload recorded; of a larger one, a marker is"
     )
-    # Of these switches, who sets one means to record less: so it is where the text cannot be read.
-    # 50,000: a result of this size is read and written in 4 ms, which the caller waits for. What a model reads of
-    # a tool's answer is a tenth of it.
+    # 50,000: a result of this size is read and written in 4 ms, for which the caller waits. The part of a tool's result
+    # that a model reads is a tenth of it.
     max_value_size: int = setting(
         "PLAYHEAD_MAX_VALUE_SIZE",
         50_000,
@@ -193,7 +192,7 @@ class Settings:
         "largest value recorded whole: a number or text counts 1, a list or dictionary 15 to 50, an object 150; of a "
         "larger one, a sample is recorded",
     )
-    # 1 ms: two hundred ordinary `repr`s, and little beside what a call of a model or of a tool takes.
+    # 1 ms: enough for two hundred ordinary `repr`s, and little compared to a call of a model or tool.
     max_value_seconds: float = setting(
         "PLAYHEAD_MAX_VALUE_SECONDS",
         0.001,
@@ -201,7 +200,7 @@ class Settings:
         "how long code of the program (`__repr__`, properties) may take in recording one value before the rest is left "
         "out; a call that has begun is not interrupted",
     )
-    # 1 MiB: a picture as a model reads it, or a hundred embeddings; its hash takes a millisecond.
+    # 1 MiB: a picture of the size that models read, or a hundred embeddings; its hash takes a millisecond.
     max_array_bytes: int = setting(
         "PLAYHEAD_MAX_ARRAY_BYTES",
         MIB,
@@ -209,6 +208,7 @@ class Settings:
         "largest array, tensor, table or picture recorded whole; of a larger one, type, shape and a sample are. "
         "All of one value together may have three times as much",
     )
+    # `if_invalid=False`: a user who sets one of these switches wants to record less, so an invalid text does the same.
     capture_content: bool = setting(
         "PLAYHEAD_CAPTURE_CONTENT",
         True,
@@ -219,7 +219,7 @@ class Settings:
     capture_reasoning: bool = setting(
         "PLAYHEAD_CAPTURE_REASONING", True, s.SWITCH, "false: leave out what models think aloud", if_invalid=False
     )
-    # What credentials are called in requests, settings and clients. `none`: somebody's own hook does it all.
+    # Usual names of credentials in requests, settings and clients. `none`: the program's redaction hook does all of it.
     mask_keys: tuple[str, ...] = setting(
         "PLAYHEAD_MASK_KEYS",
         DEFAULT_KEYS,
@@ -229,14 +229,14 @@ class Settings:
     record: Literal["sampled", "always"] = setting(
         "PLAYHEAD_RECORD", "sampled", s.one_of("sampled", "always"), "always: record runs that the sampler drops, too"
     )
-    # Ours: it alone has the exact request, and can answer the call on resume.
+    # playhead: only our record has the exact request, and can answer the call on resume.
     prefer: Literal["playhead", "opentelemetry", "openinference", "openllmetry"] = setting(
         "PLAYHEAD_PREFER",
         "playhead",
         s.one_of(*FAMILIES),
         "whose record of a model call counts when several instrumentations of one library are on",
     )
-    # Otherwise the calls of instrumentations that are on already would be missing in what they show.
+    # On: otherwise calls that only other instrumentations record would be missing.
     record_others: bool = setting(
         "PLAYHEAD_RECORD_OTHERS",
         True,
@@ -244,7 +244,7 @@ class Settings:
         "false: under `opentelemetry-instrument`, leave content and spans of other GenAI instrumentations alone",
         if_invalid=False,
     )
-    # Off: a command may be anything, and what it prints may be large or secret. Somebody has to want that.
+    # Off: a command may be anything, and its output may be large or secret. So the user has to switch it on.
     record_commands: bool = setting(
         "PLAYHEAD_RECORD_COMMANDS",
         False,
@@ -252,32 +252,32 @@ class Settings:
         "true: where everything is instrumented, record commands that the program starts (`subprocess`) as tools",
         if_invalid=False,
     )
-    # None: what is read costs a record each, and is given again in place of the real thing; somebody has to want that.
+    # None: each value read costs a record, and a resume returns it instead of the real one. So the user has to want it.
     record_values: tuple[str, ...] = setting(
         "PLAYHEAD_RECORD_VALUES", (), VALUES, "what every run records besides its calls, to be given again on resume"
     )
-    # None: a record is data, and importing what it names would let who wrote it choose code to be run.
+    # None: a record is data. Importing modules that it names would let its author choose code to run.
     restorable: tuple[str, ...] = setting(
         "PLAYHEAD_RESTORABLE",
         (),
         MODULES,
         "modules and packages that may be imported to restore recorded values of their classes on resume",
     )
-    # None besides those that are known: a setting that is not compared may change the answer.
+    # None besides the known ones: a setting that is not compared may change the answer.
     caller_settings: tuple[str, ...] = setting(
         "PLAYHEAD_CALLER_SETTINGS",
         (),
         KEYS,
         "settings of models that say who asks, besides the known ones: recorded, and not compared on resume",
     )
-    # 60 s: a model may think for long, and a task that lives on between jobs (a bot, a queue's consumer) rests longer.
+    # 60 s: a model may think for long; a task that waits between jobs (a bot, a queue's consumer) pauses longer.
     task_run_seconds: float = setting(
         "PLAYHEAD_TASK_RUN_SECONDS",
         60.0,
         s.SECONDS,
         "how far apart calls of one asyncio task may be that are one run without an agent or span around them; 0: none",
     )
-    # Else an agent in a pool of threads, or in tasks, is a run for each of its calls.
+    # On: otherwise each call of an agent in a thread pool, or in tasks, would be a run of its own.
     group_calls: bool = setting(
         "PLAYHEAD_GROUP_CALLS",
         True,
@@ -285,7 +285,7 @@ class Settings:
         "false: calls without an agent are not put into runs by what started them (a request, a task of Celery, "
         "asyncio.run) and by what they say (a conversation in a thread)",
     )
-    # Join: who calls a program of yours is another program of yours, mostly. A public service hears from strangers.
+    # Join: the caller is usually another program of the same user. A public service also has unknown callers.
     incoming_runs: Literal["join", "link", "ignore"] = setting(
         "PLAYHEAD_INCOMING_RUNS",
         "join",
@@ -294,14 +294,14 @@ class Settings:
         "begin one that does not (ignore)",
         if_invalid="ignore",
     )
-    # An hour: longer than jobs wait in a queue whose results somebody waits for; what begins later was left to itself.
+    # An hour: a job whose caller waits for the result does not wait longer in a queue; nobody waits for a later one.
     join_seconds: float = setting(
         "PLAYHEAD_JOIN_SECONDS",
         3600.0,
         s.SECONDS,
         "how long after it was handed on work may begin to be a part of the run; what begins later is a run of its own",
     )
-    # 0.8: what agent frameworks compress at by default; above it, one long result of a tool may not fit any more.
+    # 0.8: the share at which agent frameworks compress by default; above it, one long tool result may not fit any more.
     context_warn: float = setting(
         "PLAYHEAD_CONTEXT_WARN",
         0.8,
@@ -315,27 +315,27 @@ class Settings:
         WINDOWS,
         "how many tokens fit into models, by the beginning of their names: my-model=32768",
     )
-    # 30 days: whoever wants to know what was decided without a collector looks within a month.
+    # 30 days: without a collector, people look up decisions within a month.
     promise_keep_seconds: float = setting(
         "PLAYHEAD_PROMISE_KEEP_SECONDS",
         2_592_000.0,
         s.SECONDS,
         "how long the journal keeps promises after they were answered",
     )
-    # 1 s: soon enough to watch a run live, long enough that calls travel together and compress well.
+    # 1 s: short enough to watch a run live, long enough to send calls together, which compresses well.
     linger_seconds: float = setting(
         "PLAYHEAD_LINGER_SECONDS", 1.0, s.SECONDS, "how long a record may wait for others to travel with"
     )
-    # 60 s: longer than most waits for a model, during which a run that is alive sends nothing; with a heartbeat each
-    # 20 s, two may be lost. Shorter takes a slow run for a dead one, longer keeps people waiting for a dead machine's.
+    # 60 s: longer than most waits for a model, during which a live run sends nothing; with a heartbeat each 20 s, two
+    # may be lost. A shorter lease takes a slow run for dead; a longer one delays the resume of a dead machine's run.
     lease_seconds: float = setting(
         "PLAYHEAD_LEASE_SECONDS",
         60.0,
         s.SECONDS,
         "how long a resumed run is kept from other machines after each sign of life",
     )
-    # 1 s: branches that ran together are this far apart only where they wait for something that is not recorded; and a
-    # changed program stands still for so long before it is told.
+    # 1 s: parallel branches are further apart only if they wait for something that is not recorded. A changed program
+    # waits this long before it gets ReplayDiverged.
     replay_wait_seconds: float = setting(
         "PLAYHEAD_REPLAY_WAIT_SECONDS",
         1.0,
@@ -349,7 +349,7 @@ class Settings:
 
     @property
     def collector(self) -> str:
-        """The collector's address.  Raises CollectorUnreachable where there is none."""
+        """The collector's address.  Raises CollectorUnreachable if there is no collector."""
         if self.endpoint is None:
             raise CollectorUnreachable("there is no collector (PLAYHEAD_ENDPOINT=none)")
         return self.endpoint
@@ -382,11 +382,11 @@ def in_force(
 def load(
     environ: Mapping[str, str] = os.environ, *, on_invalid: Callable[[str], None] | None = None, **options: Any
 ) -> Settings:
-    """Returns the settings in force; `options` win over the environment.
+    """Returns the settings in force; `options` take precedence over the environment.
 
     `on_invalid`: called with a sentence about each invalid variable, which then has its default (or the value that
-    records less). For programs that record, which a misspelt variable must not stop. Raises SettingInvalid; with
-    `on_invalid` only for options, and for variables that say whether and where to record.
+    records less). Programs that record give it, so that a misspelt variable does not stop them. Raises SettingInvalid;
+    with `on_invalid` only for options, and for variables that say whether and where to record.
     """
     lines = in_force(environ, on_invalid=on_invalid, **options)
     source = _source(lines, "endpoint")

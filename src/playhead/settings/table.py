@@ -1,7 +1,7 @@
-"""The shape of a table of settings: SDK and collector each have one, which `--help`, `doctor` and the docs read.
+"""Tables of settings: SDK and collector each have one, which `--help`, `doctor` and the docs read.
 
-A setting is a field of a frozen dataclass made with `setting(...)`: environment variable, default, how its text is
-read, one line of help.  Standard library only, so that `--help` works wherever the package is installed.
+A setting is a field of a frozen dataclass, made with `setting(...)`: environment variable, default, parser, one line of
+help.  Uses the standard library only, so that `--help` works wherever the package is installed.
 """
 
 import dataclasses
@@ -15,11 +15,11 @@ from typing import Any, cast
 from urllib.parse import quote, urlsplit
 
 KIB, MIB, GIB = 2**10, 2**20, 2**30
-# The most that clocks, locks and Postgres' intervals can hold; more would be an OverflowError at the first wait.
+# Clocks, locks and Postgres' intervals cannot hold more: the first wait would raise OverflowError.
 _MOST_SECONDS = 3_155_760_000.0
 _MOST_BYTES = 2**63 - 1
 _URL_TEXT = re.compile(r"[^\s?#\0]+")
-# What one line of an HTTP header can hold: spaces only inside, since senders and receivers strip the others.
+# Valid text of an HTTP header's value. Spaces only inside, since senders and receivers strip the others.
 _HEADER_TEXT = re.compile(r"(?:[!-~](?:[ -~]*[!-~])?)?")
 _UNITS = {"": 1, "b": 1, "k": KIB, "kib": KIB, "m": MIB, "mib": MIB, "g": GIB, "gib": GIB}
 
@@ -68,9 +68,9 @@ class Setting:
         try:
             return self.kind.read(_as_text(value).strip())
         except (ValueError, TypeError):
-            shown = "the value that it has" if self.secret else without_password(repr(value))
+            value_text = "the value that it has" if self.secret else without_password(repr(value))
             raise InvalidSettingValue(
-                f"{variable or self.env} cannot be {shown}: set it to {self.kind.accepts}"
+                f"{variable or self.env} cannot be {value_text}: set it to {self.kind.accepts}"
             ) from None
 
     def shown(self, value: Any) -> str:
@@ -97,7 +97,7 @@ def setting(
     env: str,
     default: Any,
     kind: ValueKind,
-    help: str,  # noqa: A002 - users' word
+    help: str,  # noqa: A002 - the word that users know
     *,
     secret: bool = False,
     fallback: str | None = None,
@@ -129,8 +129,8 @@ def in_force_of(
     `on_invalid`: called with a sentence about each invalid variable, for which `if_invalid` is then used. Raises
     InvalidSettingValue: for options, without `on_invalid`, and for `STOP`.
     """
-    given = options or {}
-    return tuple(_settle(line, environ, given.get(line.field), on_invalid) for line in table_of(settings))
+    option_values = options or {}
+    return tuple(_settle(line, environ, option_values.get(line.field), on_invalid) for line in table_of(settings))
 
 
 def _settle(
@@ -255,7 +255,7 @@ FOLDER = ValueKind("the path of a folder", _folder)
 BYTES = ValueKind("a number of bytes, or one with a unit: 500000, 512 KiB, 64 MiB, 1 GiB", _bytes)
 SECONDS = ValueKind("a number of seconds, from 0 to 3155760000 (a hundred years)", _seconds)
 HTTP_URL = ValueKind("a URL that begins with http:// or https:// and has no ? or #", _http_url)
-# OpenTelemetry reads only "true" as true; we say so instead of guessing.
+# OpenTelemetry reads only "true" as true. Other words are an error here, instead of a guess.
 SWITCH = ValueKind("true or false", lambda text: one_of("true", "false").read(text) == "true")
 
 
@@ -265,10 +265,10 @@ _PASSWORD = re.compile(r"([?&](?:ssl)?password=)[^&]*", re.IGNORECASE)
 def without_password(text: str) -> str:
     """Returns a URL with its passwords masked; any other text unchanged."""
     # Not parsed by urlsplit, which stops at a `/`, `#` or `[` in the password, and would then show it.
-    scheme, found, rest = text.partition("://")
-    if not found:
+    scheme, separator, rest = text.partition("://")
+    if not separator:
         return text
     who, has_who, host = rest.rpartition("@")
     user, has_password, _ = who.partition(":")
-    shown = f"{scheme}://{user}:***@{host}" if has_who and has_password else text
-    return _PASSWORD.sub(r"\1***", shown)
+    masked = f"{scheme}://{user}:***@{host}" if has_who and has_password else text
+    return _PASSWORD.sub(r"\1***", masked)
