@@ -1,4 +1,4 @@
-"""OpenInference's blob uploader: images, audio and files go to the journal; spans get an address of the collector.
+"""OpenInference's blob uploader: images, audio and files go to the journal; spans get a URL of the collector.
 
 Entry point `playhead` of the group `openinference_blob_uploader`, chosen with `OPENINFERENCE_BLOB_UPLOADER=playhead`.
 """
@@ -13,18 +13,18 @@ from playhead.recording import settings_in_force
 
 
 class PlayheadBlobUploader:
-    """Keeps binary content under its hash.  Never raises, and waits for no network."""
+    """Records binary content in the journal.  Never raises, and never waits for the network."""
 
     def upload(self, blob: Any) -> str | None:
-        """The address under which the collector will have the data; None when they are not recorded, and without a
-        collector."""
+        """Records the data of a blob, and returns the URL under which the collector will have them. None: the data are
+        not recorded, or there is no collector."""
         try:
             to = runtime.current.recorder or runtime.recorder()
             if to is None or not to.content:
                 return None
-            found = RecordedContent(to)
-            ref = found.content(blob.data)
-            found.keep()
+            contents = RecordedContent(to)
+            ref = contents.content(blob.data)
+            contents.keep()
             endpoint = settings_in_force().endpoint
             return f"{endpoint}/api/v1/content/{ref}" if endpoint is not None and is_recorded(ref) else None
         except BaseException as error:  # noqa: BLE001 - the guard
@@ -33,12 +33,12 @@ class PlayheadBlobUploader:
             return None
 
     def shutdown(self, timeout_sec: float = 10.0) -> None:
-        """Nothing waits here: the data are in the journal."""
+        """Does nothing: the data are already in the journal."""
 
 
 _UPLOADER: Final = PlayheadBlobUploader()
 
 
 def blob_uploader() -> PlayheadBlobUploader:
-    """The uploader of this process."""
+    """Returns the uploader of this process."""
     return _UPLOADER

@@ -1,8 +1,8 @@
 """OpenTelemetry's completion hook: content of the official GenAI instrumentations goes to the journal, and their spans
 and events get refs.  Entry point `playhead` of the group `opentelemetry_genai_completion_hook`.
 
-The hook is called in the program's thread just before the span ends.  It never raises, and waits for no network: the
-contents are appended to the journal, which the exit of the process, `playhead.flush()` and the next process deliver.
+The hook is called in the program's thread just before the span ends.  It never raises, and never waits for the network:
+it appends the contents to the journal. The end of the process, `playhead.flush()` and the next process deliver them.
 """
 
 import dataclasses
@@ -24,9 +24,9 @@ _SCOPE: Final = "opentelemetry.util.genai"
 
 
 class PlayheadCompletionHook:
-    """Records what official GenAI instrumentations were given and returned, and stamps refs on their spans.
+    """Records inputs and outputs of official GenAI instrumentations, and sets refs on their spans.
 
-    A span that is not sampled is left alone, unless `PLAYHEAD_RECORD=always`; with `OTEL_SDK_DISABLED`, all are.
+    Ignores spans that are not sampled, unless `PLAYHEAD_RECORD=always`. With `OTEL_SDK_DISABLED`, ignores all spans.
     """
 
     def on_completion(
@@ -40,7 +40,8 @@ class PlayheadCompletionHook:
         log_record: Any = None,
         **_: Any,
     ) -> None:
-        """Called by the instrumentation.  `span` and `log_record` get the names of what was stored."""
+        """Records the contents of one call, and sets their refs on `span` and `log_record`. Called by the
+        instrumentation. Never raises."""
         try:
             to = runtime.current.recorder or runtime.recorder()
             if to is None or not to.content:
@@ -48,16 +49,16 @@ class PlayheadCompletionHook:
             record_spans_of_others()  # programs may set their provider after the instrumentors are on
             if span is not None and not (span.is_recording() or to.always):
                 return
-            given = {
+            payloads = {
                 names.INPUT_MESSAGES: inputs,
                 names.OUTPUT_MESSAGES: outputs,
                 names.SYSTEM_INSTRUCTIONS: system_instruction,
                 names.TOOL_DEFINITIONS: tool_definitions,
             }
-            attributes = {name: _plain(value) for name, value in given.items() if value}
-            found = RecordedContent(to)
-            lifted = lift(Span("0" * 32, "0" * 16, None, "", 0, None, attributes, scope=_SCOPE), found=found)
-            found.keep()
+            attributes = {name: _plain(value) for name, value in payloads.items() if value}
+            contents = RecordedContent(to)
+            lifted = lift(Span("0" * 32, "0" * 16, None, "", 0, None, attributes, scope=_SCOPE), found=contents)
+            contents.keep()
             refs = _refs(lifted.span.attributes)
             if span is not None:
                 span.set_attributes(refs)
@@ -68,7 +69,7 @@ class PlayheadCompletionHook:
             swallowed("record what a completion hook was given", error)
 
     def shutdown(self, *_: Any, **__: Any) -> None:
-        """Nothing waits here: what the hook was given is in the journal."""
+        """Does nothing: the contents are already in the journal."""
 
 
 def _refs(attributes: Mapping[str, Any]) -> dict[str, str]:
@@ -80,7 +81,8 @@ def _refs(attributes: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _plain(value: Any) -> Any:
-    """Dataclasses of `opentelemetry.util.genai.types` as the JSON that an attribute would hold; nulls left out."""
+    """Converts dataclasses of `opentelemetry.util.genai.types` to the JSON values that an attribute would hold. Leaves
+    out fields that are None, encodes bytes as base64."""
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         fields = ((field.name, getattr(value, field.name)) for field in dataclasses.fields(value))
         return {name: _plain(inner) for name, inner in fields if inner is not None}
@@ -97,5 +99,5 @@ _HOOK: Final = PlayheadCompletionHook()
 
 
 def completion_hook() -> PlayheadCompletionHook:
-    """The hook of this process.  Each instrumentor asks for one, and all get the same."""
+    """Returns the hook of this process: each instrumentor calls this, and all get the same hook."""
     return _HOOK

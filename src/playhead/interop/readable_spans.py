@@ -1,7 +1,7 @@
-"""A span or log record of OpenTelemetry's SDK → the same with refs instead of content.
+"""Copies a span or log record of OpenTelemetry's SDK, with refs instead of content.
 
-Each span is lifted once, whoever asks: several exporters and processors get the same object.  The span given is never
-changed, since other processors of the program hold it, too, and may be sending it in another thread.
+Each span is lifted once: several exporters and processors get the same copy.  The original is never changed, since
+other processors of the program also hold it, and may be sending it in another thread.
 """
 
 import copy
@@ -24,21 +24,23 @@ from playhead.model import names
 from playhead.model.objects.interrupts import let_through
 from playhead.model.span import Attributes, LogEvent, Span, SpanEvent
 
-# Lifting gives these today's names.  A backend that knows the older ones gets both.
+# Older attribute names, which lifting replaces by the current ones.  A span keeps both, for backends that know only the
+# older ones.
 _RENAMED: Final = frozenset({
     names.SYSTEM, names.CACHE_CREATION_TOKENS, "gen_ai.usage.prompt_tokens", "gen_ai.usage.completion_tokens",
 })  # fmt: skip
 _RAISED = ("exception.message", "exception.stacktrace")
-_FAILED = "playhead.lift.failed"  # the type of what was raised
+_FAILED = "playhead.lift.failed"  # class name of the error that lifting raised
 _ABOUT_CALLS = (names.OPERATION, names.PROVIDER, names.SYSTEM, names.REQUEST_MODEL, names.RESPONSE_MODEL, names.RUN_ID)
 
 
 @dataclass(frozen=True, slots=True)
 class RefSpan:
-    """A span as it leaves the process.  `changed`: with refs, None when it needs no change.  `recorded`: as our journal
-    takes it, None when it is not to be recorded.  `has_content`: content was in it, or looked as if it were.
+    """Result of lifting a span.  `changed`: the copy with refs; None: the span needs no change.  `recorded`: the span
+    for our journal; None: it is not recorded.  `has_content`: whether it had content, or attributes that may be
+    content.
 
-    It does not refer to the span that it was made of, whose life is the key's in `_lifted`.
+    It holds no reference to the original span, which is a weak key in `_lifted`.
     """
 
     changed: ReadableSpan | None
@@ -51,15 +53,16 @@ _mutex = fork_safe_lock()
 
 
 def with_refs(span: ReadableSpan) -> RefSpan:
-    """The span with refs.  Its contents are in the journal when this returns.  Never raises."""
+    """Returns the span with refs.  Its contents are in the journal when this returns.  Never raises: after an error,
+    returns the span without content."""
     try:
         with _mutex:
-            known = _lifted.get(span)
-        if known is None:
-            known = _with_refs(span)
+            ref_span = _lifted.get(span)
+        if ref_span is None:
+            ref_span = _with_refs(span)
             with _mutex:
-                _lifted[span] = known
-        return known
+                _lifted[span] = ref_span
+        return ref_span
     except BaseException as error:  # noqa: BLE001 - the guard
         let_through(error)
         swallowed("take the content out of a span", error)
@@ -67,7 +70,8 @@ def with_refs(span: ReadableSpan) -> RefSpan:
 
 
 def log_with_refs(log: Any) -> Any:
-    """A log record of the SDK (`ReadableLogRecord`, or `LogData` before 1.37) with refs.  Never raises."""
+    """Returns a log record of the SDK (`ReadableLogRecord`, or `LogData` before 1.37) with refs.  Never raises: after
+    an error, returns the record without content."""
     try:
         return _log_with_refs(log)
     except BaseException as error:  # noqa: BLE001 - the guard
@@ -79,14 +83,14 @@ def log_with_refs(log: Any) -> Any:
 def _with_refs(span: ReadableSpan) -> RefSpan:
     scope = span.instrumentation_scope.name if span.instrumentation_scope is not None else ""
     if scope == names.SCOPE and names.KIND in (span.attributes or {}):
-        return RefSpan(None, None)  # ours has refs already, and is in the journal
+        return RefSpan(None, None)  # our own span has refs already, and is in the journal
     to = runtime.current.recorder or runtime.recorder()
-    if to is None:  # nothing keeps the content, and it was not to be sent
+    if to is None:  # nothing is recorded, and the content must not be sent
         return RefSpan(_bare(span, _safe(span.attributes)), None)
-    given = _as_given(span, scope, to)
-    found = RecordedContent(to)
-    lifted = lift(given, found=found)
-    found.keep()
+    plain_span = _as_given(span, scope, to)
+    contents = RecordedContent(to)
+    lifted = lift(plain_span, found=contents)
+    contents.keep()
     recorded = replace(
         lifted.span,
         attributes=without_unrecorded(lifted.span.attributes),
@@ -94,12 +98,13 @@ def _with_refs(span: ReadableSpan) -> RefSpan:
         links=[{**link, "attributes": without_unrecorded(link.get("attributes") or {})} for link in lifted.span.links],
         resource=without_unrecorded(lifted.span.resource),
     )
-    has_content = not (found.is_empty and lifted.is_understood)
-    return RefSpan(_changed(span, given, recorded), recorded, has_content)
+    has_content = not (contents.is_empty and lifted.is_understood)
+    return RefSpan(_changed(span, plain_span, recorded), recorded, has_content)
 
 
 def _as_given(span: ReadableSpan, scope: str, to: Recorder) -> Span:
-    """The span as lift takes it.  Texts of exceptions are shown as the redaction hooks leave them."""
+    """Converts the span to the form that `lift` takes.  Texts of exceptions and the status message pass the redaction
+    hooks."""
     context, parent = span.context, span.parent
     return Span(
         f"{context.trace_id:032x}" if context is not None else "0" * 32,
@@ -122,8 +127,8 @@ def _as_given(span: ReadableSpan, scope: str, to: Recorder) -> Span:
 def _of_event(event: Event, to: Recorder) -> Attributes:
     attributes = _plain(event.attributes)
     for name in _RAISED:
-        if isinstance(said := attributes.get(name), str):
-            attributes[name] = to.text(said)
+        if isinstance(text := attributes.get(name), str):
+            attributes[name] = to.text(text)
     return attributes
 
 
@@ -132,10 +137,10 @@ def _link(link: Link) -> dict[str, Any]:
     return {**ids, "attributes": _plain(link.attributes)}
 
 
-def _changed(span: ReadableSpan, given: Span, lifted: Span) -> ReadableSpan | None:
-    attributes = _as_they_were(span.attributes, given.attributes, lifted.attributes)
-    is_same = attributes == dict(span.attributes or {}) and given.status_message == (span.status.description or "")
-    if is_same and lifted.status_message == given.status_message and _same_inside(span, lifted):
+def _changed(span: ReadableSpan, plain: Span, lifted: Span) -> ReadableSpan | None:
+    attributes = _as_they_were(span.attributes, plain.attributes, lifted.attributes)
+    is_same = attributes == dict(span.attributes or {}) and plain.status_message == (span.status.description or "")
+    if is_same and lifted.status_message == plain.status_message and _same_inside(span, lifted):
         return None
     events = [
         Event(event.name, _as_they_were(event.attributes, _plain(event.attributes), new.attributes), event.timestamp)
@@ -157,16 +162,17 @@ def _same_inside(span: ReadableSpan, lifted: Span) -> bool:
     )
 
 
-def _as_they_were(original: Mapping[str, Any] | None, given: Attributes, lifted: Attributes) -> dict[str, Any]:
-    """The lifted attributes, those that lifting did not touch in their own types; older names stay beside today's."""
+def _as_they_were(original: Mapping[str, Any] | None, plain: Attributes, lifted: Attributes) -> dict[str, Any]:
+    """Returns the lifted attributes. Those that lifting did not change keep their original types. Numbers, and older
+    names beside the current ones, stay even if lifting removed them. `plain`: the attributes before lifting."""
     originals = dict(original or {})
-    kept = {
+    unchanged = {
         key: value
         for key, value in originals.items()
         if key in lifted or key in _RENAMED or isinstance(value, bool | int | float)
     }
-    changed = {key: value for key, value in lifted.items() if key not in given or given[key] != value}
-    return {**kept, **{key: str(value) if isinstance(value, str) else value for key, value in changed.items()}}
+    changed = {key: value for key, value in lifted.items() if key not in plain or plain[key] != value}
+    return {**unchanged, **{key: str(value) if isinstance(value, str) else value for key, value in changed.items()}}
 
 
 def _plain(attributes: Mapping[str, Any] | None) -> Attributes:
@@ -186,17 +192,19 @@ def _plain_value(value: Any) -> Any:
 
 
 def _safe(attributes: Mapping[str, Any] | None, error: BaseException | None = None) -> dict[str, Any]:
-    """Returns the attributes that cannot hold content: numbers, and those that identify the call."""
-    kept = {
+    """Returns the attributes that cannot hold content: numbers, and those that identify the call. With an `error`, adds
+    its class name."""
+    safe = {
         key: value
         for key, value in (attributes or {}).items()
         if isinstance(value, bool | int | float) or (key in _ABOUT_CALLS and isinstance(value, str))
     }
-    return kept if error is None else {**kept, _FAILED: type(error).__name__}
+    return safe if error is None else {**safe, _FAILED: type(error).__name__}
 
 
 class _ChangedSpan(ReadableSpan):
-    """A span with other attributes, events, links and status; it counts what the original has dropped."""
+    """A copy of a span with other attributes, events, links and status. The counts of dropped attributes, events and
+    links are the original's."""
 
     def __init__(
         self,
@@ -236,7 +244,8 @@ class _ChangedSpan(ReadableSpan):
 
 
 def _bare(span: ReadableSpan, attributes: Mapping[str, Any]) -> ReadableSpan:
-    """The span with these attributes, and without whatever else may hold content."""
+    """Returns the span with these attributes, and without events, attributes of links and status message, which may
+    hold content."""
     links = [Link(link.context) for link in span.links]
     return _ChangedSpan(span, attributes, (), links, Status(span.status.status_code))
 
@@ -250,25 +259,25 @@ def _log_with_refs(log: Any) -> Any:
     body = _plain_value(record.body)
     attributes = _plain(record.attributes)
     for name in _RAISED:
-        if isinstance(said := attributes.get(name), str):
-            attributes[name] = to.text(said)
-    if body is not None and record.event_name:  # of an ordinary log line, the text is no content of a model's
+        if isinstance(text := attributes.get(name), str):
+            attributes[name] = to.text(text)
+    if body is not None and record.event_name:  # the text of an ordinary log line is no content of a model call
         attributes[names.LOG_BODY] = body
-    found = RecordedContent(to)
-    given = LogEvent(record.event_name or "", record.timestamp or 0, None, None, attributes, scope=scope)
-    lifted = lift_log(given, found=found).log
-    found.keep()
+    contents = RecordedContent(to)
+    plain_log = LogEvent(record.event_name or "", record.timestamp or 0, None, None, attributes, scope=scope)
+    lifted = lift_log(plain_log, found=contents).log
+    contents.keep()
     originals: dict[str, Any] = {**(record.attributes or {}), names.LOG_BODY: body}
-    kept = _as_they_were(originals, attributes, without_unrecorded(lifted.attributes))
+    new_attributes = _as_they_were(originals, attributes, without_unrecorded(lifted.attributes))
     if names.LOG_BODY not in attributes:
-        kept.pop(names.LOG_BODY, None)
-        return _changed_log(log, kept, record.body)
-    return _changed_log(log, kept, kept.pop(names.LOG_BODY, None))
+        new_attributes.pop(names.LOG_BODY, None)
+        return _changed_log(log, new_attributes, record.body)
+    return _changed_log(log, new_attributes, new_attributes.pop(names.LOG_BODY, None))
 
 
 def _changed_log(log: Any, attributes: Mapping[str, Any], body: Any) -> Any:
     record = copy.copy(log.log_record)
     record.attributes, record.body = dict(attributes), body
     changed = copy.copy(log)
-    object.__setattr__(changed, "log_record", record)  # frozen: nobody else has this copy
+    object.__setattr__(changed, "log_record", record)  # the class is frozen, but nobody else has this copy
     return changed

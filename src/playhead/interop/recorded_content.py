@@ -1,5 +1,5 @@
-"""lift → [recorded content] → recorder.  Content that is taken out of others' spans is recorded like our own: redacted,
-bounded, each once, and not at all where the settings say so."""
+"""lift → [recorded_content] → recorder.  Records content of other instrumentations' spans like our own: redacted,
+limited in size, each content once, and not at all if the settings switch it off."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any, cast
@@ -10,12 +10,12 @@ from playhead.model.message import Message, without_reasoning
 from playhead.model.ref import ContentRef
 from playhead.model.span import Attributes
 
-# Takes the place of the ref of a content that is not recorded, until `without_unrecorded`.
+# Placeholder for the ref of content that is not recorded. `without_unrecorded` removes it.
 _UNRECORDED = ContentRef("unrecorded")
 
 
 class RecordedContent(LiftedContent):
-    """Gives contents to the recorder as a dialect finds them.  `keep` journals them."""
+    """Passes contents to the recorder as a dialect finds them.  `keep` writes them to the journal."""
 
     def __init__(self, recorder: Recorder):
         super().__init__()
@@ -23,15 +23,15 @@ class RecordedContent(LiftedContent):
         self._frames = recorder.frames()
         self._frames.new = {}
         self.is_empty = True
-        """Whether nothing was found."""
+        """Whether no content was found."""
 
     def content(self, value: Any) -> ContentRef:
         self.is_empty = False
         return self._to.payload(value, self._frames, unbounded=True) or _UNRECORDED
 
     def message(self, message: Message) -> ContentRef:
-        kept = [message] if self._to.reasoning else without_reasoning([message])
-        return self.content(kept[0]) if kept else _UNRECORDED
+        messages = [message] if self._to.reasoning else without_reasoning([message])
+        return self.content(messages[0]) if messages else _UNRECORDED
 
     def reasoning(self, value: Any) -> ContentRef:
         self.is_empty = False
@@ -39,17 +39,17 @@ class RecordedContent(LiftedContent):
 
     def thread(self, messages: Iterable[Message]) -> ContentRef | None:
         self.is_empty = False
-        kept = messages if self._to.reasoning else without_reasoning(messages)
-        shown = [self._to.message(message) for message in kept]
-        return (self._to.message_thread(shown, self._frames) or _UNRECORDED) if shown else None
+        to_record = messages if self._to.reasoning else without_reasoning(messages)
+        redacted = [self._to.message(message) for message in to_record]
+        return (self._to.message_thread(redacted, self._frames) or _UNRECORDED) if redacted else None
 
     def keep(self) -> None:
-        """Journals what was found since the last time."""
+        """Writes the contents found since the last call to the journal."""
         self._to.keep(self._frames)
 
 
 def without_unrecorded(attributes: Mapping[str, Any]) -> Attributes:
-    """The attributes without refs of contents that are not recorded."""
+    """Returns the attributes without placeholders for contents that are not recorded."""
     return {key: value for key, value in attributes.items() if not _is_unrecorded(value)}
 
 
@@ -60,5 +60,5 @@ def _is_unrecorded(value: Any) -> bool:
 
 
 def is_recorded(ref: ContentRef) -> bool:
-    """Whether a content was recorded, and can be named by this ref."""
+    """Whether this is the ref of recorded content, and not the placeholder."""
     return ref is not _UNRECORDED

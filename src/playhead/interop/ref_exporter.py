@@ -1,4 +1,4 @@
-"""`RefSpanExporter` and `RefLogExporter`: any exporter gets refs instead of content."""
+"""`RefSpanExporter` and `RefLogExporter`: wrap any exporter, which then gets refs instead of content."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
@@ -15,11 +15,11 @@ from playhead.recording import ProcessState
 if TYPE_CHECKING:
     from opentelemetry.sdk._logs.export import LogRecordExporter as _LogExporter
 else:
-    _LogExporter = object  # it has had several names, and programs load it only if they export logs
+    _LogExporter = object  # the SDK's class has had several names, and programs load it only if they export logs
 
 
 class RefSpanExporter(SpanExporter):
-    """Gives `inner`, an exporter of spans, each span with refs in place of its content.
+    """Passes each span on to `inner`, an exporter of spans, with refs in place of its content.
 
         provider.add_span_processor(BatchSpanProcessor(RefSpanExporter(OTLPSpanExporter())))
 
@@ -30,7 +30,7 @@ class RefSpanExporter(SpanExporter):
     """
 
     def __init__(self, inner: SpanExporter):
-        """Raises TypeError for what cannot export."""
+        """Raises TypeError if `inner` is not an exporter."""
         self._inner = _exporter(inner, "RefSpanExporter(OTLPSpanExporter())")
         if _flush_provider not in ProcessState.before_exit:
             ProcessState.before_exit.append(_flush_provider)
@@ -46,20 +46,20 @@ class RefSpanExporter(SpanExporter):
 
 
 class RefLogExporter(_LogExporter):
-    """Gives `inner`, an exporter of log records, each record with refs in place of a model call's content.
+    """Passes each record on to `inner`, an exporter of log records, with refs in place of a model call's content.
 
         logger_provider.add_log_record_processor(BatchLogRecordProcessor(RefLogExporter(OTLPLogExporter())))
 
-    It concerns GenAI events (`gen_ai.client.inference.operation.details`, `gen_ai.user.message`, ...) and attributes of
-    all log records.  The body of an ordinary log line stays.
+    Replaces content in GenAI events (`gen_ai.client.inference.operation.details`, `gen_ai.user.message`, ...) and in
+    the attributes of all log records.  The body of an ordinary log line stays.
     """
 
     def __init__(self, inner: Any):
-        """Raises TypeError for what cannot export."""
+        """Raises TypeError if `inner` is not an exporter."""
         self._inner = _exporter(inner, "RefLogExporter(OTLPLogExporter())")
 
     def export(self, batch: Sequence[Any]) -> Any:
-        """Exports the records with refs, and returns what `inner` does."""
+        """Exports the records with refs, and returns the result of `inner`."""
         return self._inner.export([log_with_refs(log) for log in batch])
 
     def shutdown(self) -> None:
@@ -67,18 +67,19 @@ class RefLogExporter(_LogExporter):
         self._inner.shutdown()
 
     def force_flush(self, timeout_millis: int = 30_000) -> bool:
-        """Flushes `inner`, where it can be flushed."""
+        """Flushes `inner` if it has `force_flush`. Returns its result; True if it has none."""
         flush = getattr(self._inner, "force_flush", None)
         return True if flush is None else bool(flush(timeout_millis))
 
 
 def _flush_provider() -> None:
-    """Exports what waits in the program's provider: its own end of the program may come after that of recording."""
+    """Exports the spans that wait in the program's tracer provider, before recording ends: the provider's own exit
+    function may run later."""
     try:
         provider = program_provider()
         if provider is not None:
             provider.force_flush()
-    except BaseException as error:  # noqa: BLE001 - the guard: an exporter of the program's own making
+    except BaseException as error:  # noqa: BLE001 - the guard: the program's own exporter may raise anything
         let_through(error)
         swallowed("flush the program's spans", error)
 

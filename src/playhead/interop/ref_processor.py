@@ -17,7 +17,7 @@ from playhead.model import names
 from playhead.model.objects.interrupts import let_through
 from playhead.model.span import Span as RecordedSpan
 
-# Spans that are open around calls of models, in this process and at one time; of more, the tree has gaps.
+# Limit of open spans around recorded spans that one processor remembers. Above it, the recorded tree has gaps.
 _MAX_ENCLOSING = 10_000
 
 
@@ -26,16 +26,16 @@ class RefSpanProcessor(SpanProcessor):
 
         provider.add_span_processor(RefSpanProcessor())
 
-    Recorded are spans about models, agents, tools and retrieval, spans with content, and the spans around these.  With
-    `all_spans`, so are all others, of HTTP clients and databases for example.  Spans that are not sampled are left out,
-    unless `PLAYHEAD_RECORD=always`.
+    Records spans about models, agents, tools and retrieval, spans with content, and the spans around these.  With
+    `all_spans`, records all other spans, too, for example those of HTTP clients and databases.  Spans that are not
+    sampled are left out, unless `PLAYHEAD_RECORD=always`.
 
-    `inner` is another processor: it gets each span with refs in place of its content, as `RefSpanExporter` does for an
-    exporter.  `record=False`: nothing but that.
+    `inner` is another processor: it gets each span with refs in place of its content, as an exporter does from
+    `RefSpanExporter`.  With `record=False`, spans are only passed on to `inner`, and not recorded.
     """
 
     def __init__(self, inner: SpanProcessor | None = None, *, record: bool = True, all_spans: bool = False):
-        """Raises TypeError for what is no processor."""
+        """Raises TypeError if `inner` is not a span processor."""
         if inner is not None and not callable(getattr(inner, "on_end", None)):
             raise TypeError(f"{inner!r} is not a span processor; for an exporter, there is playhead.RefSpanExporter")
         self._inner = inner
@@ -46,7 +46,7 @@ class RefSpanProcessor(SpanProcessor):
 
     def on_start(self, span: Span, parent_context: Context | None = None) -> None:
         if self._record:
-            set_run_id(span, parent_context)  # a provider that is not the global one has nobody else who does
+            set_run_id(span, parent_context)  # only the global provider has our processor that sets it
         if self._inner is not None:
             self._inner.on_start(span, parent_context)
 
@@ -67,8 +67,8 @@ class RefSpanProcessor(SpanProcessor):
             self._inner.on_end(lifted.changed or span)
 
     def shutdown(self) -> None:
-        """Records nothing from now on: tracers that a library keeps go on handing us spans of a provider that was shut
-        down."""
+        """Stops recording, and shuts `inner` down. Tracers that a library keeps still pass us spans of a provider that
+        was shut down; these are not recorded."""
         self._record = False
         if self._inner is not None:
             self._inner.shutdown()

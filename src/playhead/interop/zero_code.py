@@ -1,10 +1,9 @@
-"""What other people's instrumentations find switched on without a line of code: entry points of
-`opentelemetry-instrument`.
+"""Entry points of `opentelemetry-instrument`: they switch recording on without a change of the program.
 
-    before_instrumentors   (`opentelemetry_pre_instrument`) their content goes to our hooks; their spans are recorded
-    after_instrumentors    (`opentelemetry_post_instrument`) ours are on, for every library that is installed
+    before_instrumentors   (`opentelemetry_pre_instrument`) records spans and content of other instrumentations
+    after_instrumentors    (`opentelemetry_post_instrument`) instruments every installed library that we support
 
-Only what the environment leaves open is set.
+Variables that the environment already sets are not changed.
 """
 
 import os
@@ -28,7 +27,8 @@ _HOOKS = ("OTEL_INSTRUMENTATION_GENAI_COMPLETION_HOOK", "OPENINFERENCE_BLOB_UPLO
 
 
 class _SpansOfOthers:
-    """Whether spans of others are recorded without the program having asked for it, and of which providers."""
+    """Whether spans of other instrumentations are recorded without code in the program, and the tracer providers that
+    already have our processor."""
 
     is_on = False
     providers: ClassVar["WeakSet[TracerProvider]"] = WeakSet()
@@ -36,8 +36,8 @@ class _SpansOfOthers:
 
 
 def before_instrumentors() -> None:
-    """Called by `opentelemetry-instrument` after it has set up OpenTelemetry, and before any instrumentor is on.  Never
-    raises."""
+    """Makes other instrumentations use our hooks for content, and records their spans.  Called by
+    `opentelemetry-instrument` after it has set up OpenTelemetry, and before any instrumentor is on.  Never raises."""
     try:
         report_at_exit_if_asked()
         settings = load(on_invalid=lambda sentence: warn_once(sentence, sentence))
@@ -54,8 +54,10 @@ def before_instrumentors() -> None:
 
 
 def after_instrumentors() -> None:
-    """Called by `opentelemetry-instrument` when it has switched on the instrumentors that have entry points: those of
-    frameworks have none.  `OTEL_PYTHON_DISABLED_INSTRUMENTATIONS` names ours `playhead-LIBRARY`.  Never raises."""
+    """Instruments every installed library that we support, and commands if `record_commands` is set.  Called by
+    `opentelemetry-instrument` after it has switched on the instrumentors that have entry points; ours for frameworks
+    have none.  In `OTEL_PYTHON_DISABLED_INSTRUMENTATIONS`, our instrumentors are called `playhead-LIBRARY`.  Never
+    raises."""
     try:
         Launcher.name = Launcher.name or Launcher.OPENTELEMETRY
         off = {name.strip() for name in os.environ.get("OTEL_PYTHON_DISABLED_INSTRUMENTATIONS", "").split(",")}
@@ -70,14 +72,16 @@ def after_instrumentors() -> None:
 
 
 def _names_of(library: str) -> set[str]:
-    """What the entry point of a library is called: its import name, or with hyphens in it."""
+    """Returns the names by which our instrumentor of a library can be disabled: `playhead-` and its import name, as it
+    is, or with hyphens for dots and underscores."""
     return {f"playhead-{library}", "playhead-" + library.replace(".", "-").replace("_", "-")}
 
 
 def record_spans_of_others() -> None:
-    """Adds a `RefSpanProcessor` to the program's tracer provider, if it has one by now, and once."""
+    """Adds a `RefSpanProcessor` to the program's tracer provider, once per provider.  Does nothing if there is no
+    provider yet, or `before_instrumentors` has not switched this on."""
     if "opentelemetry.sdk.trace" not in sys.modules:
-        return  # no provider has been made; what looks for one would import all of OpenTelemetry
+        return  # no provider was made; looking for one would import all of OpenTelemetry
     with delay_forks():
         from playhead.api.calls.mirror_span import program_provider  # noqa: PLC0415 - see above
         from playhead.interop.ref_processor import RefSpanProcessor  # noqa: PLC0415 - see above
