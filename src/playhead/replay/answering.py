@@ -1,7 +1,7 @@
-"""Answers the calls of a running program from a record, until the record ends; then the program goes live.
+"""Answers the calls of a running program from a record until the record ends; after that, calls are executed.
 
-Keeps the promises of `api.replaying.Replay`.  Decisions are `matching`'s; here they take effect: an answer, a live
-call under its recorded identity, a report, an error.
+Implements `api.replaying.Replay`. `matching` finds the recorded call; this module acts on the result: it returns the
+recorded answer, executes the call under its recorded identity, reports a divergence, or raises an error.
 """
 
 import logging
@@ -69,18 +69,18 @@ from playhead.wire.answers.promises import PromiseAnswer
 log = logging.getLogger("playhead")
 
 _NO_OUTCOME: Any = object()
-# More say no more than that another program is running.
+# More entries only mean that another program is running.
 _MAX_MISSED = 20
 _MAX_REPEATED = 50
 
 
 class RecordReplay:
-    """Replays one run's record into the run that goes on.  Safe for threads and tasks."""
+    """Answers the calls of a resumed or forked run from a record. Safe for threads and tasks."""
 
     after: int = 0
-    """The latest attempt that the record has."""
+    """Number of the latest attempt in the record."""
     missing_orders: Sequence[int] = ()
-    """Numbers of which the record has nothing: see `holes`."""
+    """Order numbers that the record lacks: see `matching.missing_orders`."""
 
     def __init__(
         self,
@@ -95,11 +95,14 @@ class RecordReplay:
         fork_order: int = 0,
         completed_run: str | None = None,
     ):
-        """`calls` answer; `after_fork` (a fork's parent after the cut) answer only tools that must not be executed.
-        `run_id`: the run that goes on.  `cut`: the span id of the call at which a fork parts, if it is yet to come.
+        """`calls`: recorded calls that can answer; `after_fork`: for a fork, the parent's calls after the cut, which
+        only answer tools that must not be executed. `run_id`: the run that goes on. `cut`: span id of the call at which
+        the fork parts, if the fork has not made it yet.
 
-        `fork_order`: the order of the call at which a fork parts: log events before it are shared.  `completed_run`:
-        the id of a run that has completed, which gives its results again, and nothing else."""
+        `fork_order`: order of the call at which a fork parts; earlier log events are shared with the parent.
+        `completed_run`: id of a completed run, which only returns its recorded results; None: the run has not
+        completed.
+        """
         self.record = record
         self.policy = policy
         self.report = ReplayReport()
@@ -130,9 +133,9 @@ class RecordReplay:
         self._rules = recorded_rules(record, calls)
         self._stopped: RunStopped | None = None
         self.on_stopped: Callable[[RunStopped], object] = _ignore
-        """Called once, with what has stopped the run."""
+        """Called once, with the exception that stopped the run."""
         self._live_flows: set[str] = set()
-        """Flows of calls without an agent around them in which the program has left the record."""
+        """Names of the flows in which the program has left the record, for calls without an enclosing call."""
         self._has_ended = False
         self._mutex = fork_safe_lock()
 
@@ -145,16 +148,16 @@ class RecordReplay:
 
     @property
     def stopped(self) -> RunStopped | None:
-        """What has stopped the run; None: nothing."""
+        """The exception that stopped the run; None: the run is not stopped."""
         return self._stopped
 
     @property
     def progress(self) -> int:
-        """Another number when a branch has done something."""
+        """A number that changes with each step of a branch."""
         return self._answerable.progress
 
     def is_undecided(self, span: ObservedSpan) -> bool:
-        """Whether the verdict depends on which other branches come."""
+        """Whether the result of matching depends on calls that other branches have not made yet."""
         if self._stopped is not None or not self._may_compare(span):
             return False
         self._compare_what_was_read(span)
@@ -163,14 +166,14 @@ class RecordReplay:
     def answer(
         self, span: ObservedSpan, restore: ResponseRestorer | None, *, waited: bool = False
     ) -> ReplayAnswer | None:
-        """The recorded answer; None: execute the call.  Raises RunStopped, and from then on for every call: a program
-        that takes it for an error of a tool must not go on either."""
+        """Returns the recorded answer; None: execute the call. Raises RunStopped. After the first RunStopped every call
+        raises it: a program that catches it as an error of a tool must not go on either."""
         if self._stopped is not None:
             raise type(self._stopped)(str(self._stopped)) from self._stopped
         with self._stopping():
             answer = self._answer(span, restore, waited=waited)
         if answer is None and self._rules and restore is not None:
-            return ReplayAnswer(edit=Edits(self._rules))  # where its messages begin as those of an edited call
+            return ReplayAnswer(edit=Edits(self._rules))  # applies if its messages begin like an edited call's
         return answer
 
     @contextmanager
@@ -188,17 +191,18 @@ class RecordReplay:
             self.on_stopped(stopped)
 
     def answer_in_later_run(self, span: ObservedSpan) -> ReplayAnswer | None:
-        """A tool that another run calls, which began where this one was to go on: see `api.replaying.Replay`."""
+        """Answers a tool call of another run that began later in the same `resume()` block or process: see
+        `api.replaying.Replay`."""
         if span.kind != "tool":
             return None
         if self.policy.tools != "live":
             return self._without_executing(span, self.policy.tools)
         if self._stopped is None and not self._has_ended and not self.report.divergences:
-            return None  # this run still goes on by its record: the other one is another
-        while (found := self._recognised(span)) is not None and found.how == "same":
+            return None  # this run still follows its record: the other one is independent
+        while (recognised := self._recognised(span)) is not None and recognised.how == "same":
             if self._stopped is not None:
                 raise type(self._stopped)(str(self._stopped)) from self._stopped
-            policy, call = self._policy_for(found.call), found.call
+            policy, call = self._policy_for(recognised.call), recognised.call
             allowed = policy.completed if call.is_settled else policy.in_doubt
             if span.attributes.get(names.IDEMPOTENT) or allowed == "rerun":
                 self._answerable.take(call)
@@ -226,20 +230,21 @@ class RecordReplay:
         """See `api.replaying.Replay`."""
         call_path, request_refs, _ = lookup_key(span)
         call_paths = self._answerable.recorded_paths(call_path)
-        if any((each, request_refs) in self._questions for each in call_paths):
+        if any((recorded_path, request_refs) in self._questions for recorded_path in call_paths):
             return True
         return bool(self._rules) and any(path in call_paths for path, _ in self._questions)
 
     def enter_enclosing(self, span: ObservedSpan) -> None:
-        """A call that runs again because others run inside it: it keeps its recorded identity, and is told once."""
+        """Gives an enclosing call, which is executed again, its recorded identity, and decides whether it is
+        announced."""
         is_root = names.RUN_ROOT in span.attributes
-        said = self._only_said.pop(str(span.attributes.get(names.CALL_KEY)), None)
-        call = self._recorded_enclosing(span, is_known=said is not None or is_root)
+        entry = self._only_said.pop(str(span.attributes.get(names.CALL_KEY)), None)
+        call = self._recorded_enclosing(span, is_known=entry is not None or is_root)
         if call is not None and span.flow is not None and any(call.request_refs):
             self._answerable.claim(span.flow, call, surely=self._enclosing.is_unlike_others(call))
         self._answerable.note_progress()
-        if said is not None and said.span_id is not None and not self._is_live(span):
-            span.span_id = int(said.span_id, 16)
+        if entry is not None and entry.span_id is not None and not self._is_live(span):
+            span.span_id = int(entry.span_id, 16)
         elif call is not None:
             if not is_open(call):
                 span.recorded = call
@@ -256,8 +261,8 @@ class RecordReplay:
             self._journal_resumed(span)
 
     def _recorded_enclosing(self, span: ObservedSpan, *, is_known: bool) -> RecordedCall | None:
-        """The record's call that this one is.  Unless it `is_known` by other means, raises RunStopped if the record has
-        it under another kind."""
+        """Returns the recorded call that this enclosing call repeats, or None. Unless the call `is_known` by other
+        means, raises RunStopped if the record has it under another kind."""
         call = None if self._is_live(span) else self._enclosing.match(span)
         if call is None and not is_known:
             with self._stopping():
@@ -265,30 +270,31 @@ class RecordReplay:
         return call
 
     def _may_stop_before_it(self, span: ObservedSpan, call: RecordedCall | None) -> bool:
-        """Whether nothing new has happened yet in a run that has ended: what is found first may stop this attempt, and
-        the run is then as it was."""
+        """Whether this attempt has recorded nothing yet, so that the run's root, or a call that the record lacks, stays
+        silent: if the attempt is stopped next, the run's record must be unchanged."""
         if self._said_resumed or span.announced:
             return False
         return names.RUN_ROOT in span.attributes or call is None
 
     def has_log_event(self, event: str, span: ObservedSpan, identity: str | None = None) -> bool:
-        """As many as the record has of this call; one that asks something else than it did says something new."""
+        """Whether the record has an unused log event of this name and call, and uses it up. False for calls that are
+        executed because the record lacks them. If no event is left, announces the attempt and the call."""
         if self._completed_run is not None:
             return True
         if identity is None and (self._is_live(span) or (span.can_be_answered and not span.announced)):
             return False
         key = (event, identity or str(span.attributes.get(names.CALL_KEY)))
         with self._mutex:
-            left = self._logs[key]
-            self._logs[key] = left - 1
-        if left <= 0:
+            remaining = self._logs[key]
+            self._logs[key] = remaining - 1
+        if remaining <= 0:
             self._journal_resumed(span)
             announce_replayed(span)
-        return left > 0
+        return remaining > 0
 
     def in_forked_child(self) -> "RecordReplay | None":
-        """What must not be executed in this run is not executed in a child either: nothing in a run that was stopped or
-        had completed, and no tools where they are denied."""
+        """Returns the `Replay` for a forked child; None: its calls are executed. Nothing is executed if this run was
+        stopped or had completed, and no tools where they are denied."""
         if self._stopped is not None or self._completed_run is not None:
             return self
         if self.policy.tools == "live":
@@ -303,11 +309,13 @@ class RecordReplay:
         return not self._same_run
 
     def recorded_promise(self, key: str) -> str | None:
-        """The promise that was opened by this run, whatever ids a framework uses this time."""
+        """Returns the id of the promise that this run opened under the key, whatever ids a framework uses this time;
+        None: it opened none."""
         return self._promise_ids.get(key)
 
     def promise_answer(self, key: str) -> PromiseAnswer | None:
-        """Of the record's part that this run has: a fork asks again for what came after its cut."""
+        """Returns the recorded answer to the promise; None: there is none. A fork only has answers from before its
+        cut."""
         return self._promises.get(key)
 
     @property
@@ -316,34 +324,36 @@ class RecordReplay:
         return self._completed_run is not None
 
     def refuse_promise(self, what: str) -> None:
-        """A run that has completed asks nobody any more."""
+        """Raises ReplayDiverged if the run has completed: it must not wait for a new answer."""
         with self._stopping():
             self._refuse(f"it waits for {what!r}, which is not in its record")
 
     def start_after(self, order: int) -> None:
-        """The program goes on from a checkpoint: calls that had ended before this number, and log events before it, are
-        not expected again."""
+        """Continues from a checkpoint: calls that ended before this order number, and log events up to it, are not
+        expected again."""
         past = [call for call in self._calls if call.ended is not None and call.ended[0] < order]
         self._enclosing.forget(past)
         self._answerable.mark_covered([call for call in past if call.can_answer], None)
         with self._mutex:
             self._logs = Counter(log[:2] for log in self._recorded_logs if log[2] > order)
 
-    def take_beyond(self, own: Sequence[RecordedCall]) -> None:
-        """Of a fork that is resumed: its parent has answered these tools of it before, each once."""
-        for call in own:
+    def take_beyond(self, calls: Sequence[RecordedCall]) -> None:
+        """Marks recorded tools of the parent that have already answered calls of this resumed fork, so that each
+        answers once. `calls`: the fork's own calls."""
+        for call in calls:
             if call.kind == "tool":
                 self._beyond.match(call.call_path, call.request_refs)
 
     def unannounced_ends(self, span: ObservedSpan) -> None:
-        """New is the end of this attempt, and of what the record does not have, unless the run had completed."""
+        """Announces a silent call of a resumed run before it ends, if it is the root or the record lacks it. Does
+        nothing if the run had completed."""
         is_new = names.RUN_ROOT in span.attributes or span.recorded is None
         if self._same_run and self._completed_run is None and is_new:
             self._journal_resumed(span)
             announce_replayed(span)
 
     def run_ended(self, root: ObservedSpan) -> None:
-        """The program has come to its end.  What it was expected to call again, and has not, is told."""
+        """Called when the program ends. Logs and records which completed calls the program has not made again."""
         self._has_ended = True
         if self._completed_run is not None or not self._same_run or not root.recorder.content:
             return
@@ -353,9 +363,9 @@ class RecordReplay:
                 f"{call.call_path} had completed, and the program has not called it again: was it removed, or changed?"
             )
             log.warning("%s", report)
-            said = {names.DIVERGENCE_HOW: "not_called_again", names.DIVERGENCE_CALL: call.key}
+            attributes = {names.DIVERGENCE_HOW: "not_called_again", names.DIVERGENCE_CALL: call.key}
             log_event_of(
-                root, names.DIVERGED, said, {names.DIVERGENCE_REF: {"how": "not_called_again", "report": report}}
+                root, names.DIVERGED, attributes, {names.DIVERGENCE_REF: {"how": "not_called_again", "report": report}}
             )
         if len(missed) > _MAX_MISSED:
             log.warning("%d more completed calls were not called again", len(missed) - _MAX_MISSED)
@@ -363,7 +373,7 @@ class RecordReplay:
     # --- effects.EffectWatcher ----------------------------------------------------------------------------------------
 
     def repeats(self, span: ObservedSpan | None) -> bool:
-        """Whether the record goes on after this place, so that the program was here before."""
+        """Whether the record goes on after this call, so that the program was here before."""
         if self._stopped is not None or self._has_ended or (span is not None and self._is_live(span)):
             return False
         return self._completed_run is not None or self._answerable.goes_on_after(
@@ -371,9 +381,10 @@ class RecordReplay:
         )
 
     def before_command(self, command: str) -> None:
-        """Warns of it; raises InDoubt where nothing may be done again that is not recorded.
+        """Reports a command that is started again. Raises InDoubt instead if the policy's `unrecorded` is "raise".
 
-        By default it is started: a resumed program needs the servers that it talks to, which are commands, too.
+        By default the command is started: a resumed program needs the servers that it talks to, which are commands,
+        too.
         """
         if self.policy.unrecorded == "raise":
             with self._stopping():
@@ -381,35 +392,38 @@ class RecordReplay:
         self._repeat(f"started again: {command}")
 
     def before_change(self, how: str, path: str) -> None:
-        """Warns of it, once for each file."""
+        """Reports a file that is changed again, once for each file."""
         self._repeat(f"{how} again: {path}")
 
-    def _repeat(self, what: str) -> None:
+    def _repeat(self, effect: str) -> None:
         with self._mutex:
-            if what in self.report.repeated or len(self.report.repeated) > _MAX_REPEATED:
+            if effect in self.report.repeated or len(self.report.repeated) > _MAX_REPEATED:
                 return
-            self.report.repeated.append(what)
+            self.report.repeated.append(effect)
             is_last = len(self.report.repeated) > _MAX_REPEATED
-        log.warning("%s", "more is done again, and is not named" if is_last else f"{what} (no recorded call does this)")
+        log.warning(
+            "%s", "more is done again, and is not named" if is_last else f"{effect} (no recorded call does this)"
+        )
 
     def unmatched_calls(self) -> list[RecordedCall]:
-        """Recorded calls that were not made again; those inside a call that was answered need not be."""
+        """Recorded calls that were not made again, without those inside a call that was answered."""
         return self._answerable.unmatched()
 
     # --- what a verdict means -----------------------------------------------------------------------------------------
 
     def _compare_what_was_read(self, span: ObservedSpan) -> None:
-        """Gives the call the refs of recorded arguments that are equal but for what was not read in time."""
+        """Replaces the refs of the call's arguments by recorded ones, if both are equal except for parts that were not
+        read in time."""
         call_paths = self._answerable.recorded_paths(call_path_of(span.attributes))
         if self._cut_arguments.concern(span, call_paths):
-            left = self._answerable.left_at(call_paths)
-            self._cut_arguments.adopt(span, left, RecordWithPendingCall(self.record, span.frames))
+            unmatched = self._answerable.left_at(call_paths)
+            self._cut_arguments.adopt(span, unmatched, RecordWithPendingCall(self.record, span.frames))
 
     def _may_compare(self, span: ObservedSpan) -> bool:
         return span.recorder.content and not self._is_live(span)
 
     def _is_live(self, span: ObservedSpan) -> bool:
-        """Whether the record no longer speaks for this call, since the program has left it."""
+        """Whether the program has left the record at this place, so that the call is not answered."""
         if span.enclosing is None and self._live_flows:
             return (span.flow.name if span.flow is not None else "") in self._live_flows
         return is_inside_live_call(span)
@@ -434,28 +448,32 @@ class RecordReplay:
                 if unchecked is not None:
                     return self._unchecked(span, unchecked, restore)
                 self._refuse(f"{span.attributes.get(names.CALL_KEY)} is not in its record")
-                # Where the program has left the record elsewhere, what is left of it may be made here.
+                # If the program has left the record elsewhere, calls that are not expected any more may be made here.
                 return self._live_unless_completed(span, restore) if self._answerable.has_given_up else self._live(span)
 
     def _verdict(self, span: ObservedSpan, *, waited: bool) -> Match:
-        """Waits, for a while, where another branch may still come for what is left, and waiting holds up nobody."""
+        """Matches the call. Waits for a limited time if another branch may still make the remaining recorded calls,
+        unless the wait would block an event loop."""
         waits = not (waited or in_event_loop())
         verdict = self._answerable.match(
             *lookup_key(span), branch_wait_seconds=self.branch_wait_seconds if waits else 0
         )
         if isinstance(verdict, Diverged) and not (waited or waits) and verdict.certainty is Certainty.POSSIBLE:
-            # A synchronous call in a task: nobody else can come while it waits.
+            # A synchronous call in a task: no other branch can run while it waits.
             verdict = verdict if is_only_task() else BeyondRecord()
         if isinstance(verdict, BeyondRecord) and any(request_refs_of(span.attributes)):
             around = self._nesting.completed_around(span)
             return Diverged("inserted", around) if around is not None else verdict
         return verdict
 
-    def _refuse(self, what: str, call: RecordedCall | None = None) -> None:
-        """Of a run that has completed: `call` is where to fork it instead, by default its last one."""
+    def _refuse(self, reason: str, call: RecordedCall | None = None) -> None:
+        """Raises ReplayDiverged if the run has completed. `call`: the suggested fork point; None: the run's last
+        call."""
         if self._completed_run is not None:
-            at = call or self._last
-            raise ReplayDiverged(completed_run_sentence(self._completed_run, what, at.span.span_id if at else "SEQ"))
+            fork_point = call or self._last
+            raise ReplayDiverged(
+                completed_run_sentence(self._completed_run, reason, fork_point.span.span_id if fork_point else "SEQ")
+            )
 
     def _found(self, span: ObservedSpan, call: RecordedCall, restore: ResponseRestorer | None) -> ReplayAnswer | None:
         outcome = self._outcome_of(span, call)
@@ -472,24 +490,25 @@ class RecordReplay:
     def _unchecked(
         self, span: ObservedSpan, call: RecordedCall, restore: ResponseRestorer | None
     ) -> ReplayAnswer | None:
-        """The record has a call at this place, and nobody can tell whether it asked the same."""
+        """Handles a call whose recorded counterpart has no recorded arguments, so that the two cannot be compared."""
         outcome = self._outcome_of(span, call)
         if outcome is not _NO_OUTCOME and outcome is not RERUN:
             return self._answer_from_outcome(span, outcome, call, restore)
         return self._in_doubt(span, call, restore, "its arguments are not recorded", again=outcome is RERUN)
 
     def _outcome_of(self, span: ObservedSpan, call: RecordedCall) -> Any:
-        """What a person has said comes of it, once; _NO_OUTCOME: nobody has."""
+        """Returns the outcome that a person set for the call, once; else _NO_OUTCOME."""
         if call.span.span_id == self._cut:
             span.attributes[names.FORK_CUT] = True
         return self.policy.outcomes.pop(call.span.span_id, _NO_OUTCOME)
 
     def _goes_on_as(self, call: RecordedCall) -> bool:
-        """Whether the call that is made now is this one, which has not ended: the end that it comes to is its."""
+        """Whether the running call continues this recorded call, which has not ended: its end completes the recorded
+        call."""
         return self._same_run and is_open(call) and call.span.attributes.get(names.RUN_ID) == self._run_id
 
     def _policy_for(self, call: RecordedCall) -> Policy:
-        """A fork that is resumed has another one for calls that it shares with its parent."""
+        """The policy for the call. A resumed fork has another one for calls that it shares with its parent."""
         shared = self.policy.shared
         return self.policy if shared is None or call.span.attributes.get(names.RUN_ID) == self._run_id else shared
 
@@ -506,7 +525,7 @@ class RecordReplay:
             self.report.answered += 1
         self._report_changed_code(span, call)
         if answer.items is not None:
-            self._endings.give(call)  # its values are read over time
+            self._endings.give(call)  # the program reads its values over time
         else:
             answer = replace(answer, turn=EndingTurn(self._endings, call))
         if answer.items is not None and answer.ending is not None:
@@ -521,9 +540,11 @@ class RecordReplay:
         return goes_on
 
     def _read_on(self, span: ObservedSpan, call: RecordedCall) -> bool:
-        """Whether a generator is executed again whose reader had stopped reading, and reads on now.
+        """Whether to run a generator again whose consumer stopped early in the recording and now asks for more items.
 
-        Where the reader itself has not completed, an error in its loop may have stopped it: that was no decision."""
+        False if an enclosing call completed in the record: the consumer then stopped on purpose. Otherwise an error in
+        its loop may have stopped it. Raises RunStopped if the run is stopped.
+        """
         if self._stopped is not None:
             raise type(self._stopped)(str(self._stopped)) from self._stopped
         if self._completed_run is not None or self._nesting.completed_around(span):
@@ -538,10 +559,11 @@ class RecordReplay:
 
     def _cover(self, span: ObservedSpan, call: RecordedCall) -> None:
         if inner := self._nesting.inside(call):
-            self._answerable.mark_covered([each for each in inner if each.can_answer], span.flow)
+            self._answerable.mark_covered([inner_call for inner_call in inner if inner_call.can_answer], span.flow)
 
     def _report_changed_code(self, span: ObservedSpan, call: RecordedCall) -> None:
-        """The same question to another function may have another answer: that is for a person to judge."""
+        """Reports and logs, once for each function, that its code has changed since the recording. Whether its recorded
+        result still holds is for a person to judge."""
         code, then = span.attributes.get(names.CODE), call.span.attributes.get(names.CODE)
         if code == then or code is None or then is None:
             return
@@ -561,10 +583,10 @@ class RecordReplay:
         again: bool = False,
     ) -> ReplayAnswer | None:
         if self._completed_run is not None:
-            what = (
+            reason = (
                 f"{call.call_path} was executed, and what came of it cannot be given back ({why or 'it was cancelled'})"
             )
-            raise InDoubt(completed_run_sentence(self._completed_run, what, call.span.span_id))
+            raise InDoubt(completed_run_sentence(self._completed_run, reason, call.span.span_id))
         with self._mutex:
             self.report.in_doubt.append(call.call_path)
         if call.kind not in REPEATABLE_KINDS and not span.attributes.get(names.IDEMPOTENT) and not again:
@@ -611,21 +633,21 @@ class RecordReplay:
 
     @staticmethod
     def _tell_divergence(span: ObservedSpan, how: str, report: Divergence) -> None:
-        said = {names.DIVERGENCE_HOW: how, names.DIVERGENCE_CALL: report.call_path}
-        log_event(names.DIVERGED, said, {names.DIVERGENCE_REF: {"how": how, "report": str(report)}}, span)
+        attributes = {names.DIVERGENCE_HOW: how, names.DIVERGENCE_CALL: report.call_path}
+        log_event(names.DIVERGED, attributes, {names.DIVERGENCE_REF: {"how": how, "report": str(report)}}, span)
 
     def _live_unless_completed(self, span: ObservedSpan, restore: ResponseRestorer | None) -> ReplayAnswer | None:
-        """Where the run has diverged: a tool that had completed with the same arguments is neither executed again nor
-        answered from before the change, unless that was asked for."""
+        """Handles a call after the run has diverged. A tool that had completed with the same arguments is neither
+        executed again nor answered from the record, unless the policy says so."""
         if span.kind == "tool" and self.policy.tools != "live":
             return self._live(span)
-        while (found := self._recognised(span)) is not None:
-            call = found.call
-            if found.how != "same":
-                self._stop_before(span, found)
+        while (recognised := self._recognised(span)) is not None:
+            call = recognised.call
+            if recognised.how != "same":
+                self._stop_before(span, recognised)
             if not self._answerable.take(call):
                 continue
-            if found.how != "same":
+            if recognised.how != "same":
                 return self._live(span)
             outcome = self._outcome_of(span, call)
             if outcome is not _NO_OUTCOME and outcome is not RERUN:
@@ -643,35 +665,35 @@ class RecordReplay:
         return self._live(span)
 
     def _recognised(self, span: ObservedSpan) -> Recognised | None:
-        """What the record has of a call that a program makes which has left the record; None: nothing, or it does no
-        harm to make it again."""
+        """Returns the recorded call that is repeated by a call after a divergence; None: there is none, or repeating it
+        does no harm."""
         attributes = span.attributes
-        found = self._answerable.recognise(
+        recognised = self._answerable.recognise(
             call_path_of(attributes), span.kind, request_refs_of(attributes), arguments_of(attributes)
         )
-        if found is None or (found.how == "same" and span.kind in REPEATABLE_KINDS):
+        if recognised is None or (recognised.how == "same" and span.kind in REPEATABLE_KINDS):
             return None
         is_new = not self.policy.new.isdisjoint({span.path, span.path.rpartition("/")[2]})
-        return None if is_new and found.how != "same" else found
+        return None if is_new and recognised.how != "same" else recognised
 
-    def _stop_before(self, span: ObservedSpan, found: Recognised) -> None:
+    def _stop_before(self, span: ObservedSpan, recognised: Recognised) -> None:
         """Raises InDoubt before a call that the record has under another kind or name, unless it may be executed."""
-        call, policy = found.call, self._policy_for(found.call)
+        call, policy = recognised.call, self._policy_for(recognised.call)
         is_asked_for = (policy.completed if call.is_settled else policy.in_doubt) == "rerun"
         if self.policy.tools == "live" and (is_asked_for or bool(span.attributes.get(names.IDEMPOTENT))):
             return
         with self._mutex:
             self.report.in_doubt.append(call.call_path)
-        raise InDoubt(recognised_sentence(call, found.how, span.kind, span.path, self._arguments(span)))
+        raise InDoubt(recognised_sentence(call, recognised.how, span.kind, span.path, self._arguments(span)))
 
     def _stop_before_other_kind(self, span: ObservedSpan) -> None:
-        """Before a step or an agent runs that the record does not have: raises RunStopped if the record has it as a
-        call that was answered, so that it would be executed again."""
+        """Called before a step or an agent runs that the record lacks. Raises RunStopped if the record has it as a call
+        that was answered, because it would be executed again."""
         if self._is_live(span):
-            found = self._recognised(span)
-            if found is not None and found.how != "name":
-                self._stop_before(span, Recognised(found.call, "kind"))
-                self._answerable.take(found.call)
+            recognised = self._recognised(span)
+            if recognised is not None and recognised.how != "name":
+                self._stop_before(span, Recognised(recognised.call, "kind"))
+                self._answerable.take(recognised.call)
             self._stop_before_former_tool(span)
             return
         call_path = call_path_of(span.attributes)
@@ -683,7 +705,8 @@ class RecordReplay:
         self._stop_before_former_tool(span)
 
     def _stop_before_former_tool(self, span: ObservedSpan) -> None:
-        """Where no tool may be executed, what was recorded as one is none either under another kind."""
+        """Raises InDoubt where no tool may be executed and the function was recorded as a tool, now under another
+        kind."""
         name = span.path.rpartition("/")[2]
         if self.policy.tools != "live" and span.kind != "tool" and name in self._tool_names:
             raise InDoubt(former_tool_sentence(name, span.kind, self._arguments(span)))
@@ -702,7 +725,8 @@ class RecordReplay:
         self._tell_divergence(span, "kind_changed", report)
 
     def _live(self, span: ObservedSpan, again: RecordedCall | None = None) -> ReplayAnswer | None:
-        """`again`: the recorded call that is executed again, whose key it keeps."""
+        """Executes the call (returns None), or answers a tool that must not be executed. `again`: the recorded call
+        that is executed again, whose key is kept."""
         tools = self.policy.tools
         if span.kind == "tool" and tools != "live":
             return self._without_executing(span, tools)
@@ -764,8 +788,8 @@ class RecordReplay:
         return ReplayAnswer(edit=Edits(self._rules, call.call_path))
 
     def _leave_record(self, span: ObservedSpan) -> None:
-        """Something happens that the record does not have."""
-        self._journal_resumed(span)  # first: all that the next attempt tells comes after it
+        """Called before something happens that the record lacks: announces the attempt and the enclosing calls."""
+        self._journal_resumed(span)  # first, so that all that this attempt records comes after it
         announce_enclosing(span)
 
     def _journal_resumed(self, span: ObservedSpan) -> None:
@@ -775,8 +799,8 @@ class RecordReplay:
             while span.enclosing is not None:
                 span = span.enclosing
             without = {names.RESUMED_WITHOUT: list(self.missing_orders)} if self.missing_orders else {}
-            said = {names.RUN_ATTEMPT: span.run.attempt, names.RESUMED_AFTER: self.after}
-            log_event_of(span, names.RESUMED, {**said, **without}, {})
+            attributes = {names.RUN_ATTEMPT: span.run.attempt, names.RESUMED_AFTER: self.after}
+            log_event_of(span, names.RESUMED, {**attributes, **without}, {})
 
     def _arguments(self, span: ObservedSpan) -> Any:
         ref = arguments_of(span.attributes)
@@ -787,25 +811,26 @@ class RecordReplay:
 
 
 def _names_of_tools(calls: Iterable[RecordedCall]) -> frozenset[str]:
-    """Names under which the record has tools and nothing else."""
+    """Names that the record has only for tools."""
     kinds: dict[str, set[str]] = {}
     for call in calls:
         kinds.setdefault(call.name, set()).add(call.kind)
-    return frozenset(name for name, found in kinds.items() if found == {"tool"})
+    return frozenset(name for name, name_kinds in kinds.items() if name_kinds == {"tool"})
 
 
 def _decision(function: Callable[..., Any], *about: Any) -> Any:
-    """What the user's function says.  It may open files and start commands: nothing is done again by that."""
+    """Returns the result of a function of the user. Files that it opens and commands that it starts are not
+    reported."""
     with unwatched():
         return function(*about)
 
 
 def _ignore(stopped: RunStopped) -> None:
-    """Nobody has to hear of it."""
+    """Does nothing."""
 
 
 def _only_said(logs: Sequence[LogEvent], keys: Mapping[str, str]) -> dict[str, LogEvent]:
-    """By their keys, calls that the crash has left no more of than what was said in them."""
+    """Log events of calls of which a crash left nothing else, by call key."""
     return {
         str(entry.attributes[names.CALL_KEY]): entry
         for entry in logs
@@ -814,8 +839,8 @@ def _only_said(logs: Sequence[LogEvent], keys: Mapping[str, str]) -> dict[str, L
 
 
 def _logs_with_calls(logs: Sequence[LogEvent], keys: Mapping[str, str]) -> list[tuple[str, str, int]]:
-    """Name, key of the call, and number of each log event. Calls that run again may have ids of their own, so what was
-    recorded in them is found by the call's key; `keys` has these by span id."""
+    """Name, call key and order number of each log event. Calls that run again may have other span ids, so their events
+    are found by call key. `keys`: span id → call key."""
     return [(entry.name, str(_identity_of(entry) or keys.get(entry.span_id or "")), order_of(entry)) for entry in logs]
 
 

@@ -1,8 +1,8 @@
 """Edits of recorded model calls: another system prompt, or other messages, for a call that is made again.
 
-A person says it of one call, and it holds for the rest of the run: the program's own list of messages still is the old
-one, so the same change is made to every later call whose messages begin as those of the edited call did, up to the last
-place that was changed.  Pure.
+A person edits one call, and the edit holds for the rest of the run, since the program's own list of messages is still
+the old one. The same change is made to every later call whose messages begin like those of the edited call, up to the
+last position that was changed. Pure.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -53,7 +53,7 @@ class EditRule:
     system_ref: str | None
     changes: tuple[MessageEdit, ...]
     system: str | None = None
-    """The prompt apart that they get instead."""
+    """Replacement of the separate system prompt; None: it is kept."""
 
     def matches(self, messages: Sequence[Any], system_ref: str | None, ref_of: RefOf) -> bool:
         """Whether the rule applies to a call with these messages and this separate system prompt."""
@@ -72,15 +72,17 @@ class EditRule:
         return changed
 
     def to_json(self) -> dict[str, Any]:
-        """For the record."""
+        """The rule as JSON values, for the record."""
         changes = [[change.position, change.operation, change.message] for change in self.changes]
         return {"prefix": list(self.prefix), "apart": self.system_ref, "changes": changes, "system": self.system}
 
     @classmethod
     def from_json(cls, value: Any) -> Self:
-        """Raises ReplayError for what `to_json` has not written."""
+        """Reads the result of `to_json`. Raises ReplayError for anything else."""
         try:
-            changes = tuple(MessageEdit(int(call_path), what, message) for call_path, what, message in value["changes"])
+            changes = tuple(
+                MessageEdit(int(position), operation, message) for position, operation, message in value["changes"]
+            )
             return cls(tuple(map(str, value["prefix"])), value["apart"], changes, value["system"])
         except (TypeError, ValueError, KeyError) as error:
             raise ReplayError(f"the record's edit of a model call cannot be read ({error}): fork its parent") from error
@@ -88,14 +90,15 @@ class EditRule:
 
 @dataclass(frozen=True, slots=True)
 class Edits:
-    """Implements `api.replaying.Edit`.  `required_for`: the call that the newest rule was made for, where one has to
-    apply."""
+    """Implements `api.replaying.RequestEdit`. `required_for`: path of the call for which the newest rule was made and
+    to which it has to apply; None: no rule has to apply."""
 
     rules: tuple[EditRule, ...]
     required_for: str | None = None
 
     def apply(self, messages: Sequence[Any], system: str | None, ref_of: RefOf) -> EditedRequest | None:
-        """Applies the matching rules one after the other, each to the result of those before."""
+        """Applies the matching rules one after the other, each to the result of those before. Returns None if none
+        matches. Raises ReplayDiverged if the newest rule has to apply and does not match."""
         made: list[EditRule] = []
         current, prompt = list(messages), None
         for rule in self.rules:
@@ -112,15 +115,16 @@ class Edits:
 
 
 def is_edit(outcome: Any, call: RecordedCall) -> bool:
-    """Whether this outcome of a call edits what it asks, instead of saying what comes of it."""
+    """Whether the outcome that was set for a call edits its request, instead of its result."""
     if names.INPUT_MESSAGES_REF not in call.span.attributes or not isinstance(outcome, Mapping):
         return False
-    said = cast("Mapping[str, Any]", outcome)
-    return bool(said) and _FORMS.issuperset(said)
+    fields = cast("Mapping[str, Any]", outcome)
+    return bool(fields) and _FORMS.issuperset(fields)
 
 
 def rule_of(outcome: Mapping[str, Any], record: Record, call: RecordedCall) -> EditRule:
-    """The edit that a person has set for this call.  Raises ReplayError for one that cannot be."""
+    """Returns the rule for the edit that a person has set for this call. Raises ReplayError if that edit is
+    impossible."""
     thread = call.ref(names.INPUT_MESSAGES_REF)
     refs = record.messages(thread) if thread is not None else None
     if refs is None:
@@ -137,65 +141,67 @@ def rule_of(outcome: Mapping[str, Any], record: Record, call: RecordedCall) -> E
         if system_ref is None:
             changes.append(_of_system(prompt, refs, record))
             prompt = None
-    # From the end on, so that each place is still what it was when its turn comes.
+    # From the last position to the first, so that positions that are still to change stay valid.
     changes.sort(key=lambda change: change.position, reverse=True)
     changed = [change.position for change in changes if change.operation != "insert"]
     if not (changes or prompt) or len(changed) != len(set(changed)):
         raise ReplayError(f"the edit of {call.call_path} changes nothing, or one message twice; {_EXPECTED}")
     last = max((change.position for change in changes), default=-1)
-    # With nothing at all in common, every call of the run would be meant.
+    # An empty prefix without a system prompt would match every call of the run.
     return EditRule(tuple(refs[: max(last + 1, 1 if system_ref is None else 0)]), system_ref, tuple(changes), prompt)
 
 
 def recorded_rules(record: Record, calls: Sequence[RecordedCall]) -> tuple[EditRule, ...]:
-    """Those that the record's calls were made under: they hold on.  Raises ReplayError."""
-    found: dict[bytes, EditRule] = {}
+    """The rules under which calls of the record were made, which still hold. Raises ReplayError."""
+    rules: dict[bytes, EditRule] = {}
     for ref in {ref: None for call in calls if (ref := call.ref(names.EDIT_REF)) is not None}:
         content = record.content(ref)
         if content is None:
             raise ReplayError(f"the record's edit of a model call is not at hand ({ref}): fork the run's parent")
         for value in parse_json(content.data):
-            found[canonical_json(value)] = EditRule.from_json(value)
-    return tuple(found.values())
+            rules[canonical_json(value)] = EditRule.from_json(value)
+    return tuple(rules.values())
 
 
-def _of_messages(given: Any, count: int, call_path: str) -> list[MessageEdit]:
-    if isinstance(given, list):
-        new = cast("list[Any]", given)
-        removed = [MessageEdit(at, "remove") for at in range(count)]
+def _of_messages(edit: Any, count: int, call_path: str) -> list[MessageEdit]:
+    if isinstance(edit, list):
+        new = cast("list[Any]", edit)
+        removed = [MessageEdit(position, "remove") for position in range(count)]
         return removed + [MessageEdit(count, "insert", _message(message, call_path)) for message in reversed(new)]
-    if not isinstance(given, Mapping):
+    if not isinstance(edit, Mapping):
         raise ReplayError(f"the edit of {call_path} cannot be read; {_EXPECTED}")
     changes: list[MessageEdit] = []
-    for key, value in cast("Mapping[Any, Any]", given).items():
+    for key, value in cast("Mapping[Any, Any]", edit).items():
         if key == "append":
             more = cast("list[Any]", value) if isinstance(value, list) else [value]
             changes += [MessageEdit(count, "insert", _message(message, call_path)) for message in reversed(more)]
             continue
-        at = _position(key, count, call_path)
+        position = _position(key, count, call_path)
         if value is None:
-            changes.append(MessageEdit(at, "remove"))
+            changes.append(MessageEdit(position, "remove"))
         else:
-            changes.append(MessageEdit(at, "replace", value if isinstance(value, str) else _message(value, call_path)))
+            changes.append(
+                MessageEdit(position, "replace", value if isinstance(value, str) else _message(value, call_path))
+            )
     return changes
 
 
 def _of_system(text: str, refs: Sequence[ContentRef], record: Record) -> MessageEdit:
-    for at, ref in enumerate(refs):
+    for position, ref in enumerate(refs):
         content = record.content(ref)
         if content is not None and read_message(content.data)["role"] == "system":
-            return MessageEdit(at, "replace", text)
+            return MessageEdit(position, "replace", text)
     return MessageEdit(0, "insert", {"role": "system", "content": text})
 
 
 def _position(key: Any, count: int, call_path: str) -> int:
     try:
-        at = int(key)
+        position = int(key)
     except (TypeError, ValueError):
         raise ReplayError(f"{key!r} is no place of a message of {call_path}; {_EXPECTED}") from None
-    if not -count <= at < count:
-        raise ReplayError(f"{call_path} has {count} messages, the first at 0: there is none at {at}")
-    return at % count
+    if not -count <= position < count:
+        raise ReplayError(f"{call_path} has {count} messages, the first at 0: there is none at {position}")
+    return position % count
 
 
 def _message(message: Any, call_path: str) -> Any:

@@ -1,8 +1,8 @@
-"""What a program does besides its calls while it is answered from a record: commands that it starts, files that it
-changes.  It did that before, nothing of it is recorded, and it does it once more.
+"""Detects what a program does besides its calls while they are answered from a record: it starts commands and changes
+files. None of this is recorded, so it is done once more.
 
-Python tells of both by its audit events, before they happen.  The hook is installed only in processes that go on from a
-record.
+Python reports both by its audit events, before they happen. The hook is installed only in processes that continue from
+a record.
 """
 
 import os
@@ -23,7 +23,7 @@ from playhead.api.run import NextRun
 from playhead.errors import RunStopped
 from playhead.model.objects.interrupts import let_through
 
-# The place of the command among what an event says.
+# Index of the command in the event's arguments.
 _COMMANDS = {"subprocess.Popen": 1, "os.system": 0, "os.exec": 1, "os.posix_spawn": 1, "os.spawn": 2, "os.startfile": 0}
 _CHANGES = {
     "os.remove": "removed",
@@ -41,26 +41,26 @@ _CHANGES = {
     "os.utime": "given other times",
     "sqlite3.connect": "opened as a database",
 }
-# The place of the changed path among what an event says, where it is not the first.
+# Index of the changed path in the event's arguments, if it is not the first.
 _PATH_AT = {"os.link": 1, "os.symlink": 1}
-# They change nothing where there is something already: the folder is asked for with `exist_ok`, or the call fails.
+# These change nothing if the path exists: the folder is made with `exist_ok`, or the call fails.
 _NEEDS_NOTHING_THERE = frozenset({"os.mkdir", "os.link", "os.symlink"})
 _WRITES = os.O_WRONLY | os.O_RDWR | os.O_APPEND | os.O_TRUNC | os.O_CREAT
-# They say something of the machine, and change nothing: Python's `platform` and clients of models start them.
+# Commands that only report on the machine: Python's `platform` and clients of models start them.
 _HARMLESS = frozenset({"uname", "lsb_release", "ldconfig", "sw_vers"})
-# What Python and libraries write for themselves.
+# Files that Python and libraries write for themselves.
 _NOT_THE_PROGRAMS = (f"{os.sep}__pycache__{os.sep}", f"{os.sep}site-packages{os.sep}", f"{os.sep}dist-packages{os.sep}")
 _DEVICES = ("/dev/null", "/dev/std", "/dev/tty", "/dev/pt", "/dev/fd/", "/proc/")
-# As events say it: a path is not relative to an open folder.
+# Value in events of a path that is not relative to an open folder.
 _NO_FOLDER = -1
 _MAX_SHOWN = 200
 
 
 class EffectWatcher(Protocol):
-    """A run that goes on from its record, and hears of effects of the program."""
+    """A run that continues from its record, and is told of effects of the program."""
 
     def repeats(self, span: ObservedSpan | None) -> bool:
-        """Whether the program does again here what it did before.  `span`: the call around it; None: there is none."""
+        """Whether the program repeats here what it did before. `span`: the enclosing call; None: there is none."""
         ...
 
     def before_command(self, command: str) -> None:
@@ -73,7 +73,8 @@ class EffectWatcher(Protocol):
 
 
 class _AuditHook:
-    """The audit hook of this process.  Python has no way to take one out again: it finds nobody to tell then."""
+    """State of this process's audit hook. Python cannot remove a hook; it does nothing when no run continues from a
+    record."""
 
     is_installed: ClassVar[bool] = False
     mutex = threading.Lock()
@@ -82,7 +83,8 @@ class _AuditHook:
 
 
 def watch_effects(own_folder: str) -> None:
-    """Tells the runs of this process that go on from their records of its effects.  `own_folder`: the journal's."""
+    """Reports effects of this process to its runs that continue from a record. `own_folder`: the journal's, where
+    changes do not count."""
     with _AuditHook.mutex:
         _AuditHook.own_folder = own_folder
         if not _AuditHook.is_installed:
@@ -92,7 +94,7 @@ def watch_effects(own_folder: str) -> None:
 
 @contextmanager
 def unwatched() -> Generator[None]:
-    """What this thread does here is not the program's: a function decides about a call of it."""
+    """Inside the block, effects of this thread are not reported: a function of the user decides about a call."""
     was, _AuditHook.here.is_busy = getattr(_AuditHook.here, "is_busy", False), True
     try:
         yield
@@ -105,7 +107,7 @@ def _audit(event: str, args: tuple[Any, ...]) -> None:
         return
     if getattr(_AuditHook.here, "is_busy", False) or sys.is_finalizing():
         return
-    _AuditHook.here.is_busy = True  # telling of it may write to a file
+    _AuditHook.here.is_busy = True  # the report may write to a file
     try:
         tell = _tells(event, args)
         if tell is not None and (watcher := _watcher()) is not None:
@@ -120,13 +122,13 @@ def _audit(event: str, args: tuple[Any, ...]) -> None:
 
 
 def _tells(event: str, args: tuple[Any, ...]) -> Callable[[EffectWatcher], None] | None:
-    """What is told of an event; None: it is no effect of the program."""
+    """Returns the function that reports the event to a watcher; None: the event is no effect of the program."""
     if event in _COMMANDS:
         command = args[_COMMANDS[event]]
         if isinstance(command, list | tuple) and command and _name_of(command[0]) in _HARMLESS:
             return None
-        shown = _shown_command(cast(Any, command))
-        return lambda watcher: watcher.before_command(shown)
+        command_text = _shown_command(cast(Any, command))
+        return lambda watcher: watcher.before_command(command_text)
     if event == "open" and not (isinstance(args[2], int) and args[2] & _WRITES):
         return None
     path = _path_of(args[_PATH_AT.get(event, 0)])
@@ -141,7 +143,7 @@ def _tells(event: str, args: tuple[Any, ...]) -> Callable[[EffectWatcher], None]
 
 
 def _watcher() -> EffectWatcher | None:
-    """The run that goes on here from its record, where it does again what it did before; None: there is none."""
+    """Returns the run that continues from its record here, if the program repeats what it did before; else None."""
     where = get_current()
     span = where.get(CURRENT)
     if isinstance(span, ObservedSpan):
@@ -157,7 +159,7 @@ def _watcher() -> EffectWatcher | None:
         replay = following.run.replay if isinstance(following, NextRun) and is_begun else None
     else:
         return None
-    if replay is None or not hasattr(replay, "before_command"):  # one that was stopped
+    if replay is None or not hasattr(replay, "before_command"):  # e.g. the run was stopped
         return None
     watcher = cast(EffectWatcher, replay)
     return watcher if watcher.repeats(span) else None
@@ -170,8 +172,8 @@ def _name_of(executable: Any) -> str:
 def _shown_command(command: Any) -> str:
     if isinstance(command, list | tuple):
         command = shlex.join(str(_path_of(part) or part) for part in cast("list[Any]", command))
-    shown = str(_path_of(command) or command)
-    return shown if len(shown) <= _MAX_SHOWN else f"{shown[:_MAX_SHOWN]}..."
+    text = str(_path_of(command) or command)
+    return text if len(text) <= _MAX_SHOWN else f"{text[:_MAX_SHOWN]}..."
 
 
 def _path_of(value: Any) -> str | None:

@@ -1,8 +1,8 @@
-"""What a fork was asked for, as its record has it: whoever resumes it, in any process, goes on with the same fork.
+"""Options of a fork as its record has them, so that any process that resumes it goes on with the same fork.
 
-The root of the fork carries the options and the outcome, and is written before the fork's first call.  What the options
-say holds for the calls that the fork shares with its parent.  Its own calls are those of any run that is resumed: they
-are answered, and what is in doubt stops it, unless the resume says otherwise.
+The root span of the fork carries the options and the outcome; it is written before the fork's first call. The options
+apply to calls that the fork shares with its parent. Its own calls are treated as in any resumed run: they are answered,
+and a call in doubt stops the run, unless the resume says otherwise.
 """
 
 from collections.abc import Mapping, Sequence
@@ -27,7 +27,7 @@ _OF_ANY_RUN = ("raise", "live", "reuse", "rerun", _FUNCTION)
 
 @dataclass(frozen=True, slots=True)
 class ResumeOptions:
-    """What `resume` was asked for.  None: nothing was said, so what the fork was made with holds, else the default."""
+    """Options of `resume`. None: not given; then the option of the fork applies, else the default."""
 
     on_divergence: OnDivergence | None = None
     completed: Completed | None = None
@@ -43,7 +43,7 @@ class ResumeOptions:
 
 @dataclass(frozen=True, slots=True)
 class ForkOptions:
-    """Options of a fork.  "function": it was a function of the program, which no record can have."""
+    """Options of a fork. "function": the option was a function of the program, which cannot be recorded."""
 
     live: Live
     tools: str
@@ -53,11 +53,11 @@ class ForkOptions:
     renamed: Mapping[str, str]
     new: Sequence[str]
     outcome: str = ""
-    """Empty: none was given.  Else "recorded", or why it could not be recorded."""
+    """Empty: no outcome was set. "recorded": it is recorded. Otherwise the reason why it could not be recorded."""
 
     @classmethod
     def of(cls, policy: Policy, live: Live) -> Self:
-        """Those of a fork that is made with this policy."""
+        """Options of a fork that is made with this policy."""
         return cls(
             live,
             _word(policy.tools),
@@ -69,99 +69,107 @@ class ForkOptions:
         )
 
     def to_attribute(self) -> str:
-        """JSON, for the root's attribute."""
-        said = {name: getattr(self, name) for name in self.__slots__}
-        return orjson.dumps(said, option=orjson.OPT_SORT_KEYS).decode()
+        """Returns the options as JSON text, for the root's attribute."""
+        fields = {name: getattr(self, name) for name in self.__slots__}
+        return orjson.dumps(fields, option=orjson.OPT_SORT_KEYS).decode()
 
     @classmethod
     def from_attribute(cls, text: str) -> Self:
-        """Raises ReplayError for what `to_attribute` has not written: nothing is guessed of what may be executed."""
+        """Reads the result of `to_attribute`. Raises ReplayError for any other text: what may be executed is never
+        guessed."""
         try:
-            said = orjson.loads(text)
-            known = cls(**said)
-            is_known = known.live in get_args(Live) and known.tools in ("live", "deny", _FUNCTION)
-            is_known &= {known.on_divergence, known.completed, known.in_doubt}.issubset(_OF_ANY_RUN)
+            fields = orjson.loads(text)
+            options = cls(**fields)
+            is_known = options.live in get_args(Live) and options.tools in ("live", "deny", _FUNCTION)
+            is_known &= {options.on_divergence, options.completed, options.in_doubt}.issubset(_OF_ANY_RUN)
             if not is_known:
                 raise ValueError(text)
         except (TypeError, ValueError) as error:
             raise ReplayError(
                 "the options of this fork cannot be read: its record is of a newer version, or damaged. Fork its parent"
             ) from error
-        return known
+        return options
 
     def describe_root(self, root: ObservedSpan, outcome: Any) -> None:
-        """Puts the options, and the outcome of the call at which the fork parts, into the attributes of its root."""
-        said = self
+        """Adds the options, and the outcome of the call at which the fork parts, to the attributes of the fork's
+        root."""
+        options = self
         if outcome is not None:
-            # In an object, since a text by itself is no JSON.
-            kept = {_OUTCOME: outcome}
-            ref, why = root.recorder.faithful(kept, root.frames, whole=True, redact=root.redact)
+            # In an object, since a text alone would not be stored as JSON.
+            wrapped = {_OUTCOME: outcome}
+            ref, why = root.recorder.faithful(wrapped, root.frames, whole=True, redact=root.redact)
             if ref is not None:
                 root.attributes[names.FORK_OUTCOME_REF] = ref
-            said = replace(self, outcome="recorded" if ref is not None else why or _NOT_RECORDED)
-        root.attributes[names.FORK_OPTIONS] = said.to_attribute()
+            options = replace(self, outcome="recorded" if ref is not None else why or _NOT_RECORDED)
+        root.attributes[names.FORK_OPTIONS] = options.to_attribute()
 
 
 def _word(option: Any) -> str:
     return option if isinstance(option, str) else _FUNCTION
 
 
-def policy_of(given: ResumeOptions, fork: ForkOptions | None) -> Policy:
-    """The policy of a run that is resumed; `fork`: what it was forked with, if it is a fork.  Raises ReplayError."""
-    renamed = {**(fork.renamed if fork is not None else {}), **(given.renamed or {})}
+def policy_of(options: ResumeOptions, fork: ForkOptions | None) -> Policy:
+    """Returns the policy of a resumed run. `fork`: the recorded options if the run is a fork. Raises ReplayError."""
+    renamed = {**(fork.renamed if fork is not None else {}), **(options.renamed or {})}
     policy = Policy(
-        given.on_divergence or "raise",
-        given.in_doubt or "raise",
-        _tools(given, fork),
-        completed=given.completed or "raise",
+        options.on_divergence or "raise",
+        options.in_doubt or "raise",
+        _tools(options, fork),
+        completed=options.completed or "raise",
         renamed=renamed,
-        unrecorded=given.unrecorded,
-        new=frozenset((*(fork.new if fork is not None else ()), *(given.new or ()))),
-        branch_wait_seconds=given.branch_wait_seconds,
-        outcomes=dict(given.outcomes),
+        unrecorded=options.unrecorded,
+        new=frozenset((*(fork.new if fork is not None else ()), *(options.new or ()))),
+        branch_wait_seconds=options.branch_wait_seconds,
+        outcomes=dict(options.outcomes),
     )
     if fork is not None:
         policy.shared = replace(
             policy,
-            on_divergence=given.on_divergence or cast(OnDivergence, _known(fork.on_divergence)),
-            in_doubt=given.in_doubt or cast(OnDoubt, _known(fork.in_doubt)),
-            completed=given.completed or fork.completed,
+            on_divergence=options.on_divergence or cast(OnDivergence, _known(fork.on_divergence)),
+            in_doubt=options.in_doubt or cast(OnDoubt, _known(fork.in_doubt)),
+            completed=options.completed or fork.completed,
         )
     return policy
 
 
 def _known(option: str) -> str:
-    """A function that nobody can call any more: the run stops and asks, where it would have been called."""
+    """Returns the option; for a function, which cannot be called any more, "raise": the run stops where it would be
+    called."""
     return "raise" if option == _FUNCTION else option
 
 
-def _tools(given: ResumeOptions, fork: ForkOptions | None) -> Tools:
-    live = given.live or (fork.live if fork is not None else "all")
+def _tools(options: ResumeOptions, fork: ForkOptions | None) -> Tools:
+    live = options.live or (fork.live if fork is not None else "all")
     if live == "all":
-        if given.tools is not None:
-            raise ReplayError(f"tools={given.tools!r} is for live='llm', and with live='all' tools are executed")
+        if options.tools is not None:
+            raise ReplayError(f"tools={options.tools!r} is for live='llm', and with live='all' tools are executed")
         return "live"
-    if given.tools is None and fork is not None and fork.tools == _FUNCTION:
+    if options.tools is None and fork is not None and fork.tools == _FUNCTION:
         raise ReplayError(
             "this fork answered its tools with a function, which no record can have: give it again, "
             "resume(..., tools=function); or deny tools that the record cannot answer, tools='deny' (--tools deny)"
         )
-    return given.tools or "deny"
+    return options.tools or "deny"
 
 
 def fork_options(run_id: str, record: Record) -> ForkOptions | None:
-    """Those that the fork's record has; None: it has none.  Raises ReplayError."""
-    own = (span.attributes for span in record.spans if span.attributes.get(names.RUN_ID) == run_id)
-    text = next((attributes[names.FORK_OPTIONS] for attributes in own if names.FORK_OPTIONS in attributes), None)
+    """Reads the options from the fork's record; None: it has none. Raises ReplayError."""
+    own_attributes = (span.attributes for span in record.spans if span.attributes.get(names.RUN_ID) == run_id)
+    text = next(
+        (attributes[names.FORK_OPTIONS] for attributes in own_attributes if names.FORK_OPTIONS in attributes), None
+    )
     return None if text is None else ForkOptions.from_attribute(str(text))
 
 
 def recorded_outcome(run_id: str, record: Record, options: ForkOptions) -> Any:
-    """The outcome that the fork was given.  Raises CannotRestore."""
+    """Reads the outcome that was set for the fork. Raises CannotRestore."""
     if options.outcome != "recorded":
         raise CannotRestore(options.outcome)
-    own = (span.attributes for span in record.spans if span.attributes.get(names.RUN_ID) == run_id)
-    ref = next((attributes[names.FORK_OUTCOME_REF] for attributes in own if names.FORK_OUTCOME_REF in attributes), None)
+    own_attributes = (span.attributes for span in record.spans if span.attributes.get(names.RUN_ID) == run_id)
+    ref = next(
+        (attributes[names.FORK_OUTCOME_REF] for attributes in own_attributes if names.FORK_OUTCOME_REF in attributes),
+        None,
+    )
     content = record.content(ContentRef(ref)) if isinstance(ref, str) else None
     if content is None:
         raise CannotRestore("it is not at hand")
@@ -172,7 +180,7 @@ def recorded_outcome(run_id: str, record: Record, options: ForkOptions) -> Any:
 
 
 def no_options_error(run_id: str) -> ReplayError:
-    """Of a fork whose record does not say what it may execute."""
+    """The error for a fork whose record does not say what it may execute."""
     return ReplayError(
         f"run {run_id} is a fork, and its record does not say what it was asked for (it is of an earlier version): say "
         "live='all' (--live all: tools are executed) or live='llm' (they are not), and with outcomes what comes of the "
@@ -181,7 +189,7 @@ def no_options_error(run_id: str) -> ReplayError:
 
 
 def lost_outcome_error(name: str, why: str) -> ReplayError:
-    """Of a fork whose record does not have the outcome that it has yet to give."""
+    """The error for a fork whose record lacks the outcome that the fork has yet to return."""
     return ReplayError(
         f"what comes of {name} in this fork is not in its record ({why}): give it again, "
         f"outcomes={{{name!r}: ...}} (--outcome {name}=...), or fork its parent again"

@@ -1,8 +1,9 @@
 """Leases for resuming a run: one process at a time, on this machine (file lock) and across machines (collector).
 
-On one machine a lock says who (`journal.leases`): it is free the moment its process dies.  Across machines the
-collector does, for as long as the holder says so again; while it is down, the lock alone counts, and runs still go on.
-What a process does for a run that another one has is neither executed nor recorded: see `journal.ownership`.
+On one machine the lock names its holder (`journal.leases`); it is free as soon as that process dies. Across machines
+the collector gives a lease for a time, and the holder renews it. While the collector is down, only the lock counts, and
+runs still go on. A process whose run was taken over neither executes nor records anything of it: see
+`journal.ownership`.
 """
 
 import logging
@@ -28,18 +29,18 @@ _DELIVER_FIRST = (
     "for good, resume with force"
 )
 _UNDELIVERED, _UNKNOWN = "records_undelivered", "holder_unknown"
-# Heartbeats in the time of a lease: two may be lost.
+# Heartbeats per term of a lease: two may be lost.
 _RENEWALS_PER_TERM = 3
-# Leaving the block waits no longer for a heartbeat that the collector does not answer.
+# Leaving the block waits at most this long for a heartbeat that the collector does not answer.
 _LEAVE_SECONDS = 3.0
 
 
 @dataclass(frozen=True, slots=True)
 class LeaseTerms:
-    """How leases are taken: for so many seconds at a time, 0: among the processes of this machine only.
+    """How leases are taken. `seconds`: the term of a lease; 0: only among the processes of this machine.
 
-    `client` makes a client of the collector; it is closed with the lease.  `deliver` brings the collector all that was
-    recorded, and says whether it has it.  `own_runs`: the ownerships of this process.
+    `client` makes a client of the collector, which is closed with the lease. `deliver` sends all recorded data to the
+    collector and returns whether it has arrived. `own_runs`: the ownerships of this process.
     """
 
     journal_dir: Path
@@ -52,9 +53,9 @@ class LeaseTerms:
 
 @dataclass(frozen=True, slots=True)
 class KnownRecord:
-    """What is known of a run when its lease is asked for. `attempt`: the next one. `begun_here`: the local journal has
-    its beginning. `is_whole`: nothing of it is missing, and its latest attempt has ended. `process`: who has begun it,
-    if the record says so."""
+    """What is known of a run when its lease is requested. `attempt`: number of the next attempt. `begun_here`: the
+    local journal has the run's beginning. `is_whole`: nothing is missing, and the latest attempt has ended. `process`:
+    the process that began the run; None: the record does not say."""
 
     attempt: int
     begun_here: bool
@@ -67,7 +68,7 @@ class RunLeaseHolder:
     calls of the run raise RunTakenOver."""
 
     def __init__(self, terms: LeaseTerms, run_id: str, local: LocalLease | None):
-        """Holds nothing but `local` (None: the folder cannot be written to) until `take`."""
+        """Holds only the file lock `local` until `take`; `local` None: the folder cannot be written to."""
         self._terms = terms
         self._run = run_id
         self._local = local
@@ -75,7 +76,7 @@ class RunLeaseHolder:
         self._holder = ""
         self._attempt = 0
         self.is_remote = False
-        """Whether the collector has given it, too."""
+        """Whether the collector has given the lease, too."""
         self._ended = threading.Event()
         self._thread: threading.Thread | None = None
         self._pid = os.getpid()
@@ -88,30 +89,30 @@ class RunLeaseHolder:
 
     @property
     def loss(self) -> str | None:
-        """Who has taken the run over, as a sentence; None: nobody."""
+        """A sentence about the process that has taken the run over; None: no process has."""
         return None if self._owner is None else self._owner.loss(exact=False)
 
-    def take(self, known: KnownRecord, *, unless_heard: bool) -> int:
-        """Takes it among all machines; `unless_heard`: not while the collector still hears of the run. Returns which
-        attempt at the run this is, at least.  Raises RunAlive.
+    def take(self, record: KnownRecord, *, unless_heard: bool) -> int:
+        """Takes the lease among all machines, and starts a thread that renews it. Returns the number of this attempt,
+        which may still rise. Raises RunAlive.
 
-        From then on a thread says again and again that this process is at it.
+        `unless_heard`: fail while the collector still receives data of the run.
         """
         if not self._terms.seconds:
-            return known.attempt
+            return record.attempt
         self._holder = holder_name(self._terms.journal_dir)
-        self._attempt = known.attempt
+        self._attempt = record.attempt
         force = self._terms.force
         try:
-            self._take(known, force=force, unless_heard=unless_heard and not force)
+            self._take(record, force=force, unless_heard=unless_heard and not force)
         except Conflict as error:
-            raise RunAlive(_refusal(error, self._run, known)) from error
+            raise RunAlive(_refusal(error, self._run, record)) from error
         self._thread = threading.Thread(target=self._renew_periodically, name="playhead-lease", daemon=True)
         self._thread.start()
         return self._attempt
 
     def own(self, attempt: int) -> RunOwnership:
-        """The ownership of the run that goes on as this attempt."""
+        """Returns the ownership of the run, which goes on as this attempt."""
         self._attempt = attempt
         self._owner = self._terms.own_runs.owner(self._run, attempt, self._look, self._ask)
         return self._owner
@@ -127,16 +128,18 @@ class RunLeaseHolder:
         return why is None or self._lose(why)
 
     def release(self) -> None:
-        """Others may go on with the run, when the collector has what was recorded of it.
+        """Releases the lock, and the collector's lease if the collector has all that was recorded; otherwise that lease
+        expires.
 
-        A second call does nothing; nor does any in a forked child.
+        A second call does nothing, nor does a call in a forked child.
         """
         if self._ended.is_set() or self._pid != os.getpid():
             return
         self._ended.set()
         if self._thread is not None:
             self._thread.join(_LEAVE_SECONDS)
-        # Who resumes the run elsewhere must find all of it.  What is still on its way has until the lease runs out.
+        # Another machine that resumes the run must find all of it. Until the lease expires, undelivered data may
+        # arrive.
         if self.is_remote and not self.lost and self._terms.deliver():
             with suppress(ClientError):
                 self._client.release_lease(self._run, holder=self._holder, attempt=self._attempt)
@@ -146,15 +149,15 @@ class RunLeaseHolder:
             self._local.release()
 
     def _look(self) -> str | None:
-        """Who has taken the lock of this machine; None: nobody."""
+        """Returns a sentence about the process that has taken the lock of this machine; None: no process has."""
         if self._pid != os.getpid():  # a forked child has no lease, and a lane of its own
             return self._terms.own_runs.taken_here(self._run)
         if self._local is None or self._local.is_held or self._ended.is_set():
             return None
         return taken_over_sentence(self._run, holder_of(self._terms.journal_dir, self._run))
 
-    def _take(self, known: KnownRecord, *, force: bool, unless_heard: bool) -> None:
-        """Raises Conflict."""
+    def _take(self, record: KnownRecord, *, force: bool, unless_heard: bool) -> None:
+        """Takes the collector's lease. Raises Conflict. Other errors are logged: then only the local lock counts."""
         try:
             self._client = self._terms.client()
             lease = self._client.take_lease(
@@ -162,22 +165,22 @@ class RunLeaseHolder:
                 holder=self._holder,
                 process=process_name(),
                 seconds=self._terms.seconds,
-                attempt=known.attempt,
+                attempt=record.attempt,
                 force=force,
                 unless_heard=unless_heard,
-                unless_undelivered=not known.is_whole,
-                begun_here=known.begun_here,
+                unless_undelivered=not record.is_whole,
+                begun_here=record.begun_here,
             )
             self._attempt = max(self._attempt, int(lease.get("attempt", 0)))
             self.is_remote = True
         except Conflict:
             raise
-        except ClientError as error:  # down, or too old to know leases: the local one has to do
+        except ClientError as error:  # down, or too old to know leases: the local lock must do
             log.debug("no lease on run %s from the collector: %s", self._run, error)
 
     def _ask(self) -> str | None:
-        """Renews the collector's lease, or takes it if it could not be had before. Returns who has taken it; raises
-        Unsure."""
+        """Renews the collector's lease, or takes it if it could not be had before. Returns a sentence about the process
+        that has taken it; None: no process has. Raises Unsure."""
         if not self._terms.seconds or self._ended.is_set() or self._pid != os.getpid():
             return None
         try:
@@ -195,7 +198,7 @@ class RunLeaseHolder:
             try:
                 if not self.renew():
                     return
-            except Exception:  # the guard: the next one may do
+            except Exception:  # the guard: the next heartbeat may succeed
                 log.debug("a heartbeat failed", exc_info=True)
 
     def _lose(self, why: str) -> bool:
@@ -205,7 +208,8 @@ class RunLeaseHolder:
 
 
 def ask_collector(run_id: str, attempt: int, terms: LeaseTerms) -> str | None:
-    """Who has taken over a run that this process has begun, as a sentence; None: nobody. Raises Unsure."""
+    """Asks the collector which process has taken over a run that this process began. Returns a sentence; None: no
+    process has. Raises Unsure."""
     if not terms.seconds:
         return None
     client = terms.client()
@@ -218,7 +222,8 @@ def ask_collector(run_id: str, attempt: int, terms: LeaseTerms) -> str | None:
 
 
 def _renewed(client: Any, run_id: str, holder: str, seconds: float, attempt: int) -> str | None:
-    """Raises ClientError."""
+    """Renews the collector's lease. Returns a sentence about the process that has taken it; None: no process has.
+    Raises ClientError."""
     try:
         client.renew_lease(run_id, holder=holder, process=process_name(), seconds=seconds, attempt=attempt)
     except Conflict as error:
@@ -226,16 +231,17 @@ def _renewed(client: Any, run_id: str, holder: str, seconds: float, attempt: int
     return None
 
 
-def _refusal(error: Conflict, run_id: str, known: KnownRecord) -> str:
+def _refusal(error: Conflict, run_id: str, record: KnownRecord) -> str:
     if error.code == _UNDELIVERED:
         return f"{error}: {_DELIVER_FIRST}"
     if error.code == _UNKNOWN:
-        return f"run {run_id} was recorded by {known.process or 'another machine'}, and {error}: {_DELIVER_FIRST}"
+        return f"run {run_id} was recorded by {record.process or 'another machine'}, and {error}: {_DELIVER_FIRST}"
     return f"{error}; {_WHAT_TO_DO}"
 
 
 def local_lease(terms: LeaseTerms, run_id: str) -> tuple[RunLeaseHolder | None, str]:
-    """The lease among the processes of this machine; or None, and which of them has it."""
+    """Takes the lease among the processes of this machine. Returns it and an empty text; or None and the process that
+    has it."""
     try:
         local = take_local(terms.journal_dir, run_id, force=terms.force)
     except OSError as error:
@@ -247,12 +253,12 @@ def local_lease(terms: LeaseTerms, run_id: str) -> tuple[RunLeaseHolder | None, 
 
 
 def run_alive_error(run_id: str, holder: str) -> RunAlive:
-    """Another process of this machine has it."""
+    """The error if another process of this machine has the run."""
     return RunAlive(f"run {run_id} is being resumed by {holder}; {_WHAT_TO_DO}")
 
 
 def holder_name(journal_dir: Path) -> str:
-    """Says the same of all processes that share this journal: among them the lock tells who is alive."""
+    """One name for all processes that share this journal: among them the lock tells which one is alive."""
     try:
         return f"{socket.gethostname()}/{journal_name(journal_dir)}"[:200]
     except OSError:

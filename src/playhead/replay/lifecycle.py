@@ -1,4 +1,4 @@
-"""`resume()` and `fork()`: the next run that begins inside goes on from a record instead of from nothing."""
+"""`resume()` and `fork()`: the next run that begins in the block continues from a record."""
 
 import atexit
 import logging
@@ -56,13 +56,13 @@ _SPAN_ID_DIGITS = 16
 class Rewound:
     """Result of `resume` and `fork`: a context manager in which the next run continues from a record.
 
-    `id` is the id of the run that goes on, `report` what came of replaying (calls answered, live, in doubt,
-    divergences), `not_called_again` the recorded calls that the program has not made, `lease_lost` whether another
-    process was made to go on with the run meanwhile.
+    `id`: id of the run that continues. `report`: counts and lists of calls answered, executed, in doubt and diverged.
+    `not_called_again`: recorded calls that the program has not made. `lease_lost`: whether another process has taken
+    the run over by force.
     """
 
     def __init__(self, make: Callable[[], Prepared], close: Callable[[], None]):
-        """`make` prepares the run; `close` gives back what that needed."""
+        """`make` prepares the run; `close` releases what that needed."""
         self._make = make
         self._close_maker = close
         self._run: ActiveRun | None = None
@@ -73,12 +73,12 @@ class Rewound:
         self._used = False
 
     def __del__(self) -> None:
-        """Tells who has forgotten the `with` that nothing is resumed."""
+        """Logs a warning if the block was never entered, so that nothing was resumed."""
         if not self._used:
             log.warning("resume() and fork() do nothing until their block is entered: `with playhead.resume(run): ...`")
 
     def __enter__(self) -> Self:
-        """Reads the record.  Raises ReplayError."""
+        """Reads the record and prepares the run. Raises ReplayError."""
         self._used = True
         try:
             _check_outside_of_runs()
@@ -91,7 +91,7 @@ class Rewound:
         return self
 
     def __exit__(self, kind: Any, raised: BaseException | None, trace: Any) -> None:
-        """From here on, runs begin from nothing again."""
+        """Ends the block: later runs do not continue from a record."""
         otel.detach(self._token)
         if self._next is not None and self._next.is_waiting and raised is None:
             log.warning(
@@ -103,9 +103,9 @@ class Rewound:
         self._close()
 
     def waiting(self, note: StopNote | None = None) -> NextRun:
-        """The run, prepared, for the first run that begins in this process.  Raises ReplayError.
+        """Prepares the run for the first run that begins in this process. Raises ReplayError.
 
-        That the run was stopped is said when the process ends, and noted at once.
+        If the run is stopped, the reason goes to `note` at once, and to stderr when the process ends.
         """
         self._used = True
         self._run, self._replay, self._lease = self._make()
@@ -136,30 +136,30 @@ class Rewound:
         self._close_maker()
 
     async def __aenter__(self) -> Self:
-        """As `__enter__`."""
+        """Same as `__enter__`."""
         return self.__enter__()
 
     async def __aexit__(self, kind: Any, raised: BaseException | None, trace: Any) -> None:
-        """As `__exit__`."""
+        """Same as `__exit__`."""
         self.__exit__(kind, raised, trace)
 
     @property
     def id(self) -> str:
-        """The run that goes on: 32 hex digits."""
+        """Id of the run that continues: 32 hex digits. Raises ReplayError before the block is entered."""
         if self._run is None:
             raise ReplayError("enter the block first: `with playhead.resume(run) as run:`")
         return self._run.id
 
     @property
     def report(self) -> ReplayReport:
-        """Report of the replay so far."""
+        """Report of the replay so far. Raises ReplayError before the block is entered."""
         if self._replay is None:
             raise ReplayError("enter the block first: `with playhead.resume(run) as run:`")
         return self._replay.report
 
     @property
     def lease_lost(self) -> bool:
-        """Whether another process has taken the run over, with force.
+        """Whether another process has taken the run over by force.
 
         Calls of the run then raise RunTakenOver: nothing more of it is executed or recorded here.
         """
@@ -189,7 +189,7 @@ class Rewound:
 
 
 def _check_outside_of_runs() -> None:
-    """Raises ReplayError inside a run: what is called there belongs to that run, and would be executed."""
+    """Raises ReplayError inside a run: calls made there belong to that run, and would be executed."""
     inside = current_span()
     if inside is not None:
         raise ReplayError(
@@ -206,7 +206,7 @@ def prepare_resume(
     terms: LeaseTerms,
     other_processes: OtherProcesses = "raise",
 ) -> Prepared:
-    """The run, going on as its next attempt, with the right to do so.  Raises ReplayError."""
+    """Prepares the run as its next attempt, and takes its lease unless the run has completed. Raises ReplayError."""
     lease, holder = local_lease(terms, run_id)
     try:
         record, calls, attempt = _leased(run_id, client, terms, lease, holder)
@@ -219,7 +219,7 @@ def prepare_resume(
         policy = policy_of(given, fork.options if fork is not None else None)
         if needs_lease:
             check_lost_ends(run_id, record, policy)
-        policy.outcomes = {_span_of(at, client, elsewhere): said for at, said in given.outcomes.items()}
+        policy.outcomes = {_span_of(at, client, elsewhere): outcome for at, outcome in given.outcomes.items()}
         for call in calls:
             check_outcome(policy.outcomes.get(call.span.span_id), call)
         if fork is not None:
@@ -231,7 +231,7 @@ def prepare_resume(
         raise
     if lease is not None and not needs_lease:
         lease.release()
-    if not needs_lease and policy.outcomes:  # what came of its calls is known, and other runs may have been told
+    if not needs_lease and policy.outcomes:  # its calls' outcomes are known, and other runs may have used them
         at = next(call.name for call in calls if call.span.span_id in policy.outcomes)
         raise ReplayError(completed_run_sentence(run_id, "it takes no other outcomes", at))
     run = _next_attempt(run_id, record, calls, attempt, lease)
@@ -252,7 +252,7 @@ def prepare_resume(
     replay.missing_orders = missing_orders(record, int(run.root.get(names.FORK_ORDER, 1)))
     run.replay = replay
     load_recorded_values(run, record)
-    # One that has completed gives its results again, from the beginning.
+    # A completed run returns its results from the beginning.
     run.start = _start(run, record, replay) if needs_lease else None
     return run, replay, lease if needs_lease else None
 
@@ -271,8 +271,8 @@ def _next_attempt(
 
 @dataclass(slots=True)
 class _ResumedFork:
-    """A fork that is resumed.  `calls` of its record answer; `cut` is its parent's call at which it parts, as long as
-    the fork has yet to give that another outcome."""
+    """A fork that is resumed. `calls`: all calls that answer; `own`: those of the fork itself; `cut`: the parent's call
+    at which the fork parts, if the fork has not given it another outcome yet; None: it has, or no outcome was set."""
 
     run_id: str
     record: Record
@@ -281,10 +281,10 @@ class _ResumedFork:
     own: list[RecordedCall]
     cut: RecordedCall | None
     beyond: list[RecordedCall]
-    """Its parent's calls from there on, which answer tools that may not be executed."""
+    """The parent's calls from the cut on, which answer tools that must not be executed."""
 
     def give_outcome(self, policy: Policy) -> None:
-        """Puts the recorded outcome of the cut into the policy, unless another one was given.  Raises ReplayError."""
+        """Adds the recorded outcome of the cut to the policy, unless another one was given. Raises ReplayError."""
         if self.cut is None or self.cut.span.span_id in policy.outcomes:
             return
         try:
@@ -295,25 +295,25 @@ class _ResumedFork:
 
 
 def _fork_that_goes_on(run_id: str, record: Record, calls: list[RecordedCall]) -> _ResumedFork | None:
-    """A fork, as it was asked for; None: it is no fork.  Raises ReplayError."""
+    """Returns the fork with its recorded options; None: the run is not a fork. Raises ReplayError."""
     if record.parent is None:
         return None
     options = fork_options(run_id, record)
     if options is None:
         raise no_options_error(run_id)
-    own = [call for call in calls if call.span.attributes.get(names.RUN_ID) == run_id]
+    own_calls = [call for call in calls if call.span.attributes.get(names.RUN_ID) == run_id]
     parents = recorded_calls(record.parent.spans)
-    at = _first_own_order(run_id, record)
-    cut = next((call for call in parents if call.order == at), None) if options.outcome else None
-    beyond = [call for call in parents if call is not cut and not _is_before(call, at)]
-    if cut is None or any(names.FORK_CUT in call.span.attributes for call in own):
-        return _ResumedFork(run_id, record, options, calls, own, None, beyond)
+    cut_order = _first_own_order(run_id, record)
+    cut = next((call for call in parents if call.order == cut_order), None) if options.outcome else None
+    beyond = [call for call in parents if call is not cut and not _is_before(call, cut_order)]
+    if cut is None or any(names.FORK_CUT in call.span.attributes for call in own_calls):
+        return _ResumedFork(run_id, record, options, calls, own_calls, None, beyond)
     calls = sorted([*calls, cut], key=lambda call: call.order)
-    return _ResumedFork(run_id, record, options, calls, own, cut, beyond)
+    return _ResumedFork(run_id, record, options, calls, own_calls, cut, beyond)
 
 
 def _start(run: ActiveRun, record: Record, replay: RecordReplay, upto: int | None = None) -> RecordedStart:
-    """What `run.checkpoint` gives, and how the run goes on from there when the program asks for it."""
+    """Returns the starting point of the run: what `run.checkpoint` returns, and how the run goes on from there."""
 
     def begin(checkpoint: RecordedCheckpoint) -> None:
         replay.start_after(checkpoint.order)
@@ -326,8 +326,9 @@ def _start(run: ActiveRun, record: Record, replay: RecordReplay, upto: int | Non
 def _leased(
     run_id: str, client: Callable[[], Any], terms: LeaseTerms, lease: RunLeaseHolder | None, holder: str
 ) -> tuple[Record, list[RecordedCall], int | None]:
-    """The record, as it is while nobody else goes on with the run; and the number of this attempt. None: the run has
-    completed, and only gives its results again, which any number of processes may do at once.  Raises ReplayError."""
+    """Reads the record when no other process goes on with the run. Returns the record, its calls, and the number of
+    this attempt. The number is None if the run has completed: it only returns its results, which any number of
+    processes may do at once. Raises ReplayError."""
     record = read_record(run_id, terms.journal_dir, client)
     calls = recorded_calls(record.spans)
     roots = _roots(run_id, calls)
@@ -341,11 +342,11 @@ def _leased(
     if record.alive:
         _take_from_living(run_id, record, terms)
         record = read_record(run_id, terms.journal_dir, client)
-    known = _known(run_id, record, roots)
-    attempt = lease.take(known, unless_heard=record.remote and not is_over)
-    if record.remote:  # who had the lease until now may have written meanwhile
+    known_record = _known(run_id, record, roots)
+    attempt = lease.take(known_record, unless_heard=record.remote and not is_over)
+    if record.remote:  # the process that had the lease may have written meanwhile
         record = read_record(run_id, terms.journal_dir, client)
-    elif attempt > known.attempt:  # another machine has made an attempt since
+    elif attempt > known_record.attempt:  # another machine has made an attempt since
         record = KnownPart(MergedRecord(record, _remote_record(run_id, client)))
     elif lease.is_remote and (elsewhere := _newer_remote_record(run_id, record, client)) is not None:
         record = KnownPart(MergedRecord(record, elsewhere))
@@ -357,7 +358,7 @@ def _leased(
 
 
 def _take_from_living(run_id: str, record: Record, terms: LeaseTerms) -> None:
-    """Tells the processes of this machine that have the run that this one goes on with it."""
+    """Tells the processes of this machine that execute the run that this process has taken it over."""
     try:
         take_from(record.lanes, run_id, process_name())
     except OSError as error:
@@ -365,19 +366,20 @@ def _take_from_living(run_id: str, record: Record, terms: LeaseTerms) -> None:
 
 
 def _known(run_id: str, record: Record, roots: list[RecordedCall]) -> KnownRecord:
-    latest, own = _attempt(record), [span for span in record.spans if span.attributes.get(names.RUN_ID) == run_id]
+    latest, own_spans = _attempt(record), [span for span in record.spans if span.attributes.get(names.RUN_ID) == run_id]
     ends = [root.ended[0] for root in roots if root.ended is not None and attempt_of(root.span) == latest]
     first = int(_fork_of(run_id, record).get(names.FORK_ORDER, 1))
-    process = next((span.attributes[names.RUN_PROCESS] for span in own if names.RUN_PROCESS in span.attributes), None)
+    process = next(
+        (span.attributes[names.RUN_PROCESS] for span in own_spans if names.RUN_PROCESS in span.attributes), None
+    )
     is_whole = bool(ends) and has_all_orders(record, first, max(ends))
     return KnownRecord(1 + latest, not record.remote, is_whole, process if isinstance(process, str) else None)
 
 
 def _roots(run_id: str, calls: list[RecordedCall]) -> list[RecordedCall]:
-    """The agents that the run began with.  Calls without an agent may be followed by others: nobody knows whether they
-    were all."""
-    own = [call for call in calls if call.span.attributes.get(names.RUN_ID) == run_id]  # not a fork's parent
-    return [call for call in own if names.RUN_ROOT in call.span.attributes and call.kind not in names.CALL_KINDS]
+    """The agents that the run began with. Calls without an agent do not count: others may follow them."""
+    own_calls = [call for call in calls if call.span.attributes.get(names.RUN_ID) == run_id]  # not a fork's parent
+    return [call for call in own_calls if names.RUN_ROOT in call.span.attributes and call.kind not in names.CALL_KINDS]
 
 
 def _has_completed(roots: list[RecordedCall]) -> bool:
@@ -398,7 +400,7 @@ def _newer_remote_record(run_id: str, record: Record, client: Callable[[], Any])
     try:
         latest = int(client().run(run_id)["attempt"])
         return RemoteRecord(client(), run_id) if latest > _attempt(record) else None
-    except ClientError:  # it does not know the run, or it is gone just now: the journal has what this machine did
+    except ClientError:  # unknown there, or no collector: the journal has what this machine did
         return None
 
 
@@ -418,7 +420,7 @@ def prepare_fork(
     other_processes: OtherProcesses = "raise",
     unrecorded: Unrecorded = "raise",
 ) -> Prepared:
-    """A new run that shares the record up to the call that event `at` belongs to.  Raises ReplayError."""
+    """Prepares a new run that shares the record up to the call of event `at`. Raises ReplayError."""
     record = read_record(run_id, journal_dir, client)
     calls = recorded_calls(record.spans)
     elsewhere = CallsElsewhere.of(run_id, record.elsewhere, calls)
@@ -432,18 +434,18 @@ def prepare_fork(
     CallsElsewhere.of(run_id, shared, calls).check(other_processes)
     before = [call for call in calls if _is_before(call, cut.order)]
     again = enclosing(cut, calls)
-    policy.outcomes |= dict.fromkeys(again, RERUN)  # to come to the cut at all
+    policy.outcomes |= dict.fromkeys(again, RERUN)  # so that the program reaches the cut
     stop_before_unrecorded(record, calls, unrecorded, upto=cut.order, again=again)
     if outcome is not None:
         if is_edit(outcome, cut):
-            rule_of(outcome, record, cut)  # one that cannot be is an error before anything runs
+            rule_of(outcome, record, cut)  # an impossible edit is an error before anything runs
         check_outcome(outcome, cut)
         before.append(cut)
         policy.outcomes[span_id] = outcome
     run = ActiveRun()
     run.root = {names.FORK_OF: run_id, names.FORK_ORDER: cut.order}
-    said = None if outcome is RERUN else outcome
-    run.describe_root = partial(ForkOptions.of(policy, live).describe_root, outcome=said)
+    outcome_to_record = None if outcome is RERUN else outcome
+    run.describe_root = partial(ForkOptions.of(policy, live).describe_root, outcome=outcome_to_record)
     if isinstance(at, int):
         run.root[names.FORK_AT] = at
     run.go_on_after(cut.order - 1)
@@ -466,11 +468,11 @@ def prepare_fork(
 
 
 def launch_of(run_id: str, record: Record) -> str | None:
-    """How recording was switched on when the run was recorded; None: by the program itself.  Of a fork, else, its
-    parent's."""
+    """How recording was switched on when the run was recorded; None: by the program itself. For a fork without this
+    attribute, that of its parent."""
     roots = [span.attributes for span in record.spans if names.LAUNCH in span.attributes]
-    own = [attributes for attributes in roots if attributes.get(names.RUN_ID) == run_id]
-    return next((str(attributes[names.LAUNCH]) for attributes in (*own, *roots)), None)
+    own_roots = [attributes for attributes in roots if attributes.get(names.RUN_ID) == run_id]
+    return next((str(attributes[names.LAUNCH]) for attributes in (*own_roots, *roots)), None)
 
 
 def has_commands(record: Record) -> bool:
@@ -481,8 +483,8 @@ def has_commands(record: Record) -> bool:
 def check_before_start(
     run_id: str, record: Record, client: Callable[[], Any], at: int | str | None, unrecorded: Unrecorded
 ) -> None:
-    """Raises ReplayError for what would stop the program at its first call, before it is started.  `at`: where a fork
-    parts; None: the run is resumed."""
+    """Raises ReplayError, before the program is started, for what would stop it at its first call. `at`: the event at
+    which a fork parts; None: the run is resumed."""
     if unrecorded == "rerun":
         return
     calls = recorded_calls(record.spans)
@@ -496,10 +498,8 @@ def check_before_start(
 
 
 def read_record(run_id: str, journal_dir: Path, client: Callable[[], Any]) -> Record:
-    """The local journal's record when it is there (so it works with the collector down), else the collector's.
-
-    Of a fork, the part that it shares with its parent, too.  Raises NoRecord.
-    """
+    """Reads the run from the local journal if that has it (so this works without the collector), else from the
+    collector. For a fork, adds the part that it shares with its parent. Raises NoRecord."""
     record = KnownPart(_read(run_id, journal_dir, client))
     parent = next((span.attributes[names.FORK_OF] for span in record.spans if names.FORK_OF in span.attributes), None)
     if parent is None:
@@ -510,20 +510,22 @@ def read_record(run_id: str, journal_dir: Path, client: Callable[[], Any]) -> Re
 
 
 def _first_own_order(run_id: str, record: Record) -> int:
-    """The number with which a fork's own calls begin: that of its parent's call at which it parts."""
-    own = [span.attributes for span in record.spans if span.attributes.get(names.RUN_ID) == run_id]
-    said = next((attributes[names.FORK_ORDER] for attributes in own if names.FORK_ORDER in attributes), None)
-    if said is not None:
-        return int(said)
-    return min(int(attributes[names.CALL_ORDER]) for attributes in own if names.CALL_ORDER in attributes)
+    """Order number of the fork's first own call, which is that of its parent's call at which it parts."""
+    own_attributes = [span.attributes for span in record.spans if span.attributes.get(names.RUN_ID) == run_id]
+    fork_order = next(
+        (attributes[names.FORK_ORDER] for attributes in own_attributes if names.FORK_ORDER in attributes), None
+    )
+    if fork_order is not None:
+        return int(fork_order)
+    return min(int(attributes[names.CALL_ORDER]) for attributes in own_attributes if names.CALL_ORDER in attributes)
 
 
-def _shared_spans(calls: list[RecordedCall], own: Sequence[Span], first: int) -> list[Span]:
-    """What a fork whose own calls begin with this number has of its parent's calls."""
+def _shared_spans(calls: list[RecordedCall], own_spans: Sequence[Span], first: int) -> list[Span]:
+    """Spans of the parent's calls that the fork shares. `first`: order number of the fork's first own call."""
     cut = next((call for call in calls if call.order == first), None)
-    # What the fork has executed again, its own record says more about.
+    # Calls that the fork has executed again are read from its own record.
     again = set(enclosing(cut, calls)) if cut is not None else set[str]()
-    its_own = {(span.attributes.get(names.CALL_KEY), request_refs_of(span.attributes)) for span in own}
+    its_own = {(span.attributes.get(names.CALL_KEY), request_refs_of(span.attributes)) for span in own_spans}
     before = (
         call.span
         for call in calls
@@ -551,9 +553,9 @@ def _read(run_id: str, journal_dir: Path, client: Callable[[], Any]) -> Record:
 
 
 def _lacks_attempts(record: Record, run_id: str) -> bool:
-    """Whether the latest attempt goes on from one that was recorded elsewhere."""
-    own = _own(run_id, record)
-    made, attempt = set(map(attempt_of, own)), last_attempt(own)
+    """Whether an attempt that the latest one continues, directly or through others, was recorded elsewhere."""
+    own_items = _own(run_id, record)
+    made, attempt = set(map(attempt_of, own_items)), last_attempt(own_items)
     after = {
         attempt_of(log): log.attributes.get(names.RESUMED_AFTER) for log in record.logs if log.name == names.RESUMED
     }
@@ -568,15 +570,15 @@ def _lacks_attempts(record: Record, run_id: str) -> bool:
 
 
 def _own(run_id: str, record: Record) -> list[Span | LogEvent]:
-    """What is not the parent's of a fork."""
+    """Spans and log events of the run itself, without those of a fork's parent."""
     return [item for item in (*record.spans, *record.logs) if item.attributes.get(names.RUN_ID) == run_id]
 
 
 def _fork_of(run_id: str, record: Record) -> dict[str, Any]:
-    """What the root of a fork says of that, which goes on saying it."""
-    own = [span.attributes for span in record.spans if span.attributes.get(names.RUN_ID) == run_id]
-    said = (names.FORK_OF, names.FORK_AT, names.FORK_ORDER, names.FORK_OPTIONS, names.FORK_OUTCOME_REF)
-    return {name: attributes[name] for attributes in own for name in said if name in attributes}
+    """The fork attributes of the run's root span, which a resume of the fork must repeat."""
+    own_attributes = [span.attributes for span in record.spans if span.attributes.get(names.RUN_ID) == run_id]
+    fork_names = (names.FORK_OF, names.FORK_AT, names.FORK_ORDER, names.FORK_OPTIONS, names.FORK_OUTCOME_REF)
+    return {name: attributes[name] for attributes in own_attributes for name in fork_names if name in attributes}
 
 
 def _go_on_counting(run: ActiveRun, record: Record, calls: list[RecordedCall]) -> None:
@@ -586,13 +588,14 @@ def _go_on_counting(run: ActiveRun, record: Record, calls: list[RecordedCall]) -
 
 
 def _is_before(call: RecordedCall, order: int) -> bool:
-    """Shared with the parent: what had begun before the cut.  What encloses the cut is executed again."""
+    """Whether a fork at this order number shares the call: it began before, and its outcome is known. Calls that
+    enclose the cut are executed again."""
     return call.order < order and call.outcome is not Outcome.IN_DOUBT
 
 
 def _span_of(at: int | str, client: Callable[[], Any], recorded: CallsElsewhere) -> str:
-    """The span of an event: its id begins with it; a seq is the collector's to know; a function's name is its first
-    call, `name#2` its second.  Raises ReplayError."""
+    """Returns the span id of the call that `at` means: the id of an event (which begins with the span id), a seq (the
+    collector is asked), or a function's name (`name`: its first call, `name#2`: its second). Raises ReplayError."""
     run_id, calls = recorded.run_id, recorded.own.values()
     nothing = f"run {run_id} has no call at {at}; see `playhead events {run_id}` for what it has"
     if isinstance(at, str) and (not at.isdecimal() or len(at) == _SPAN_ID_DIGITS):
@@ -607,11 +610,11 @@ def _span_of(at: int | str, client: Callable[[], Any], recorded: CallsElsewhere)
     if int(at) < 1:
         raise NoRecord(nothing)
     try:
-        found = [event for event in client().events(run_id, after=int(at) - 1, limit=1) if event["seq"] == int(at)]
+        events = [event for event in client().events(run_id, after=int(at) - 1, limit=1) if event["seq"] == int(at)]
     except ClientError as error:
         raise ReplayError(
             f"only the collector knows which call seq {at} is: {error} (or give the event's id, or the function's name)"
         ) from error
-    if not found or not found[0].get("span"):
+    if not events or not events[0].get("span"):
         raise NoRecord(nothing)
-    return str(found[0]["span"])
+    return str(events[0]["span"])

@@ -17,7 +17,8 @@ log = logging.getLogger("playhead")
 
 
 def with_delivered_ends(run_id: str, record: Record, client: Callable[[], Any]) -> Record:
-    """The record with what the collector has of it, where that has acknowledged what the journal has lost."""
+    """Returns the record merged with the collector's, if the collector has acknowledged all that the journal has lost;
+    else the record itself."""
     certain = [end for end in record.lost_ends if end.is_certain]
     if not certain or not all(end.is_delivered for end in certain):
         return record
@@ -28,8 +29,8 @@ def with_delivered_ends(run_id: str, record: Record, client: Callable[[], Any]) 
 
 
 def check_lost_ends(run_id: str, record: Record, policy: Policy) -> None:
-    """Raises InDoubt where the record has lost its end, or warns: where calls in doubt are executed again, and where
-    the process may just as well have been killed while it wrote the last record."""
+    """Raises InDoubt if the record has lost its end. Only warns if calls in doubt are executed again, or if the process
+    may have been killed while it wrote the last record."""
     if not record.lost_ends or _has_ended(run_id, record):
         return
     certain = [end for end in record.lost_ends if end.is_certain]
@@ -40,20 +41,20 @@ def check_lost_ends(run_id: str, record: Record, policy: Policy) -> None:
         )  # fmt: skip
         return
     files = ", ".join(f"{end.path} (at least {end.lost_bytes} bytes)" for end in certain)
-    what = f"the end of the record of run {run_id} is lost: it was cut off {files}"
+    sentence = f"the end of the record of run {run_id} is lost: it was cut off {files}"
     if policy.in_doubt == "rerun":
-        log.warning("%s; what the run did there is executed again", what)
+        log.warning("%s; what the run did there is executed again", sentence)
         return
     is_delivered = all(end.is_delivered for end in certain)
     elsewhere = "The collector has it: see that it can be reached, and resume again. " if is_delivered else ""
     raise InDoubt(
-        f"{what}. Nobody knows which calls the run completed there, and they would be executed again. {elsewhere}"
+        f"{sentence}. Nobody knows which calls the run completed there, and they would be executed again. {elsewhere}"
         "To let the run go on from what is left: in_doubt='rerun' (playhead resume --in-doubt rerun)"
     )
 
 
 def _has_ended(run_id: str, record: Record) -> bool:
-    """Whether the end of the run's last attempt is in the record: nothing of it came after that."""
+    """Whether the record has the end of the run's last attempt: nothing of the run came after that."""
     last = last_attempt(record.spans)
     return any(
         span.end_ns is not None

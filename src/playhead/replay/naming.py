@@ -1,4 +1,4 @@
-"""Which run is meant, before anything is read of it or recorded under its id."""
+"""Finds the run that a user means, before anything is read of it or recorded under its id."""
 
 import re
 from collections.abc import Callable
@@ -11,9 +11,9 @@ _MAX_NAMED = 100
 
 
 def whole_run_id(named: Any, client: Callable[[], Any]) -> str:
-    """The id of the run that is named by it (also as a UUID is written), by a part of it, or as `last`.
+    """Returns the id of the run. `named`: its id (also written as a UUID), a part of the id, or `last`.
 
-    Only a part, or `last`, is asked of the collector.  Raises NoRecord; TypeError for what is no text.
+    Asks the collector only for a part or `last`. Raises NoRecord; TypeError if `named` is not a text.
     """
     if not isinstance(named, str):
         raise TypeError(f"a run is named by its id, a text, and not by {named!r}: `playhead runs` lists them")

@@ -1,7 +1,8 @@
-"""Calls of a record that other processes made: a run that goes on cannot answer them, since no record is asked there.
+"""Calls of a record that other processes made: a run that continues cannot answer them, since those processes ask no
+record.
 
-They need not be answered where a call around them is: a tool that hands work on is answered as a whole, and nothing is
-handed on again.  All others would be made again, which whoever resumes has to want.
+They need no answer if a call around them is answered: a tool that hands work on is answered as a whole, and nothing is
+handed on again. All others would be made again, which the person who resumes the run must allow.
 """
 
 from collections import Counter
@@ -21,7 +22,7 @@ _MAX_NAMED = 5
 
 @dataclass(frozen=True, slots=True)
 class CallsElsewhere:
-    """The calls of a run's record that other processes made, and those of its own process around them."""
+    """Calls of a record that other processes made, and the calls of the run's own process, both by span id."""
 
     run_id: str
     spans: Mapping[str, Span]
@@ -29,14 +30,14 @@ class CallsElsewhere:
 
     @classmethod
     def of(cls, run_id: str, elsewhere: Iterable[Span], calls: Iterable[RecordedCall]) -> "CallsElsewhere":
-        """`elsewhere`: spans of other processes; `calls`: those of the run's own, with the part that a fork shares with
-        its parent."""
+        """`elsewhere`: spans of other processes; `calls`: calls of the run's own process, for a fork with those that it
+        shares with its parent."""
         return cls(run_id, latest_by_id(elsewhere), {call.span.span_id: call for call in calls})
 
     def check(self, how: OtherProcesses, *, has_completed: bool = False) -> None:
-        """Raises ReplayError for calls that would be made again, unless `how` says "rerun".
+        """Raises ReplayError if calls of other processes would be made again, unless `how` is "rerun".
 
-        `has_completed`: the run only gives its results again, so that nothing may be made again.
+        `has_completed`: the run only returns its results, so that nothing may be made again.
         """
         if how == "rerun" and not has_completed:
             return
@@ -44,30 +45,31 @@ class CallsElsewhere:
         if not again:
             return
         named = Counter(_name_of(span) for span in again)
-        shown = ", ".join(f"{name} ({times})" if times > 1 else name for name, times in named.most_common(_MAX_NAMED))
-        shown += ", ..." if len(named) > _MAX_NAMED else ""
-        what = (
-            f"other processes made calls in run {self.run_id} that no answer of the record stands for: {shown}. They "
+        text = ", ".join(f"{name} ({times})" if times > 1 else name for name, times in named.most_common(_MAX_NAMED))
+        text += ", ..." if len(named) > _MAX_NAMED else ""
+        sentence_start = (
+            f"other processes made calls in run {self.run_id} that no answer of the record stands for: {text}. They "
         )
         if has_completed:
             raise ReplayError(
-                f"{what}would be made again, and the run has completed: it only gives its recorded results. Look its "
-                "result up, or make a new run of it: playhead.fork(..., other_processes='rerun')"
+                f"{sentence_start}would be made again, and the run has completed: it only gives its recorded results. "
+                "Look its result up, or make a new run of it: playhead.fork(..., other_processes='rerun')"
             )
         raise ReplayError(
-            f"{what}would be made again. Hand work on inside a tool (@observe(kind='tool')), which is answered as a "
-            "whole; or let them be made again: other_processes='rerun' (--other-processes rerun)"
+            f"{sentence_start}would be made again. Hand work on inside a tool (@observe(kind='tool')), which is "
+            "answered as a whole; or let them be made again: other_processes='rerun' (--other-processes rerun)"
         )
 
-    def not_here(self, at: str) -> NoRecord | None:
-        """What to raise for an event at which no run can go on, because it is another process's; None: it is not."""
-        span = self.spans.get(at.partition(".")[0])
+    def not_here(self, event: str) -> NoRecord | None:
+        """The error for an event of another process, at which no run can go on; None: no other process has this
+        event."""
+        span = self.spans.get(event.partition(".")[0])
         if span is None:
             return None
         around = self.own.get(outermost(span, self.spans).parent_id or "")
         where = "" if around is None else f" Take {around.span.span_id}, the call of {around.name} that handed it on"
         return NoRecord(
-            f"the event {at} of run {self.run_id} is of {_name_of(span)!r}, which another process called: there is "
+            f"the event {event} of run {self.run_id} is of {_name_of(span)!r}, which another process called: there is "
             f"nothing to go on from.{where}"
         )
 

@@ -1,4 +1,5 @@
-"""Answers to promises that a record has: a resumed run, and a fork of what came before its cut, need not ask again."""
+"""Reads answers to promises from a record: a resumed run does not ask again, nor does a fork for what came before its
+cut."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -16,20 +17,20 @@ from playhead.wire.answers.promises import PromiseAnswer
 
 
 def promise_answers(record: Record, logs: Iterable[LogEvent]) -> dict[str, PromiseAnswer]:
-    """The answers in these log events, by the promise's key. One whose content is not at hand is left out."""
-    found: dict[str, PromiseAnswer] = {}
+    """The answers in these log events, by promise key. Answers whose content is not available are left out."""
+    answers: dict[str, PromiseAnswer] = {}
     for entry in logs:
         key = entry.attributes.get(names.PROMISE_KEY)
         if isinstance(key, str) and entry.name in (names.APPROVAL_RECEIVED, names.INPUT_RECEIVED):
             try:
-                found[key] = _answer(record, entry)
+                answers[key] = _answer(record, entry)
             except CannotRestore:
                 continue  # the store of promises has it, too
-    return found
+    return answers
 
 
 def promises_opened(logs: Iterable[LogEvent]) -> dict[str, str]:
-    """The ids of the promises that were opened in these log events, by the promise's key."""
+    """Ids of the promises that were opened in these log events, by promise key."""
     return {
         str(entry.attributes[names.PROMISE_KEY]): str(entry.attributes.get(names.WAIT_ID))
         for entry in logs

@@ -34,7 +34,7 @@ from playhead.model.thread import extend
 from playhead.replay.matching.handed_on import handed_on_before
 
 _OF_A_RUN = frozenset({SPAN, LOG})
-# Where a span's id stands in its frame: an id found there needs no reading of the whole.
+# Position of the span id in a frame: to find it, the frame need not be parsed.
 _SPAN_ID = slice(len('["","') + 32, len('["","') + 32 + 16)
 _BLOCK_BYTES = 64 * 1024
 
@@ -54,33 +54,33 @@ class Record(Protocol):
 
     @property
     def elsewhere(self) -> Sequence[Span]:
-        """Spans and announcements of other processes that had a part of the run handed to them: no calls of theirs are
-        answered from the record."""
+        """Spans and announcements of other processes that were handed a part of the run. Their calls are not answered
+        from the record."""
         ...
 
     @property
     def alive(self) -> bool:
-        """Whether another process that still lives is known to have this run, not only a part that it was handed."""
+        """Whether another living process is known to have this run, not only a part that it was handed."""
         ...
 
     @property
     def remote(self) -> bool:
-        """Whether the collector had to be asked for its beginning: the journal that has it is elsewhere, or gone."""
+        """Whether the collector was asked for the run's beginning: the journal that has it is elsewhere, or gone."""
         ...
 
     @property
     def lanes(self) -> Sequence[Path]:
-        """The journal lanes that have it; they must be delivered for the collector to have the whole run."""
+        """Journal lanes that have the run; all of them must be delivered before the collector has the whole run."""
         ...
 
     @property
     def lost_ends(self) -> Sequence[LostEnd]:
-        """Ends of files of the journal that are lost, and may have had more of the run's last attempt."""
+        """Lost ends of journal files, which may have had more of the run's last attempt."""
         ...
 
     @property
     def parent(self) -> "Record | None":
-        """Of a fork: the record of the run that it was forked from."""
+        """Record of the run that a fork was made from; None: this is not a fork."""
         ...
 
     def content(self, ref: ContentRef) -> Content | None:
@@ -94,87 +94,90 @@ class Record(Protocol):
 
 @dataclass(slots=True)
 class LocalRecord:
-    """A run in the journal's files."""
+    """A run read from the journal's files."""
 
     spans: list[Span] = field(default_factory=list[Span])
     logs: list[LogEvent] = field(default_factory=list[LogEvent])
     elsewhere: list[Span] = field(default_factory=list[Span])
     alive: bool = False
-    """Whether another process that still lives has this run in its lane, and not only a part that it was handed."""
+    """Whether another living process has this run in its lane, not only a part that it was handed."""
     remote: bool = False
     lanes: list[Path] = field(default_factory=list[Path])
     lost_ends: list[LostEnd] = field(default_factory=list[LostEnd])
     parent: Record | None = None
     fetch_content: Callable[[ContentRef], Content] | None = None
-    """Where contents may be whose space the journal has given back; raises ClientError."""
+    """Fetches contents whose space the journal has reclaimed; raises ClientError. None: they are not available."""
     _content_positions: dict[bytes, tuple[Path, int, int]] = field(default_factory=dict[bytes, tuple[Path, int, int]])
     _parents: dict[ContentRef, tuple[ContentRef | None, ContentRef]] = field(
         default_factory=dict[ContentRef, tuple[ContentRef | None, ContentRef]]
     )
     _threads: list[bytes] = field(default_factory=list[bytes])
-    """Thread frames that nobody has asked about yet, which only a report of a divergence does."""
+    """Thread frames that are not parsed yet: only a report of a divergence needs them."""
     _open: dict[bytes, bytes] = field(default_factory=dict[bytes, bytes])
-    """Announcements of spans that have not ended yet, by the span's id; an ended one says all that its own does."""
+    """Announcements of spans that have not ended yet, by span id. A span that has ended has all that its announcement
+    has."""
     _block: tuple[Path, int, bytes] = (Path(), 0, b"")
-    """What was read last: what a program asks for again stands as it was asked for, mostly side by side."""
+    """The block that was read last (path, offset, bytes). A program asks for contents mostly in the order in which they
+    are stored."""
     _rest: bytes = b""
-    """What stands behind the last readable frame of the segment that was read last."""
+    """Bytes after the last readable frame of the segment that was read last."""
 
     @property
     def begins_here(self) -> bool:
-        """Whether it has the beginning of the run."""
+        """Whether the journal has the beginning of the run."""
         return any(
             span.attributes.get(names.CALL_ORDER) == 1 or names.FORK_OF in span.attributes for span in self.spans
         )
 
     def content(self, ref: ContentRef) -> Content | None:
-        """Read from its place in the file."""
+        """Reads the content from its file, or fetches it if its space was reclaimed; None if it is not available."""
         offset = self._content_positions.get(ref.digest)
         if offset is not None:
             try:
-                found = read_content(self._read(*offset))[1]
-                return content_as(found.data, found.media_type, ref)
+                stored = read_content(self._read(*offset))[1]
+                return content_as(stored.data, stored.media_type, ref)
             except OSError:
-                pass  # the space was given back meanwhile
+                pass  # the space was reclaimed meanwhile
         try:
             return self.fetch_content(ref) if self.fetch_content is not None else None
         except ClientError:
             return None
 
-    def _read(self, path: Path, at: int, size: int) -> bytes:
+    def _read(self, path: Path, offset: int, size: int) -> bytes:
         read_from, start, block = self._block
-        if read_from != path or not start <= at <= start + len(block) - size:
+        if read_from != path or not start <= offset <= start + len(block) - size:
             with path.open("rb") as file:
-                file.seek(at)
-                start, block = at, file.read(max(size, _BLOCK_BYTES))
+                file.seek(offset)
+                start, block = offset, file.read(max(size, _BLOCK_BYTES))
             self._block = path, start, block
-        return block[at - start : at - start + size]
+        return block[offset - start : offset - start + size]
 
     def messages(self, thread: ContentRef) -> list[ContentRef] | None:
-        """Followed node by node."""
-        found, rest = self.follow(thread)
-        return found if rest is None else None
+        """Refs of the thread's messages, read node by node; None if some are missing."""
+        refs, rest = self.follow(thread)
+        return refs if rest is None else None
 
     def follow(self, thread: ContentRef) -> tuple[list[ContentRef], ContentRef | None]:
-        """The messages that are here, and the thread before them that is not."""
-        for payload in self._threads:  # twice at most: two threads that ask at a time both have all of it then
+        """Returns the messages that this journal has, and the thread before them that it lacks (None: it has all)."""
+        for payload in self._threads:  # twice at most: if two OS threads ask at once, both have all nodes then
             extension = read_thread(payload)
             for node in extend(extension.messages, extension.parent):
                 self._parents[node.ref] = (node.parent, node.message)
         self._threads = []
-        found: list[ContentRef] = []
-        at: ContentRef | None = thread
-        while at is not None and (node := self._parents.get(at)) is not None:
-            at = node[0]
-            found.append(node[1])
-        return found[::-1], at
+        refs: list[ContentRef] = []
+        ref: ContentRef | None = thread
+        while ref is not None and (node := self._parents.get(ref)) is not None:
+            ref = node[0]
+            refs.append(node[1])
+        return refs[::-1], ref
 
     def take_thread(self, payload: bytes) -> None:
-        """The nodes of a thread frame."""
+        """Adds the nodes of a thread frame."""
         self._threads.append(payload)
 
     def read_segment(self, path: Path, data: bytes, run: bytes) -> set[str]:
-        """Everything of one segment. Returns which processes of the run have written to it; its own is empty text."""
+        """Reads one segment. Returns the ids of the run's processes that have written to it; empty text: the run's own
+        process."""
         seen: set[str] = set()
         end = 0
         for kind, payload, end in readable_frames(data):
@@ -184,7 +187,7 @@ class LocalRecord:
                 self.take_thread(payload)
             elif kind == ANNOUNCEMENT and run in payload:
                 self._open[payload[_SPAN_ID]] = payload
-            elif kind in _OF_A_RUN and run in payload:  # or of a fork, which names it, too
+            elif kind in _OF_A_RUN and run in payload:  # or of a fork, which contains the run's id, too
                 read: Any = read_log(payload) if kind == LOG else read_span(payload)
                 if str(read.attributes.get(names.RUN_ID)).encode() == run:
                     if kind == SPAN:
@@ -194,7 +197,8 @@ class LocalRecord:
         return seen
 
     def _take(self, read: Span | LogEvent) -> str:
-        """Adds what was recorded of the run; returns by which process."""
+        """Adds a span or log event of the run. Returns the id of the process that recorded it; empty text: the run's
+        own process."""
         process = str(read.attributes.get(names.PROCESS_ID, ""))
         if isinstance(read, Span):
             (self.elsewhere if process else self.spans).append(read)
@@ -203,14 +207,15 @@ class LocalRecord:
         return process
 
     def take_open(self, run: bytes) -> set[str]:
-        """What was begun in what was taken, and not ended there. Returns which processes of the run began it."""
+        """Adds the spans of the run that began in the segments read before and did not end there. Returns the ids of
+        the processes that began them."""
         spans = map(read_span, self._open.values())
-        own = [span for span in spans if str(span.attributes.get(names.RUN_ID)).encode() == run]
+        own_spans = [span for span in spans if str(span.attributes.get(names.RUN_ID)).encode() == run]
         self._open.clear()
-        return set(map(self._take, own))
+        return set(map(self._take, own_spans))
 
     def lost_ends_of(self, lane: Path, run: bytes) -> list[LostEnd]:
-        """What the lane, whose segments were read last, has lost since the run began in it."""
+        """Ends that the lane has lost since the run began in it. The lane's segments must have been read last."""
         reader = LaneReader(lane)
         ends = reader.lost_ends()
         if not (ends and ends[-1].at.segment == max(reader.segments())) and self._rest and not is_owned(lane):
@@ -225,10 +230,10 @@ class LocalRecord:
 def read_local(
     journal_dir: Path, run_id: str, fetch_content: Callable[[ContentRef], Content] | None = None
 ) -> LocalRecord | None:
-    """The run's record from the journal's files; None when they have nothing of it. It may lack the beginning, of a run
-    that began on another machine: see `begins_here`.
+    """Reads the run from the journal's files; None if they have nothing of it. If the run began on another machine, its
+    beginning may be missing: see `begins_here`.
 
-    Raises JournalUnusable: a journal that cannot be read may have it all the same.
+    Raises JournalUnusable if the journal cannot be read: it may have the run all the same.
     """
     try:
         return _read_local(journal_dir, run_id, fetch_content)
@@ -256,18 +261,19 @@ def _read_local(
             record.alive |= "" in seen and _is_alive(lane)
             attempt = last_attempt([*record.spans[before:], *record.elsewhere[elsewhere:]])
             lost_ends += [(attempt, end) for end in record.lost_ends_of(lane, run)]
-    # What an earlier attempt lost was executed again by the last one, and stands in its record.
+    # What an earlier attempt lost was executed again by the last one, and is in its record.
     last = last_attempt(record.spans)
     record.lost_ends = [end for attempt, end in lost_ends if attempt == last]
     return record if record.spans or record.logs else None
 
 
 class KnownPart:
-    """The part of a record that its latest attempt has gone on from: without what other attempts did that it had not
-    known of, whose numbers are taken twice. That is only so where a run was taken over by force."""
+    """The part of a record that its latest attempt continued from. What other attempts did without its knowledge is
+    left out; their order numbers were used twice. This happens only if a run was taken over by force."""
 
     def __init__(self, record: Record):
-        """Each attempt says which one it follows, and where it begins: all numbers before that were known to it."""
+        """Each attempt records the attempt that it follows and the order number at which it begins: all earlier numbers
+        were known to it."""
         limits = _limits(record)
         self.spans = [span for span in with_compared_settings(record) if _is_within(span, limits)]
         self.logs = [log for log in record.logs if _is_within(log, limits)]
@@ -277,27 +283,27 @@ class KnownPart:
 
 
 def with_compared_settings(record: Record) -> Sequence[Span]:
-    """The spans of the record; those of model calls say which of their settings are compared, if not all are."""
-    known: dict[str, str | None] = {}
+    """The record's spans. Model calls get the digest of the settings that are compared, if these are not all."""
+    digests: dict[str, str | None] = {}
 
     def compared(span: Span) -> Span:
         ref = span.attributes.get(names.REQUEST_REF)
         if not isinstance(ref, str):
             return span
-        if ref not in known:
-            known[ref] = _compared_digest(record.content(ContentRef(ref)))
-        if span.attributes.get(names.COMPARED_SETTINGS) == known[ref]:
+        if ref not in digests:
+            digests[ref] = _compared_digest(record.content(ContentRef(ref)))
+        if span.attributes.get(names.COMPARED_SETTINGS) == digests[ref]:
             return span
         attributes = {name: value for name, value in span.attributes.items() if name != names.COMPARED_SETTINGS}
-        if known[ref] is not None:
-            attributes[names.COMPARED_SETTINGS] = known[ref]
+        if digests[ref] is not None:
+            attributes[names.COMPARED_SETTINGS] = digests[ref]
         return replace(span, attributes=attributes)
 
     return [compared(span) for span in record.spans]
 
 
 def _compared_digest(settings: Content | None) -> str | None:
-    """None: all are compared, or they are not at hand."""
+    """Digest of the settings that are compared; None: all are compared, or they are not available."""
     try:
         value = None if settings is None else parse_json(settings.data)
     except ValueError:
@@ -310,14 +316,15 @@ _FOREVER = 2**62
 
 
 def _limits(record: Record) -> tuple[dict[int, int], int]:
-    """For each attempt the number up to which it counts; and up to which attempt they count without a limit."""
+    """Returns, for each attempt, the order number below which its items count; and the attempt up to which all items
+    count."""
     attempt = last_attempt((*record.spans, *record.logs))
     began = {attempt_of(log): log.attributes for log in record.logs if log.name == names.RESUMED}
     limits, upto = dict[int, int](), _FOREVER
     while attempt > 0:
         limits[attempt] = upto
         after = began[attempt].get(names.RESUMED_AFTER) if attempt in began else None
-        if not isinstance(after, int) or not 0 <= after < attempt:  # of a version that did not say so, or cut off
+        if not isinstance(after, int) or not 0 <= after < attempt:  # of an older version, or cut off
             return limits, attempt - 1
         upto = min(upto, int(began[attempt].get(names.CALL_ORDER, 0)) or _FOREVER)
         attempt = after
@@ -331,15 +338,15 @@ def _is_within(item: Span | LogEvent, limits: tuple[dict[int, int], int]) -> boo
 
 
 def attempt_of(item: Span | LogEvent) -> int:
-    """The attempt at the run that has recorded it."""
+    """Number of the attempt that recorded the item; 0 is the first."""
     return int(item.attributes.get(names.RUN_ATTEMPT, 0))
 
 
 class RecordWithPendingCall:
-    """A record plus the contents of a call that is about to be made, for describing how they differ."""
+    """A record plus the contents of a call that is about to be made, for describing how the call differs."""
 
     def __init__(self, record: Record, frames: Frames):
-        """`frames` are the call's own, before they are written."""
+        """`frames`: the frames of the call, which are not written yet."""
         self.spans, self.logs, self.alive, self.remote = record.spans, record.logs, record.alive, record.remote
         self.elsewhere, self.lanes, self.parent = record.elsewhere, record.lanes, record.parent
         self.lost_ends = record.lost_ends
@@ -354,20 +361,20 @@ class RecordWithPendingCall:
                 self._recent.take_thread(payload)
 
     def content(self, ref: ContentRef) -> Content | None:
-        """The call's own, else the record's."""
+        """The content from the call, else from the record; None if neither has it."""
         return self._contents.get(ref) or self._record.content(ref)
 
     def messages(self, thread: ContentRef) -> list[ContentRef] | None:
-        """The call's own part, after the part that the record has."""
-        own, base = self._recent.follow(thread)
+        """Refs of the thread's messages: those in the record, then those of the call; None if some are missing."""
+        own_refs, base = self._recent.follow(thread)
         if base is None:
-            return own
+            return own_refs
         before = self._record.messages(base)
-        return None if before is None else before + own
+        return None if before is None else before + own_refs
 
 
 def last_attempt(items: Iterable[Span | LogEvent]) -> int:
-    """The number of the last attempt among these records: 0 is the first."""
+    """Number of the last attempt among the items; 0 is the first."""
     return max(map(attempt_of, items), default=0)
 
 
@@ -377,23 +384,23 @@ def _segments(lane: Path) -> Iterator[tuple[Path, bytes]]:
         path = reader.segment_path(number)
         try:
             yield path, path.read_bytes()
-        except FileNotFoundError:  # its space was given back meanwhile
+        except FileNotFoundError:  # its space was reclaimed meanwhile
             continue
 
 
 def _is_alive(lane: Path) -> bool:
-    """Whether the lane's owner is another process, and lives."""
+    """Whether the lane's owner is another process that still lives."""
     return is_owned(lane) and not is_own(lane)
 
 
 class ForkRecord:
-    """A fork's own record, after the part that it shares with the run that it was forked from."""
+    """The record of a fork: the part that it shares with its parent, then its own part."""
 
     def __init__(self, own: Record, parent: Record, shared: Sequence[Span], first: int):
-        """`shared`: spans of the parent from before the fork; `first`: the number at which the fork's own begin."""
+        """`shared`: spans of the parent from before the fork; `first`: order number of the fork's first own call."""
         self.spans: list[Span] = [*shared, *own.spans]
-        said = [log for log in parent.logs if 0 < int(log.attributes.get(names.CALL_ORDER, 0)) < first]
-        self.logs = [*said, *own.logs]
+        shared_logs = [log for log in parent.logs if 0 < int(log.attributes.get(names.CALL_ORDER, 0)) < first]
+        self.logs = [*shared_logs, *own.logs]
         self.elsewhere = [*handed_on_before(parent.elsewhere, parent.spans, first), *own.elsewhere]
         self.alive, self.remote = own.alive, own.remote
         self.lanes = [*own.lanes, *parent.lanes]
@@ -402,23 +409,23 @@ class ForkRecord:
         self._records = (own, parent)
 
     def content(self, ref: ContentRef) -> Content | None:
-        """Whoever has it."""
-        return next((found for record in self._records if (found := record.content(ref)) is not None), None)
+        """The content from the first of the records that has it; None if none has."""
+        return next((stored for record in self._records if (stored := record.content(ref)) is not None), None)
 
     def messages(self, thread: ContentRef) -> list[ContentRef] | None:
-        """Whoever has it."""
-        return next((found for record in self._records if (found := record.messages(thread)) is not None), None)
+        """The messages from the first of the records that has them; None if none has."""
+        return next((refs for record in self._records if (refs := record.messages(thread)) is not None), None)
 
 
 class MergedRecord:
-    """This machine's journal of a run, merged with what the collector has of it: several machines went on with the run,
-    or the journal has lost a part that was delivered."""
+    """This machine's journal of a run, merged with the collector's record: several machines have continued the run, or
+    the journal has lost a part that was delivered."""
 
     def __init__(self, local: Record, remote: Record, *, begins_here: bool = True):
-        """Calls that are in both are one: see `recorded_calls`. `begins_here`: the journal has its beginning."""
+        """Calls that are in both are merged by `recorded_calls`. `begins_here`: the journal has the run's beginning."""
         self.spans: list[Span] = [*local.spans, *remote.spans]
-        said = {_log_identity(entry) for entry in local.logs}
-        self.logs = [*local.logs, *(entry for entry in remote.logs if _log_identity(entry) not in said)]
+        local_identities = {_log_identity(entry) for entry in local.logs}
+        self.logs = [*local.logs, *(entry for entry in remote.logs if _log_identity(entry) not in local_identities)]
         self.elsewhere = [*local.elsewhere, *remote.elsewhere]
         self.alive, self.remote = local.alive, not begins_here
         self.lanes, self.parent = local.lanes, local.parent
@@ -426,12 +433,12 @@ class MergedRecord:
         self._records = (local, remote)
 
     def content(self, ref: ContentRef) -> Content | None:
-        """Whoever has it."""
-        return next((found for record in self._records if (found := record.content(ref)) is not None), None)
+        """The content from the first of the records that has it; None if none has."""
+        return next((stored for record in self._records if (stored := record.content(ref)) is not None), None)
 
     def messages(self, thread: ContentRef) -> list[ContentRef] | None:
-        """Whoever has it."""
-        return next((found for record in self._records if (found := record.messages(thread)) is not None), None)
+        """The messages from the first of the records that has them; None if none has."""
+        return next((refs for record in self._records if (refs := record.messages(thread)) is not None), None)
 
 
 def _log_identity(entry: LogEvent) -> tuple[Any, ...]:

@@ -7,18 +7,18 @@ from playhead.replay.record import Record
 
 
 def load_recorded_values(run: ActiveRun, record: Record, upto: int | None = None, since: int = 0) -> None:
-    """Gives the run the recorded values. `upto`: for a fork, only values read before the call at which it parts;
-    `since`: for a run that goes on from a checkpoint, only values read after it.
+    """Gives the run the recorded values. `upto`: for a fork, only values read before the call with this order number;
+    `since`: for a run that continues from a checkpoint, only values read after this order number.
 
-    It records what its record does, whatever the code says now.
+    The run records the same kinds of values as its record, whatever the code says now.
     """
     roots = (span.attributes for span in record.spans if names.RECORDED_VALUES in span.attributes)
-    kinds = kinds_of(next((said[names.RECORDED_VALUES] for said in roots), None))
+    kinds = kinds_of(next((attributes[names.RECORDED_VALUES] for attributes in roots), None))
     read = [(int(log.attributes.get(names.CALL_ORDER, 0)), log) for log in record.logs if log.name == names.VALUE_READ]
-    read = [each for each in read if (upto is None or each[0] < upto) and (not since or each[0] > since)]
-    read.sort(key=lambda each: each[0])
+    read = [pair for pair in read if (upto is None or pair[0] < upto) and (not since or pair[0] > since)]
+    read.sort(key=lambda pair: pair[0])
     if kinds or read:
-        given = [(str(log.attributes.get(names.VALUE_OF)), log.attributes.get(names.VALUE)) for _, log in read]
-        set_recorded_values(run, kinds, given)
+        values = [(str(log.attributes.get(names.VALUE_OF)), log.attributes.get(names.VALUE)) for _, log in read]
+        set_recorded_values(run, kinds, values)
     if kinds:
         run.root = {**run.root, names.RECORDED_VALUES: ",".join(sorted(kinds))}

@@ -1,4 +1,4 @@
-"""A recorded run as the collector has it, for a machine whose journal does not have the run."""
+"""A recorded run read from the collector, for a machine whose journal does not have the run."""
 
 from pathlib import Path
 from typing import Any
@@ -14,10 +14,10 @@ from playhead.replay.record import Record
 
 
 class RemoteRecord:
-    """A run as the collector has it."""
+    """A run read from the collector."""
 
     def __init__(self, client: Any, run_id: str):
-        """Reads spans and log events; contents when they are asked for.  Raises ClientError."""
+        """Reads spans and log events now, and contents on demand. Raises ClientError."""
         self._client = client
         spans = [span_from_json(item) for item in client.spans(run_id)]
         self.spans: list[Span] = [span for span in spans if names.PROCESS_ID not in span.attributes]
@@ -30,13 +30,14 @@ class RemoteRecord:
         self._contents: dict[ContentRef, Content | None] = {}
 
     def content(self, ref: ContentRef) -> Content | None:
-        """Asked for once."""
+        """The content, fetched at most once; None if the collector does not have it."""
         if ref not in self._contents:
             self._contents[ref] = self._fetch(ref)
         return self._contents[ref]
 
     def messages(self, thread: ContentRef) -> list[ContentRef] | None:
-        """Asked for each time: only a report of a divergence needs it."""
+        """Refs of the thread's messages; None if they are not available. Fetched each time: only a report of a
+        divergence needs them."""
         try:
             messages = self._client.thread(thread)["messages"]
         except ClientError:
@@ -57,5 +58,5 @@ class RemoteRecord:
 def _logs(client: Any, run_id: str) -> list[LogEvent]:
     try:
         return [log_from_json(item) for item in client.logs(run_id)]
-    except NotFound:  # a collector from before it gave them: what was said is then said again
+    except NotFound:  # an older collector without this route: log events are then recorded twice
         return []

@@ -16,7 +16,7 @@ from playhead.replay.record import Record
 
 
 def answer_from_record(record: Record, call: RecordedCall, restore: ResponseRestorer | None) -> ReplayAnswer:
-    """Returns the recorded outcome of the call. Raises CannotRestore."""
+    """Returns the answer with the recorded outcome of the call. Raises CannotRestore."""
     if why := call.span.attributes.get(names.UNRESTORABLE):
         raise CannotRestore(str(why))
     if call.span.attributes.get(names.OUTPUT_CUT) == "room":
@@ -30,43 +30,43 @@ def answer_from_record(record: Record, call: RecordedCall, restore: ResponseRest
         return ReplayAnswer(value=restore.response(raw, ending), raw=raw)
     if call.outcome is Outcome.FAILED:
         return ReplayAnswer(error=ending)
-    kept = None if call.ref(names.RESTORE_REF) is None else _value(record, call, names.RESTORE_REF)
+    restore_tree = None if call.ref(names.RESTORE_REF) is None else _value(record, call, names.RESTORE_REF)
     kind = call.span.attributes.get(names.OUTPUT_TYPE)
     if kind == "items":
-        return ReplayAnswer(items=decode(kept, fetch=_bytes_in(record)), ending=ending)
+        return ReplayAnswer(items=decode(restore_tree, fetch=_bytes_in(record)), ending=ending)
     name = names.TOOL_RESULT_REF if call.kind == "tool" else names.OUTPUT_REF
-    ordinary = _typed(_content(record, call, name), kind, kept)
-    return ReplayAnswer(value=restored_value(ordinary, kept, fetch=_bytes_in(record)))
+    ordinary = _typed(_content(record, call, name), kind, restore_tree)
+    return ReplayAnswer(value=restored_value(ordinary, restore_tree, fetch=_bytes_in(record)))
 
 
 def restored_payload(record: Record, attributes: Mapping[str, Any], name: str) -> Any:
-    """The value that `typed_payload` kept under `name`. Fields that its class has gained since have their defaults.
-    Raises CannotRestore."""
+    """The value that `typed_payload` stored under `name`. Fields that were added to its class since then get their
+    defaults. Raises CannotRestore."""
     if why := attributes.get(names.UNRESTORABLE):
         raise CannotRestore(f"this state was recorded, but cannot be given back: {why}")
     ref = attributes.get(names.RESTORE_REF)
-    kept = None if ref is None else parse_json(_content_of(record, ref).data)
-    ordinary = _typed(_content_of(record, attributes.get(name)), attributes.get(names.OUTPUT_TYPE), kept)
-    return restored_value(ordinary, kept, with_defaults=True, fetch=_bytes_in(record))
+    restore_tree = None if ref is None else parse_json(_content_of(record, ref).data)
+    ordinary = _typed(_content_of(record, attributes.get(name)), attributes.get(names.OUTPUT_TYPE), restore_tree)
+    return restored_value(ordinary, restore_tree, with_defaults=True, fetch=_bytes_in(record))
 
 
 def answer_from_outcome(
     record: Record, outcome: Any, call: RecordedCall, restore: ResponseRestorer | None
 ) -> ReplayAnswer:
-    """Returns an outcome that a person set. It is recorded in this run, since the record says something else.
+    """Returns the answer for an outcome that a person set. It is recorded in this run, because the record differs.
 
     Raises CannotRestore for a message that the model's client cannot read.
     """
     if isinstance(outcome, Mapping):
-        said = cast("Mapping[str, Any]", outcome)
-        if set(said) == {"error"}:
-            error = said["error"]
+        fields = cast("Mapping[str, Any]", outcome)
+        if set(fields) == {"error"}:
+            error = fields["error"]
             return ReplayAnswer(
                 error=error if isinstance(error, BaseException) else RuntimeError(str(error)), is_new=True
             )
-        if set(said) == {"result"}:
-            return ReplayAnswer(value=said["result"], is_new=True)
-        outcome = said["message"] if restore is not None and set(said) == {"message"} else said
+        if set(fields) == {"result"}:
+            return ReplayAnswer(value=fields["result"], is_new=True)
+        outcome = fields["message"] if restore is not None and set(fields) == {"message"} else fields
     if restore is None or not isinstance(outcome, str | Mapping):
         return ReplayAnswer(value=outcome, is_new=True)
     recorded = None
@@ -77,14 +77,14 @@ def answer_from_outcome(
 
 
 def check_outcome(outcome: Any, call: RecordedCall) -> None:
-    """Raises ReplayError for an outcome that the client of a model cannot read, before anything runs."""
+    """Raises ReplayError, before anything runs, for an outcome that the client of a model cannot read."""
     if names.INPUT_MESSAGES_REF not in call.span.attributes or not isinstance(outcome, Mapping):
         return
-    said = cast("Mapping[str, Any]", outcome)
-    if set(said) == {"message"} and not isinstance(said["message"], str | Mapping):
+    fields = cast("Mapping[str, Any]", outcome)
+    if set(fields) == {"message"} and not isinstance(fields["message"], str | Mapping):
         raise ReplayError(
-            f"the outcome {{'message': {said['message']!r}}} of {call.call_path} cannot be: a message is a text, or an "
-            'object as the provider writes it, such as {"role": "assistant", "content": "..."}'
+            f"the outcome {{'message': {fields['message']!r}}} of {call.call_path} cannot be: a message is a text, or "
+            'an object as the provider writes it, such as {"role": "assistant", "content": "..."}'
         )
 
 
@@ -125,12 +125,14 @@ def _content_of(record: Record, ref: Any) -> Content:
     return content
 
 
-def _typed(content: Content, kind: Any, kept: Any) -> Any:
-    """The value with its type: text and JSON with equal bytes have one ref, and the call says which it was.
+def _typed(content: Content, kind: Any, restore_tree: Any) -> Any:
+    """The content as a value of its type. Text and JSON with equal bytes have one ref; `kind` is the type that the call
+    recorded.
 
-    Raises CannotRestore where a marker, which is JSON, stands in place of a text or of bytes."""
+    Raises CannotRestore if a marker, which is JSON, replaces a text or bytes.
+    """
     if kind in ("text", "bytes") and is_json_type(content.media_type):
-        with suppress(ValueError):  # a text that only looks like JSON, of a record whose refs do not say so yet
+        with suppress(ValueError):  # a text that looks like JSON, of an older record whose refs do not tell
             refuse_marker(parse_json(content.data))
     if kind == "text":
         return content.data.decode("utf-8", "replace")
@@ -139,6 +141,6 @@ def _typed(content: Content, kind: Any, kept: Any) -> Any:
     try:
         return parse_json(content.data)
     except ValueError as error:
-        if kept is None:
+        if restore_tree is None:
             raise CannotRestore("what it returned is damaged in the record") from error
-        return content.data  # of a bytearray, which is whole in what is kept beside it
+        return content.data  # of a bytearray, which `restore_tree` has as a whole

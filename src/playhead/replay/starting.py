@@ -1,4 +1,5 @@
-"""Where a run goes on from its record, or from another run's: last checkpoint, values of `run.state`, conversation."""
+"""Starting point of a run that continues from its record, or from another run's: last checkpoint, values of
+`run.state`, conversation."""
 
 from collections.abc import Callable, Mapping
 from typing import Any, cast
@@ -29,8 +30,8 @@ class RecordedStart:
         upto: int | None = None,
         begin: Callable[[RecordedCheckpoint], None] | None = None,
     ):
-        """`upto`: only what came before this number (a fork's cut). `begin` makes the run go on from a checkpoint;
-        None: the run has no calls of the record."""
+        """`upto`: only what came before this order number counts (a fork's cut); None: all. `begin` makes the run go on
+        from a checkpoint; None: the run has no recorded calls."""
         self.run_id = run_id
         self._record = record
         self._upto = upto or _FOREVER
@@ -40,27 +41,29 @@ class RecordedStart:
 
     @property
     def checkpoint(self) -> RecordedCheckpoint | None:
-        """The last one."""
+        """The last checkpoint; None: there is none."""
         return self._checkpoint
 
     @property
     def state(self) -> Mapping[str, Any]:
-        """Folded from the changes that were recorded."""
+        """Values of `run.state`, computed from the recorded changes: up to the checkpoint if the run goes on from
+        there. Raises CannotRestore."""
         upto = self._checkpoint.order if self._begun and self._checkpoint is not None else self._upto
-        found: dict[str, Any] = {}
+        values: dict[str, Any] = {}
         for entry in self._logs(names.STATE_CHANGED):
             key = str(entry.attributes.get(names.STATE_KEY))
             if order_of(entry) > upto:
                 break
             if names.VALUE_REF in entry.attributes:
-                found[key] = restored_payload(self._record, entry.attributes, names.VALUE_REF)
+                values[key] = restored_payload(self._record, entry.attributes, names.VALUE_REF)
             else:
-                found.pop(key, None)
-        return found
+                values.pop(key, None)
+        return values
 
     @property
     def history(self) -> list[dict[str, Any]]:
-        """Of the last model call that has ended."""
+        """Messages of the last model call that has ended, in OpenAI's form; empty if there is none. Raises
+        CannotRestore."""
         calls = [call for call in recorded_calls(self._record.spans) if call.kind == "llm" and call.is_settled]
         calls = [call for call in calls if call.order < self._upto and call.ref(names.INPUT_MESSAGES_REF) is not None]
         if not calls:
@@ -71,13 +74,14 @@ class RecordedStart:
 
     @property
     def root(self) -> tuple[str, str] | None:
-        """Of the run's last attempt."""
+        """Trace id and span id of the root span of the run's last attempt; None: there is none."""
         roots = [span for span in self._record.spans if span.attributes.get(names.RUN_ROOT) is True]
-        own = [span for span in roots if span.attributes.get(names.RUN_ID) == self.run_id]
-        return (own[-1].trace_id, own[-1].span_id) if own else None
+        own_roots = [span for span in roots if span.attributes.get(names.RUN_ID) == self.run_id]
+        return (own_roots[-1].trace_id, own_roots[-1].span_id) if own_roots else None
 
     def begin_here(self) -> RecordedCheckpoint | None:
-        """Once; a second time changes nothing."""
+        """Makes the run go on from the last checkpoint and returns it; None: there is none. A second call only returns
+        it."""
         if self._checkpoint is not None and not self._begun:
             self._begun = True
             if self._begin is not None:
@@ -97,14 +101,14 @@ class RecordedStart:
         return RecordedCheckpoint(self.run_id, cast("str | None", name), entry.time_ns, order_of(entry), load)
 
     def _logs(self, name: str) -> list[LogEvent]:
-        found = [entry for entry in self._record.logs if entry.name == name]
-        return sorted(found, key=lambda entry: (order_of(entry), entry.time_ns))
+        entries = [entry for entry in self._record.logs if entry.name == name]
+        return sorted(entries, key=lambda entry: (order_of(entry), entry.time_ns))
 
     def _messages(self, thread: ContentRef) -> list[ContentRef]:
-        found = self._record.messages(thread)
-        if found is None:
+        refs = self._record.messages(thread)
+        if refs is None:
             raise CannotRestore(f"the conversation of run {self.run_id} is not at hand; begin with other messages")
-        return found
+        return refs
 
     def _message(self, ref: ContentRef) -> Message:
         content = self._record.content(ref)
@@ -114,5 +118,5 @@ class RecordedStart:
 
 
 def order_of(entry: LogEvent) -> int:
-    """Its number in the run; 0 for one of another process than the run's."""
+    """Order number of the log event in the run; 0 if another process than the run's recorded it."""
     return int(entry.attributes.get(names.CALL_ORDER) or 0)

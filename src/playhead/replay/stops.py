@@ -1,7 +1,7 @@
 """[replay]: says at the end of the process that a run was stopped, where nothing else has said so.
 
-A program that takes what stopped its run for an error of a tool comes to an end, with an answer that is none.  What
-started it learns of the stop from a file (`StopNote`), also when the program ends without its exit handlers.
+A program may catch the exception that stopped its run as an error of a tool, and end with a useless result. The process
+that started it learns of the stop from a file (`StopNote`), even if the program ends without its exit handlers.
 """
 
 import atexit
@@ -18,25 +18,25 @@ _sentences: list[str] = []
 
 
 class StopNote:
-    """A file in which the program notes why its run was stopped, for who has started it."""
+    """A file in which the program notes why its run was stopped, for the process that started it."""
 
     def __init__(self, path: Path):
         """Does not access the disk."""
         self._path = path
 
     def note(self, why: str) -> None:
-        """Notes the first reason. Does nothing where the file cannot be written."""
+        """Notes the reason, unless one is noted already. Does nothing if the file cannot be written."""
         with suppress(OSError), self._path.open("x") as file:
             file.write(why)
 
     def mark_said(self) -> None:
-        """Notes that the program has said why."""
+        """Notes that the program itself has printed the reason."""
         with suppress(OSError):
             if self._path.exists():
                 self._path.write_text(_SAID)
 
     def read(self) -> str | None:
-        """Why the run was stopped; empty if the program has said so. None: it was not stopped."""
+        """The reason why the run was stopped; empty if the program has printed it. None: the run was not stopped."""
         try:
             noted = self._path.read_text()
         except OSError:
@@ -49,13 +49,13 @@ class StopNote:
 
 
 def stop_sentence(run_id: str, stopped: BaseException | str) -> str:
-    """What is said of a run that was stopped."""
+    """The sentence for the user about a run that was stopped. `stopped`: the exception, or the reason as text."""
     why = stopped if isinstance(stopped, str) else f"{type(stopped).__name__}: {stopped}"
     return f"run {run_id} was stopped, and what the program did after that is not its end. {why}"
 
 
 def say_at_exit(sentence: str) -> None:
-    """Says it on stderr when the process ends."""
+    """Prints the sentence to stderr when the process ends."""
     if not _sentences:
         atexit.register(_say_all)
     if len(_sentences) < _MAX_SENTENCES and sentence not in _sentences:
@@ -63,10 +63,10 @@ def say_at_exit(sentence: str) -> None:
 
 
 def say_now(sentence: str) -> None:
-    """Says it on stderr, at the process's end: unless an exception that nobody caught has."""
+    """Prints the sentence to stderr, unless the process ends with an uncaught exception that stopped a run."""
     uncaught = getattr(sys, "last_value", None)
     if not (isinstance(uncaught, BaseException) and is_run_stopped(uncaught)):
-        with suppress(OSError, ValueError, AttributeError):  # closed by the program, or none
+        with suppress(OSError, ValueError, AttributeError):  # stderr was closed by the program, or there is none
             sys.stderr.write(f"playhead: {sentence}\n")
             sys.stderr.flush()
 

@@ -1,7 +1,7 @@
 """Finds tool calls that a model asked for and whose execution the record does not have.
 
-The model's answer is given again when the run goes on, and the program executes those tools again: they are not
-observed, so nothing answers them.  It is told before anything runs.
+When the run continues, the model's recorded answer is returned again, and the program executes those tools again: they
+are not observed, so they have no recorded answer. This is reported before anything runs.
 """
 
 import logging
@@ -34,7 +34,7 @@ _OPTIONS = (
 
 @dataclass(frozen=True, slots=True)
 class AskedTool:
-    """A tool call in a model's answer.  `at`: the order of the model's call."""
+    """A tool call in a model's answer. `at`: order number of the model call."""
 
     at: int
     name: str
@@ -42,8 +42,8 @@ class AskedTool:
     arguments: Mapping[str, Any]
 
     def __str__(self) -> str:
-        said = safe_repr(self.arguments)
-        return f"{self.name}({said if len(said) <= _MAX_SHOWN_ARGUMENTS else f'{said[:_MAX_SHOWN_ARGUMENTS]}...'})"
+        text = safe_repr(self.arguments)
+        return f"{self.name}({text if len(text) <= _MAX_SHOWN_ARGUMENTS else f'{text[:_MAX_SHOWN_ARGUMENTS]}...'})"
 
 
 def stop_before_unrecorded(
@@ -54,8 +54,8 @@ def stop_before_unrecorded(
     upto: int = FOREVER,
     again: Collection[str] = (),
 ) -> None:
-    """Raises UnrecordedTools if going on with this record executes tools again that it has no execution of; with
-    `unrecorded="rerun"`, warns of them.  `upto`, `again`: see `unrecorded_tools`."""
+    """Raises UnrecordedTools if continuing from this record executes tools again whose execution it does not have; with
+    `unrecorded="rerun"`, only logs a warning. `upto`, `again`: see `unrecorded_tools`."""
     tools = unrecorded_tools(record, calls, upto, again)
     if not tools:
         return
@@ -68,31 +68,33 @@ def stop_before_unrecorded(
 def unrecorded_tools(
     record: Record, calls: Sequence[RecordedCall], upto: int = FOREVER, again: Collection[str] = ()
 ) -> list[AskedTool]:
-    """Tools that models asked for before the call with the order `upto`, and that were executed outside the record.
+    """Tools that models asked for before the call with the order number `upto`, and that were executed outside the
+    record.
 
-    A tool was executed if a later call of a model has its result.  One that the last answer of a model asks for may
-    not have begun: it counts where the same tool was executed outside the record before.  What was asked for inside a
-    call that is answered as a whole is not asked for again; `again` are span ids of those that are executed.
+    A tool was executed if a later model call has its result. A tool that the last answer of a model asks for may not
+    have begun: it counts if the same tool was executed outside the record before. Requests inside a call that is
+    answered as a whole do not count, since they are not repeated; `again`: span ids of such calls that are executed
+    again.
     """
     answerable = [call for call in calls if call.can_answer and call.span.span_id not in again]
     models = [call for call in Nesting(calls, upto).outermost(answerable) if call.kind == "llm" and call.order < upto]
     models = [call for call in models if call.outcome is Outcome.COMPLETED]
     executed = _Executions(record, calls)
-    missing = [asked for call in models for asked in _asked_tools(record, call) if not executed.has(asked)]
+    missing = [tool for call in models for tool in _asked_tools(record, call) if not executed.has(tool)]
     if not missing:
         return []
-    answered = _answered_ids(record, calls, {asked.call_id for asked in missing})
-    outside = {asked.name for asked in missing if asked.call_id in answered}
+    answered = _answered_ids(record, calls, {tool.call_id for tool in missing})
+    outside = {tool.name for tool in missing if tool.call_id in answered}
     last = set({call.flow: call.order for call in models}.values())
-    return [asked for asked in missing if asked.call_id in answered or (asked.name in outside and asked.at in last)]
+    return [tool for tool in missing if tool.call_id in answered or (tool.name in outside and tool.at in last)]
 
 
 def unrecorded_sentence(tools: Sequence[AskedTool]) -> str:
-    """What a person has to know before these are executed again."""
+    """Message about the tools that will be executed again, grouped by model call."""
     by_call: dict[int, list[AskedTool]] = {}
-    for asked in tools[:_MAX_SHOWN]:
-        by_call.setdefault(asked.at, []).append(asked)
-    lines = [f"  at recorded call {at}: {', '.join(map(str, asked))}" for at, asked in by_call.items()]
+    for requested in tools[:_MAX_SHOWN]:
+        by_call.setdefault(requested.at, []).append(requested)
+    lines = [f"  at recorded call {order}: {', '.join(map(str, requested))}" for order, requested in by_call.items()]
     more = len(tools) - _MAX_SHOWN
     count = f"{len(tools)} tool call{'' if len(tools) == 1 else 's'}"
     were = "was" if len(tools) == 1 else "were"
@@ -106,7 +108,7 @@ def unrecorded_sentence(tools: Sequence[AskedTool]) -> str:
 
 
 class _Executions:
-    """What the record has of tools, by the ways in which a model's request is found among them."""
+    """The recorded executions of tools, indexed by the ways in which a model's request can be found among them."""
 
     def __init__(self, record: Record, calls: Sequence[RecordedCall]):
         self._record = record
@@ -131,19 +133,19 @@ class _Executions:
                 self._names.update(_names_of(above) if above.kind == "step" else ())
                 above = around.get(above.span.parent_id or "")
 
-    def has(self, asked: AskedTool) -> bool:
-        """Whether the tool is one whose calls are recorded, or this call of it is."""
-        if asked.name in self._names or asked.call_id in self._ids:
+    def has(self, tool: AskedTool) -> bool:
+        """Whether the record has executions of this tool, or of this call of it."""
+        if tool.name in self._names or tool.call_id in self._ids:
             return True
-        later = [call for call in self._tools if call.order > asked.at]
-        if any(_is_execution(asked, self._arguments_of(call)) for call in later):
+        later = [call for call in self._tools if call.order > tool.at]
+        if any(_is_execution(tool, self._arguments_of(call)) for call in later):
             return True
         commands = (call for call in later if call.span.attributes.get(names.TOOL_TYPE) == names.COMMAND)
-        if any(_is_in_command(asked, self._arguments_of(call)) for call in commands):
+        if any(_is_in_command(tool, self._arguments_of(call)) for call in commands):
             return True
-        # A handoff is executed by the framework, and recorded as one.
-        said = _letters(f"{asked.name} {list(_values_in(asked.arguments))}")
-        return any(order > asked.at and to in said for order, to in self._handoffs)
+        # A handoff is executed by the framework, and recorded as a log event.
+        text = _letters(f"{tool.name} {list(_values_in(tool.arguments))}")
+        return any(order > tool.at and to in text for order, to in self._handoffs)
 
     def _arguments_of(self, call: RecordedCall) -> Any:
         ref = call.arguments
@@ -156,32 +158,33 @@ class _Executions:
 
 
 def _names_of(call: RecordedCall) -> Iterable[str]:
-    """A method `Shop.refund` is `refund` to a model."""
-    told = str(call.span.attributes.get(names.TOOL_NAME, call.name))
-    return told, told.rpartition(".")[2], call.name, call.name.rpartition(".")[2]
+    """Names that a model may use for the tool: the method `Shop.refund` is `refund` to a model."""
+    tool_name = str(call.span.attributes.get(names.TOOL_NAME, call.name))
+    return tool_name, tool_name.rpartition(".")[2], call.name, call.name.rpartition(".")[2]
 
 
-def _is_execution(asked: AskedTool, arguments: Any) -> bool:
-    """Whether a recorded call with these arguments is the tool under another name, or a function that is given which
-    tool to execute: the call's id, or its name and arguments."""
-    if asked.arguments and is_contained_in(asked.arguments, arguments):
+def _is_execution(tool: AskedTool, arguments: Any) -> bool:
+    """Whether a recorded call with these arguments executed the tool: under another name, or as a function that gets
+    the id of the tool call, or its name and arguments."""
+    if tool.arguments and is_contained_in(tool.arguments, arguments):
         return True
     values = list(_values_in(arguments))
-    if asked.call_id and asked.call_id in values:
+    if tool.call_id and tool.call_id in values:
         return True
-    return asked.name in values and any(_says_the_same(asked.arguments, value) for value in values)
+    return tool.name in values and any(_says_the_same(tool.arguments, value) for value in values)
 
 
-def _is_in_command(asked: AskedTool, arguments: Any) -> bool:
-    """Whether a command that was recorded is, or holds, a text that the tool was asked with."""
+def _is_in_command(tool: AskedTool, arguments: Any) -> bool:
+    """Whether a recorded command contains a text from the tool's arguments."""
     command = cast("dict[str, Any]", arguments).get("command") if isinstance(arguments, dict) else None
-    said = " ".join(map(str, cast("list[Any]", command))) if isinstance(command, list) else str(command)
-    words = [value for value in _values_in(asked.arguments) if isinstance(value, str) and value.strip()]
-    return any(" ".join(word.split()) in " ".join(said.split()) for word in words)
+    command_text = " ".join(map(str, cast("list[Any]", command))) if isinstance(command, list) else str(command)
+    words = [value for value in _values_in(tool.arguments) if isinstance(value, str) and value.strip()]
+    return any(" ".join(word.split()) in " ".join(command_text.split()) for word in words)
 
 
 def _letters(text: str) -> str:
-    """Frameworks make names of tools out of names of agents: without what they replace in them."""
+    """The letters and digits of the text in lower case: frameworks make tool names out of agent names, and replace
+    other characters."""
     return "".join(filter(str.isalnum, text)).lower()
 
 
@@ -208,23 +211,23 @@ def _values_in(value: Any) -> Iterator[Any]:
 def _asked_tools(record: Record, call: RecordedCall) -> Iterator[AskedTool]:
     for part in _parts(record, call.ref(names.OUTPUT_MESSAGES_REF)):
         if part.get("type") == "tool_call" and isinstance(part.get("name"), str):
-            given = part.get("arguments")
-            arguments = cast("dict[str, Any]", given) if isinstance(given, dict) else {}
+            raw_arguments = part.get("arguments")
+            arguments = cast("dict[str, Any]", raw_arguments) if isinstance(raw_arguments, dict) else {}
             yield AskedTool(call.order, str(part["name"]), str(part.get("id") or ""), arguments)
 
 
 def _answered_ids(record: Record, calls: Sequence[RecordedCall], ids: set[str]) -> set[str]:
-    """Those of the ids whose results later calls of models have among their messages."""
-    found: set[str] = set()
+    """The ids among `ids` whose results are in the messages of later model calls."""
+    answered: set[str] = set()
     seen: set[ContentRef] = set()
-    for call in reversed(calls):  # the last call of a conversation has most of it
+    for call in reversed(calls):  # the last call of a conversation has most messages
         thread = call.ref(names.INPUT_MESSAGES_REF) if call.kind == "llm" else None
-        if thread is None or found == ids:
+        if thread is None or answered == ids:
             continue
         for part in _parts(record, thread, seen):
             if part.get("type") == "tool_call_response":
-                found |= ids.intersection({str(part.get("id") or "")})
-    return found
+                answered |= ids.intersection({str(part.get("id") or "")})
+    return answered
 
 
 def _parts(

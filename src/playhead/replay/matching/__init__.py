@@ -1,1 +1,2 @@
-"""[replay]: compares the calls of a running program with the recorded ones.  Pure but for reading values to show."""
+"""[replay]: compares the calls of a running program with the recorded ones. Pure, except for reading values for
+reports."""

@@ -1,7 +1,7 @@
-"""Arguments of which a part was not read in time: compared with recorded ones as far as both were read.
+"""Compares arguments of which a part was not read in time with recorded ones, as far as both were read.
 
-What is left out of a large value is the same part each time, so its refs can be compared.  How long code of the program
-takes differs from process to process: of the same arguments, a part may be left out in one attempt and not in another.
+A part that is left out because of its size is the same each time, so refs can be compared. A part that is left out
+because of time is not: how long the program's code takes differs from attempt to attempt.
 """
 
 from collections.abc import Iterable
@@ -22,69 +22,69 @@ _NOTHING: Any = object()
 
 
 class CutArguments:
-    """Gives calls the refs of the recorded arguments that theirs agree with."""
+    """Replaces the refs of a call's arguments by those of recorded arguments that agree with them."""
 
     def __init__(self, calls: Iterable[RecordedCall]):
-        """`calls`: the record's, that can be answered."""
+        """`calls`: recorded calls that can be answered."""
         self._call_paths = {call.call_path for call in calls if _is_cut_by_time(call.span.attributes)}
         self._given: dict[str, Any] = {}
-        """Arguments of this attempt by their refs: a content that comes again is not among those of its call."""
+        """Values of this attempt's arguments by ref, kept because the frames of a call have only contents that are
+        new."""
 
     def concern(self, span: ObservedSpan, call_paths: Iterable[str]) -> bool:
-        """Whether arguments of this call, or of a recorded one at its place, were not read in time."""
+        """Whether arguments of this call, or of a recorded call at its path, were not read in time."""
         return _is_cut_by_time(span.attributes) or not self._call_paths.isdisjoint(call_paths)
 
-    def adopt(self, span: ObservedSpan, left: Iterable[RecordedCall], record: Record) -> None:
-        """Where the arguments agree with those of a recorded call, but for what was not read, the call has the recorded
-        arguments from now on.  `left`: calls at its place that no call has matched yet; `record` has the contents of
-        both."""
-        name = next((each for each in _ARGUMENTS if each in span.attributes), None)
-        candidates = list(left)
+    def adopt(self, span: ObservedSpan, unmatched: Iterable[RecordedCall], record: Record) -> None:
+        """Gives the call the refs of recorded arguments that agree with its own except for what was not read.
+        `unmatched`: recorded calls at its path that no call has matched yet; `record` has the contents of both."""
+        name = next((attribute for attribute in _ARGUMENTS if attribute in span.attributes), None)
+        candidates = list(unmatched)
         if name is None or any(call.ref(name) == span.attributes[name] for call in candidates):
             return
         ref = str(span.attributes[name])
-        given = self._given.setdefault(ref, _value(record, ref))
+        arguments = self._given.setdefault(ref, _value(record, ref))
         for call in candidates:
             if _is_cut_by_time(span.attributes) or _is_cut_by_time(call.span.attributes):
                 recorded = _value(record, call.ref(name))
-                if given is not _NOTHING and recorded is not _NOTHING and agree(given, recorded):
+                if arguments is not _NOTHING and recorded is not _NOTHING and agree(arguments, recorded):
                     span.attributes[name] = call.ref(name)
                     return
 
 
-def agree(one: Any, other: Any) -> bool:
-    """Whether two recorded values are equal where both were read."""
-    if _is_unread(one) or _is_unread(other):
-        kinds = {kind for value in (one, other) if (kind := _kind_of(value)) is not None}
+def agree(left: Any, right: Any) -> bool:
+    """Whether two recorded values are equal in everything that was read in both."""
+    if _is_unread(left) or _is_unread(right):
+        kinds = {kind for value in (left, right) if (kind := _kind_of(value)) is not None}
         return len(kinds) <= 1
-    if isinstance(one, dict) and isinstance(other, dict):
-        return _objects_agree(cast("dict[str, Any]", one), cast("dict[str, Any]", other))
-    if isinstance(one, list) and isinstance(other, list):
-        pairs = zip_longest(cast("list[Any]", one), cast("list[Any]", other), fillvalue=_NOTHING)
+    if isinstance(left, dict) and isinstance(right, dict):
+        return _objects_agree(cast("dict[str, Any]", left), cast("dict[str, Any]", right))
+    if isinstance(left, list) and isinstance(right, list):
+        pairs = zip_longest(cast("list[Any]", left), cast("list[Any]", right), fillvalue=_NOTHING)
         return all(first is not _NOTHING and second is not _NOTHING and agree(first, second) for first, second in pairs)
-    return class_of(one) is class_of(other) and one == other
+    return class_of(left) is class_of(right) and left == right
 
 
-def _objects_agree(one: dict[str, Any], other: dict[str, Any]) -> bool:
-    both = one.keys() & other.keys() - {CUT}
-    if one.keys() != other.keys() and not (_is_part_unread(one) or _is_part_unread(other)):
+def _objects_agree(left: dict[str, Any], right: dict[str, Any]) -> bool:
+    both = left.keys() & right.keys() - {CUT}
+    if left.keys() != right.keys() and not (_is_part_unread(left) or _is_part_unread(right)):
         return False
-    return all(agree(one[key], other[key]) for key in both)
+    return all(agree(left[key], right[key]) for key in both)
 
 
 def _is_unread(value: Any) -> bool:
-    """Whether it stands for a value that was not read in time."""
+    """Whether the value is a marker for one that was not read in time."""
     return isinstance(value, dict) and cast("dict[str, Any]", value).keys() == {CUT} and _is_part_unread(value)
 
 
 def _is_part_unread(value: Any) -> bool:
-    """Whether it is an object of which some items were not read in time."""
+    """Whether the value is an object of which some items were not read in time."""
     about = cast("dict[str, Any]", value).get(CUT)
     return isinstance(about, dict) and cast("dict[str, Any]", about).get("why") == "time"
 
 
 def _kind_of(value: Any) -> str | None:
-    """The name of the class of a described value; None: it does not say."""
+    """Name of the class of a described value; None if the description has none."""
     if not isinstance(value, dict):
         return None
     fields = cast("dict[str, Any]", value)
@@ -97,7 +97,7 @@ def _is_cut_by_time(attributes: Any) -> bool:
 
 
 def _value(record: Record, ref: Any) -> Any:
-    """_NOTHING where it is not at hand, or no JSON."""
+    """The content as JSON values; _NOTHING if it is not available, or is not JSON."""
     content = record.content(ContentRef(ref)) if isinstance(ref, str) else None
     try:
         return _NOTHING if content is None else parse_json(content.data)

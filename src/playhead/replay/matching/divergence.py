@@ -39,7 +39,7 @@ _MAX_WIDTH = 300
 
 @dataclass(frozen=True, slots=True)
 class FieldDiff:
-    """One difference: what differs, as a unified diff of its lines."""
+    """One difference: what differs, and a unified diff of its lines."""
 
     what: str
     lines: tuple[str, ...]
@@ -101,35 +101,35 @@ def _kind_changed(attributes: Mapping[str, Any], expected: RecordedCall) -> str:
 
 
 def _renamed(key: str, expected: RecordedCall) -> tuple[str, ...]:
-    """What has become of the path: told, and as the option with which to resume."""
-    old, new = (at.rpartition(":")[0].split("/") for at in (expected.call_path, key))
+    """Describes the change of the path, as a sentence and as the option with which to resume."""
+    old, new = (call_path.rpartition(":")[0].split("/") for call_path in (expected.call_path, key))
     while len(old) > 1 and len(new) > 1 and old[-1] == new[-1]:
         old.pop()
         new.pop()
     was, is_now = "/".join(old), "/".join(new)
     if is_now.startswith(f"{was}/"):
-        what = f"calls in {was} are now made in {is_now}"
+        change = f"calls in {was} are now made in {is_now}"
     elif was.startswith(f"{is_now}/"):
-        what = f"calls in {was} are now made in {is_now} itself"
+        change = f"calls in {was} are now made in {is_now} itself"
     else:
-        what = f"it looks as if {was} was renamed to {is_now}"
+        change = f"it looks as if {was} was renamed to {is_now}"
     option = f"if so, resume with renamed={{{was!r}: {is_now!r}}}, or playhead resume --renamed {was}={is_now}"
-    return f"the record has {expected.call_path} with the same arguments: {what}", option
+    return f"the record has {expected.call_path} with the same arguments: {change}", option
 
 
 def _value_change(name: str, attributes: Mapping[str, Any], expected: RecordedCall, record: Record) -> FieldDiff | None:
-    new, old = (_compared(name, each) for each in (attributes, expected.span.attributes))
+    new, old = (_compared(name, source) for source in (attributes, expected.span.attributes))
     if new == old:
         return None
     if name == names.REQUEST_REF:
-        new, old = (_settings(each.get(name), record) for each in (attributes, expected.span.attributes))
+        new, old = (_settings(source.get(name), record) for source in (attributes, expected.span.attributes))
     else:
         new, old = (_text(ref, record) for ref in (new, old))
     return FieldDiff(_WORDS[name], _diff(old, new))
 
 
 def _settings(ref: Any, record: Record) -> str:
-    """Those that are compared, as text; the others are not why the call differs."""
+    """The compared settings as text; other settings do not make the call differ."""
     data = None if ref is None else _bytes(ContentRef(ref), record)
     try:
         compared = compared_settings(parse_json(data)) if data is not None else None
@@ -205,12 +205,12 @@ def _lines(path: str, value: Any) -> Sequence[str]:
         return [line for key, item in items for line in _lines(f"{path}.{key}" if path else str(key), item)]
     if isinstance(value, list) and value:
         numbered = enumerate(cast("list[Any]", value))
-        return [line for at, item in numbered for line in _lines(f"{path}[{at}]", item)]
+        return [line for index, item in numbered for line in _lines(f"{path}[{index}]", item)]
     return [f"{path}: {canonical_json(value).decode('utf-8', 'replace')}"]
 
 
 def _diff(before: str, after: str) -> tuple[str, ...]:
     lines = difflib.unified_diff(before.splitlines(), after.splitlines(), lineterm="", n=0)
-    shown = [line[:_MAX_WIDTH] for line in lines if not line.startswith(("---", "+++", "@@"))]
-    more = len(shown) - _MAX_LINES
-    return (*shown[:_MAX_LINES], f"... and {more} more lines") if more > 0 else tuple(shown)
+    changed_lines = [line[:_MAX_WIDTH] for line in lines if not line.startswith(("---", "+++", "@@"))]
+    more = len(changed_lines) - _MAX_LINES
+    return (*changed_lines[:_MAX_LINES], f"... and {more} more lines") if more > 0 else tuple(changed_lines)

@@ -1,6 +1,6 @@
-"""In which order answers of parallel calls are given back: as the calls had ended.
+"""Returns the answers of parallel calls in the order in which the calls ended in the record.
 
-A program may go on by what comes first (`asyncio.as_completed`, a queue): in another order it would ask something else.
+A program may act on the first result (`asyncio.as_completed`, a queue): in another order it would make other calls.
 """
 
 import time
@@ -10,24 +10,25 @@ from dataclasses import dataclass
 from playhead.api.forks import fork_safe_lock
 from playhead.replay.matching.recorded_calls import RecordedCall
 
-# The last ones before a call, each of which waits for those before it: of a thousand calls at once, each would
-# otherwise wait for all others.
+# A call waits only for the last ones before it, which wait for those before them: of a thousand calls at once, each
+# would otherwise wait for all others.
 _MAX_EARLIER = 16
-# In this time a thread that waits for results takes one: of two that have come, `as_completed` gives either first.
+# Time in which a waiting thread takes a result: of two results that are there, `as_completed` may yield either first.
 _REST_SECONDS = 0.005
 
 
 class EndingOrder:
-    """Which calls have had their answers, and which come before which.  Safe for threads."""
+    """Tracks which calls have been answered, and which answers come before which. Safe for threads."""
 
     def __init__(self, calls: Sequence[RecordedCall], now: Callable[[], float] = time.monotonic):
-        """`calls` of a record that can be answered, but for those inside others of them, which are not made again."""
+        """`calls`: recorded calls that can be answered, without those inside others of them, which are not made
+        again."""
         self._earlier = _earlier(calls)
-        """Span id → span ids of those that have not had their answers yet."""
+        """Span id → span ids of earlier calls that are not answered yet."""
         self._later: dict[str, list[str]] = {}
         for later, earlier in self._earlier.items():
-            for each in earlier:
-                self._later.setdefault(each, []).append(later)
+            for earlier_id in earlier:
+                self._later.setdefault(earlier_id, []).append(later)
         self._wake: dict[str, Callable[[], object]] = {}
         self._now = now
         self._given_at = float("-inf")
@@ -35,11 +36,11 @@ class EndingOrder:
         self._mutex = fork_safe_lock()
 
     def is_due(self, call: RecordedCall) -> bool:
-        """Whether all that ran at the same time and had ended earlier has had its answer."""
+        """Whether all calls that ran at the same time and ended earlier have been answered."""
         return self._is_off or not self._earlier.get(call.span.span_id)
 
     def when_due(self, call: RecordedCall, wake: Callable[[], object]) -> None:
-        """Calls `wake` once it is due, which may be at once, in any thread."""
+        """Calls `wake` as soon as the answer is due: perhaps at once, and in any thread."""
         with self._mutex:
             waits = not self.is_due(call)
             if waits:
@@ -48,26 +49,26 @@ class EndingOrder:
             wake()
 
     def rest_seconds(self, call: RecordedCall) -> float:
-        """How long a thread waits with this answer after the one before it, once it is due; 0 or less: not at all."""
+        """Seconds that a thread still has to wait after the previous answer, once this one is due; 0 or less: none."""
         is_alone = self._is_off or call.span.span_id not in self._earlier
         return 0.0 if is_alone else self._given_at + _REST_SECONDS - self._now()
 
     def give(self, call: RecordedCall) -> None:
-        """Its answer is given back now, or it is executed again."""
-        given = call.span.span_id
+        """Notes that the call is answered now, or executed again. Later answers may become due."""
+        span_id = call.span.span_id
         due: list[Callable[[], object]] = []
         with self._mutex:
             self._given_at = self._now()
-            for later in self._later.pop(given, ()):
+            for later in self._later.pop(span_id, ()):
                 earlier = self._earlier[later]
-                earlier.discard(given)
+                earlier.discard(span_id)
                 if not earlier and later in self._wake:
                     due.append(self._wake.pop(later))
         for wake in due:
             wake()
 
     def give_up(self) -> None:
-        """The program has changed: what is waited for may never come."""
+        """Ends all waiting, because the program has changed: earlier calls may never come."""
         with self._mutex:
             self._is_off = True
             due, self._wake = list(self._wake.values()), {}
@@ -77,7 +78,7 @@ class EndingOrder:
 
 @dataclass(frozen=True, slots=True)
 class EndingTurn:
-    """When one call has its answer: see `api.replaying.AnswerTurn`."""
+    """The turn of one call's answer: see `api.replaying.AnswerTurn`."""
 
     order: EndingOrder
     call: RecordedCall
@@ -104,17 +105,17 @@ class EndingTurn:
 
 
 def _earlier(calls: Sequence[RecordedCall]) -> dict[str, set[str]]:
-    """The span id of each call → those of calls in other flows that ended while it ran."""
+    """Span id of each call → span ids of calls in other flows that ended while it ran."""
     ended = [(call.ended, call) for call in calls if call.ended is not None and call.is_settled]
-    ended.sort(key=lambda each: each[0][1])
-    found: dict[str, set[str]] = {}
+    ended.sort(key=lambda pair: pair[0][1])
+    earlier: dict[str, set[str]] = {}
     for number, (_, call) in enumerate(ended):
         before: set[str] = set()
         for (started, _), other in reversed(ended[max(0, number - _MAX_EARLIER) : number]):
             if started < call.order:
-                break  # it, and all before it, had ended when this call began
+                break  # this one, and all before it, had ended when the call began
             if other.flow != call.flow:
                 before.add(other.span.span_id)
         if before:
-            found[call.span.span_id] = before
-    return found
+            earlier[call.span.span_id] = before
+    return earlier

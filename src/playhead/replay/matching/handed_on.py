@@ -1,4 +1,4 @@
-"""Calls that other processes made: by which call of the run's own process they were handed on, and when. Pure."""
+"""Calls of other processes: by which call of the run's own process their work was handed on, and when. Pure."""
 
 from collections.abc import Iterable, Mapping
 
@@ -7,17 +7,18 @@ from playhead.model.span import Span
 
 
 def latest_by_id(spans: Iterable[Span]) -> dict[str, Span]:
-    """Each span once: its end, or its announcement if it has none."""
-    found: dict[str, Span] = {}
+    """Each span once: its end, or its announcement if it has not ended."""
+    latest: dict[str, Span] = {}
     for span in spans:
-        known = found.get(span.span_id)
-        if known is None or known.end_ns is None:
-            found[span.span_id] = span
-    return found
+        previous = latest.get(span.span_id)
+        if previous is None or previous.end_ns is None:
+            latest[span.span_id] = span
+    return latest
 
 
 def outermost(span: Span, elsewhere: Mapping[str, Span]) -> Span:
-    """The outermost call around it that other processes made: the one that was handed on."""
+    """The outermost call of another process around the span: the one that was handed on. The span itself if there is
+    none."""
     seen: set[str] = set()
     while span.parent_id is not None and span.parent_id in elsewhere and span.span_id not in seen:
         seen.add(span.span_id)
@@ -25,11 +26,11 @@ def outermost(span: Span, elsewhere: Mapping[str, Span]) -> Span:
     return span
 
 
-def handed_on_before(elsewhere: Iterable[Span], own: Iterable[Span], number: int) -> list[Span]:
-    """Those of the calls of other processes that were handed on before the run's own process came to this number; also
-    those of which nobody knows when."""
+def handed_on_before(elsewhere: Iterable[Span], own_spans: Iterable[Span], number: int) -> list[Span]:
+    """Calls of other processes whose work was handed on before this order number of the run's own process, or at an
+    unknown time."""
     by_id = latest_by_id(elsewhere)
-    orders = {span.span_id: int(span.attributes.get(names.CALL_ORDER, 0)) for span in own}
+    orders = {span.span_id: int(span.attributes.get(names.CALL_ORDER, 0)) for span in own_spans}
     return [span for span in by_id.values() if _handed_on_at(outermost(span, by_id), orders) < number]
 
 

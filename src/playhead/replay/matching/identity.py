@@ -58,5 +58,5 @@ def lookup_key(span: ObservedSpan) -> tuple[str, RequestRefs, ExecutionFlow | No
 
 
 def is_shared_with_parent(entry: LogEvent, upto: int) -> bool:
-    """Whether a fork that parts at this order shares the log event with its parent."""
+    """Whether a fork that parts at order number `upto` shares the log event with its parent."""
     return 0 < int(entry.attributes.get(names.CALL_ORDER, 0)) < upto

@@ -1,24 +1,25 @@
-"""Finds the recorded call that matches a call, or how the call differs from the record. Pure except for noting which
-calls were matched.
+"""Finds the recorded call that matches a call, or how the call differs from the record. Pure, except that it notes
+which calls were matched.
 
-A call is found by its place (path of enclosing observed names, kind, name) and its question (refs of everything it was
-asked).  So parallel branches match in any order, and a changed argument never matches.
+A call is found by its path (names of the enclosing observed functions, kind, name) and its request (refs of everything
+it was asked).  So parallel branches match in any order, and a changed argument never matches.
 
-What is not found is new, or the program has changed.  Within one flow of execution (`api.calls.flow`) calls follow each
-other: if the record goes on in this flow with another call, the program has changed.  A flow that the record does not
-know may be a branch that had not begun when the record ended, or one whose first call was changed.  The record alone
-cannot tell: it is decided by whether the other branches come for the calls that are left.  So such a verdict is not
-certain, and says how likely it is; the caller lets the call wait for the others where it can.
+A call that is not found is new, or the program has changed.  In one flow of execution (`api.calls.flow`) calls follow
+each other: if the record goes on in this flow with another call, the program has changed.  A flow that the record does
+not know may be a branch that had not begun when the record ended, or one whose first call was changed.  The record
+alone cannot tell; it depends on whether other branches make the calls that are left.  So such a verdict is uncertain,
+and has a certainty; the caller lets the call wait for the other branches where it can.
 
-- Nothing is left of the record: it is new.
-- Calls are left in its own flow: changed, CERTAIN in the flow that the run began in.  Another flow is known by the
-  first of its calls that was found, LIKELY if only one branch of the record asked that, else POSSIBLE.
-- Calls are left in flows that overlapped with its own in the record: they will come for theirs; nothing follows.
+- No call of the record is left: the call is new.
+- Calls are left in its own flow: changed.  CERTAIN in the flow in which the run began.  Another flow is identified by
+  the first of its calls that was found: LIKELY if only one branch of the record has that request, else POSSIBLE.
+- Calls are left in flows that overlapped with its own in the record: their own branches will make them, so they say
+  nothing about this call.
 - Calls are left in the flow that it branched off from, which had gone on, or in flows that branched off from its own
   and had ended before it went on: LIKELY.
-- Calls are left in other flows that nobody has come for: POSSIBLE.
+- Calls are left in other flows, which no branch has continued: POSSIBLE.
 
-Overlapping is judged on the whole record, never on what is left of it: otherwise the order of arrival would decide.
+Overlap is computed from the whole record, never from the calls that are left: else the order of arrival would decide.
 """
 
 import threading
@@ -61,9 +62,9 @@ class BeyondRecord:
 
 @dataclass(frozen=True, slots=True)
 class Diverged:
-    """The record goes on otherwise.  `changed`: `expected` stands at this place, with another question; `renamed`: it
-    is the same call under another path; `kind_changed`: it is the same function, whose calls were answered and are not
-    any more; `inserted`: the record has no such call, and `expected` is what it has."""
+    """The record goes on otherwise. `changed`: `expected` is at this path, with another request. `renamed`: `expected`
+    is the same call under another path. `kind_changed`: `expected` is the same function, whose calls were answered and
+    are not any more. `inserted`: the record has no such call, and goes on with `expected`."""
 
     how: DivergenceKind
     expected: RecordedCall
@@ -75,8 +76,8 @@ Match = MatchedCall | BeyondRecord | Diverged
 
 @dataclass(frozen=True, slots=True)
 class Recognised:
-    """A recorded call that is very likely the one that a changed program makes now.  `same`: name, kind and question;
-    `kind`: of another kind; `name`: of another name, at the same place."""
+    """A recorded call that a changed program very likely makes again. `how`: `same`: name and kind are equal; `kind`:
+    it has another kind; `name`: it has another name at the same place."""
 
     call: RecordedCall
     how: Literal["same", "kind", "name"]
@@ -84,7 +85,7 @@ class Recognised:
 
 @dataclass(slots=True)
 class _RecordedFlow:
-    """One flow of the record.  `first`, `last`: orders between which it was under way."""
+    """One flow of the record. `first`, `last`: order numbers between which it was active."""
 
     parent: str
     first: int
@@ -92,7 +93,7 @@ class _RecordedFlow:
     calls: list[RecordedCall] = field(default_factory=list[RecordedCall])
 
     def overlaps(self, other: "_RecordedFlow") -> bool:
-        """Whether one of its calls was under way while the other flow was."""
+        """Whether one of its calls was open while the other flow was active."""
         return any(call.order <= other.last and _end(call) >= other.first for call in self.calls)
 
 
@@ -100,12 +101,12 @@ class Matcher:
     """Matches running calls to recorded calls, each recorded call once. Safe for threads."""
 
     def __init__(self, calls: Iterable[RecordedCall], renamed: Mapping[str, str] | None = None):
-        """`calls`: those that can be answered, in the order in which they started.  `renamed`: paths of enclosing
-        calls as the record has them → as the program has them now."""
-        # Notified when a call was found: a verdict that was not certain may be another one now.
+        """`calls`: recorded calls that can be answered, in the order in which they started. `renamed`: recorded path of
+        an enclosing call → its path now."""
+        # Notified when a call was found: an uncertain verdict may have changed.
         self._changed = threading.Condition(fork_safe_lock())
         self.progress = 0
-        """Counts what branches have done."""
+        """Number of steps that branches have made."""
         self._renamed = sorted((renamed or {}).items(), key=lambda pair: len(pair[1]), reverse=True)
         self._left: dict[str, RecordedCall] = {}
         self._given_up: dict[str, RecordedCall] = {}
@@ -140,14 +141,15 @@ class Matcher:
         *,
         branch_wait_seconds: float = 0,
     ) -> Match:
-        """The verdict on a call that is about to be made in this flow; what is found is found once.
+        """Returns the verdict on a call that is about to be made in this flow. Each recorded call is found once.
 
-        One that is not certain waits for other branches to come for what is left of the record, until none of them
-        has done anything for so long: see `api.replay_wait`."""
+        If the verdict is uncertain, waits for other branches to make the calls that are left, until none of them has
+        made a step for `branch_wait_seconds`: see `api.replay_wait`.
+        """
         flow = flow or ExecutionFlow("", 0)
         if not call_path or not any(request_refs):
-            # It is made in a forked child, whose calls are recorded without their place; or nothing of the arguments
-            # was recorded: nothing can be checked, so nothing is answered.
+            # Calls of a forked child are recorded without a path, and calls without recorded arguments cannot be
+            # compared: neither are answered.
             return BeyondRecord()
         call_paths = self.recorded_paths(call_path)
         with self._changed:
@@ -167,17 +169,17 @@ class Matcher:
                     return verdict
 
     def note_progress(self) -> None:
-        """Notes that a branch has done something, so that waiting calls are decided again."""
+        """Notes that a branch has made a step, so that waiting calls are matched again."""
         with self._changed:
             self._progress_made()
 
     def is_undecided(self, call_path: str, request_refs: RequestRefs, flow: ExecutionFlow | None) -> bool:
-        """Whether the verdict is not certain, as long as other branches may come."""
+        """Whether the verdict is uncertain because other branches may still make calls."""
         if not call_path or not any(request_refs):
             return False
         call_paths = self.recorded_paths(call_path)
         with self._changed:
-            if any(any(self._by_question.get((each, request_refs), {}).values()) for each in call_paths):
+            if any(any(self._by_question.get((path, request_refs), {}).values()) for path in call_paths):
                 return False
             return _is_unsure(self._not_found(call_paths, request_refs, flow or ExecutionFlow("", 0)))
 
@@ -191,9 +193,7 @@ class Matcher:
 
     def match_by_path(self, call_path: str, flow: ExecutionFlow | None = None) -> RecordedCall | None:
         """Returns the recorded call at this path when neither run recorded any arguments."""
-        nothing = next(
-            (request_refs for at, request_refs in self._by_question if at == call_path and not any(request_refs)), None
-        )
+        nothing = next((refs for path, refs in self._by_question if path == call_path and not any(refs)), None)
         with self._changed:
             return None if nothing is None else self._take(call_path, nothing, flow or ExecutionFlow("", 0))
 
@@ -209,13 +209,13 @@ class Matcher:
             return sorted([*self._left.values(), *self._given_up.values()], key=lambda call: call.order)
 
     def unmatched_expected(self) -> list[RecordedCall]:
-        """Recorded calls that were not made again although expected, i.e. not in a part that runs live."""
+        """Recorded calls that were expected and not made again. Calls in a part that runs live are not expected."""
         with self._changed:
             return list(self._left.values())
 
     def goes_on_after(self, flow: ExecutionFlow | None) -> bool:
-        """Whether the record has a call that has ended, and that this flow, or one that branches off from it, has not
-        come to yet."""
+        """Whether the record has a call with a known outcome that this flow, or a flow that branches off from it, has
+        not reached yet."""
         name, reached = ("", 0) if flow is None else (flow.name, flow.branched_at_order)
         with self._changed:
             reached = self._reached.get(name, reached)
@@ -223,7 +223,8 @@ class Matcher:
             return any(call.flow == name or self._is_below(call.flow, name) for call in ahead)
 
     def claim(self, flow: ExecutionFlow, call: RecordedCall, *, surely: bool) -> None:
-        """Continues the recorded flow that made this call, which encloses others."""
+        """Makes the running flow continue the recorded flow that made this enclosing call, unless another one does.
+        `surely`: no other recorded call is equal."""
         with self._changed:
             if call.flow in self._flows and flow.name not in self._flows and call.flow not in self._claimed:
                 flow.name = call.flow
@@ -232,7 +233,7 @@ class Matcher:
                     self._surely.add(call.flow)
 
     def mark_covered(self, calls: Iterable[RecordedCall], flow: ExecutionFlow | None) -> None:
-        """Marks calls that were made inside a call which was answered as a whole: they are not expected."""
+        """Marks calls inside a call that was answered as a whole: they are not expected any more."""
         with self._changed:
             for call in calls:
                 if self._left.pop(call.span.span_id, None) is not None:
@@ -242,31 +243,31 @@ class Matcher:
 
     def stop_expecting(self, path: str | None, flow: ExecutionFlow | None, expected: RecordedCall) -> None:
         """Stops expecting recorded calls below this path (None: all) in this flow, because the program has diverged."""
-        own = {flow.name if flow is not None else "", expected.flow}
+        flows = {flow.name if flow is not None else "", expected.flow}
         recorded = {call_path.rpartition(":")[0] for call_path in self.recorded_paths(f"{path}:")}
         recorded |= {expected.branch}
         with self._changed:
             for call in list(self._left.values()):
-                at = f"{call.call_path.rpartition(':')[0]}/"
-                below = path is None or any(at.startswith(f"{each}/") for each in recorded)
-                if below and (call.flow in own or any(self._is_below(call.flow, each) for each in own)):
+                branch = f"{call.call_path.rpartition(':')[0]}/"
+                below = path is None or any(branch.startswith(f"{name}/") for name in recorded)
+                if below and (call.flow in flows or any(self._is_below(call.flow, name) for name in flows)):
                     self._given_up[call.span.span_id] = self._left.pop(call.span.span_id)
             self._progress_made()
 
     def recognise(
         self, call_path: str, kind: str, request_refs: RequestRefs, arguments: str | None
     ) -> Recognised | None:
-        """Finds a call that has not been made again, and that a program that has left the record makes now; at this
-        path, else at another one.  Calls that may be made again without harm are recognised by name and kind only;
-        others by their arguments and name, or by their arguments and place, also where calls around it came or went.
-        """
+        """Finds the recorded call, not made again yet, that is repeated by a call of a program that has left the
+        record: first at this path, then at others. None: there is none. Calls that may be repeated without harm are
+        recognised by name, kind and request only; others by their arguments and name, or by their arguments and place,
+        even if calls around them were added or removed."""
         call_paths = self.recorded_paths(call_path)
-        paths = {each.rpartition(":")[0] for each in call_paths}
+        paths = {recorded_path.rpartition(":")[0] for recorded_path in call_paths}
         own_names, branches = ({path.rpartition("/")[part] for path in paths} for part in (2, 0))
         others: list[Recognised] = []
         for call in self._with_arguments(arguments, call_paths):
             if arguments is None and not (call.path in paths and not any((*request_refs, *call.request_refs))):
-                continue  # of a block, or where arguments are not recorded, its place has to do
+                continue  # without recorded arguments (e.g. a block), the path must be equal
             if call.name in own_names and call.kind == kind and call.request_refs == request_refs:
                 return Recognised(call, "same")
             if call.is_repeatable:
@@ -278,22 +279,23 @@ class Matcher:
         return others[0] if others else None
 
     def _with_arguments(self, arguments: str | None, call_paths: list[str]) -> list[RecordedCall]:
-        """Calls with these arguments that have not been made again, the likeliest first."""
+        """Recorded calls with these arguments that were not made again, the likeliest first."""
         with self._changed:
-            found = [
+            calls = [
                 call
                 for call in self._by_arguments.get(arguments, ())
                 if call.span.span_id in self._left or call.span.span_id in self._given_up
             ]
-        return sorted(found, key=lambda call: (call.call_path not in call_paths, not call.is_settled, call.order))
+        return sorted(calls, key=lambda call: (call.call_path not in call_paths, not call.is_settled, call.order))
 
     def of_other_kind(
         self, call_path: str, arguments: str | None, flow: ExecutionFlow | None, *, is_known: bool
     ) -> RecordedCall | None:
-        """Finds a call that could be answered, and that this function, whose calls cannot, makes now: one with these
-        arguments at this path.  Unless `is_known`, i.e. if the record has no call of this kind there: else the one that
-        comes next in this flow."""
-        paths = {each.rpartition(":")[0] for each in self.recorded_paths(call_path)}
+        """Finds the recorded call that could be answered and is repeated by this function, whose calls cannot be
+        answered now: one with these arguments at this path. `is_known`: the record has calls of the function's kind
+        there. If not, the next call of this flow at the path counts, too, or, if the path has no calls left, one with
+        these arguments elsewhere. None: there is none."""
+        paths = {recorded_path.rpartition(":")[0] for recorded_path in self.recorded_paths(call_path)}
         with self._changed:
             here = [call for path in paths for call in self._by_path.get(path, ()) if call.span.span_id in self._left]
             if not here:
@@ -308,7 +310,8 @@ class Matcher:
             return next((call for call in here if call.flow == flow.name and call.order > reached), None)
 
     def _elsewhere_of_other_kind(self, paths: Collection[str], arguments: str | None) -> RecordedCall | None:
-        """The call with this name and these arguments at another path, which must not be made again."""
+        """The call with this name and these arguments at another path that must not be made again; None: there is
+        none."""
         own_names = {path.rpartition("/")[2] for path in paths}
         same = () if arguments is None else self._by_arguments.get(arguments, ())
         for call in same:
@@ -318,7 +321,7 @@ class Matcher:
         return None
 
     def take(self, call: RecordedCall) -> bool:
-        """Takes a call that was recognised; False if another branch has taken it meanwhile."""
+        """Takes a recognised call; returns False if another branch has taken it meanwhile."""
         with self._changed:
             waiting = self._left.pop(call.span.span_id, None) or self._given_up.pop(call.span.span_id, None)
             same = self._by_question[call.call_path, call.request_refs].get(call.flow)
@@ -329,19 +332,20 @@ class Matcher:
 
     @property
     def has_given_up(self) -> bool:
-        """Whether calls of the record are not expected any more, because the program has diverged."""
+        """Whether some recorded calls are not expected any more, because the program has diverged."""
         return bool(self._given_up)
 
     def recorded_paths(self, call_path: str) -> list[str]:
-        """Where the record may have it."""
+        """Call paths at which the record may have the call: recorded paths of renamed functions, then the path
+        itself."""
         if not self._renamed:
             return [call_path]
         path, colon, kind = call_path.rpartition(":")
-        found: list[str] = []
+        paths: list[str] = []
         for old, new in self._renamed:
             if path == new or path.startswith(f"{new}/"):
-                found.append(f"{old}{path[len(new) :]}{colon}{kind}")
-        return [*dict.fromkeys([*found, call_path])]
+                paths.append(f"{old}{path[len(new) :]}{colon}{kind}")
+        return [*dict.fromkeys([*paths, call_path])]
 
     def _progress_made(self) -> None:
         self.progress += 1
@@ -350,7 +354,7 @@ class Matcher:
     # --- found --------------------------------------------------------------------------------------------------------
 
     def _take(self, call_path: str, request_refs: RequestRefs, flow: ExecutionFlow) -> RecordedCall | None:
-        """The first call with this question: of this flow, else of one that nobody else goes on with."""
+        """Takes the first call with this request: of this flow, else of a flow that no other branch continues."""
         flows = self._by_question.get((call_path, request_refs), {})
         which = flow.name
         if not flows.get(which):
@@ -383,14 +387,14 @@ class Matcher:
 
     def _not_found(self, call_paths: list[str], request_refs: RequestRefs, flow: ExecutionFlow) -> Match:
         reached = self._reached.get(flow.name, flow.branched_at_order)
-        # What was passed by (a removed step, an attempt that others have overtaken) is not what comes next.
+        # Calls that were passed (a removed step, an attempt that others have overtaken) do not come next.
         ahead = [call for call in self._left.values() if call.order > reached]
-        own = [call for call in ahead if call.flow == flow.name and call.span.span_id not in self._loose]
-        if own:
+        own_calls = [call for call in ahead if call.flow == flow.name and call.span.span_id not in self._loose]
+        if own_calls:
             if not flow.name:
-                return _diverged(call_paths, request_refs, own, Certainty.CERTAIN)
+                return _diverged(call_paths, request_refs, own_calls, Certainty.CERTAIN)
             likely = flow.name in self._surely
-            return _diverged(call_paths, request_refs, own, Certainty.LIKELY if likely else Certainty.POSSIBLE)
+            return _diverged(call_paths, request_refs, own_calls, Certainty.LIKELY if likely else Certainty.POSSIBLE)
         graded = [(certainty, call) for call in ahead if (certainty := self._elsewhere(call, flow)) is not None]
         if not graded:
             return BeyondRecord()
@@ -398,14 +402,14 @@ class Matcher:
         return _diverged(call_paths, request_refs, [call for _, call in graded], highest)
 
     def _elsewhere(self, call: RecordedCall, flow: ExecutionFlow) -> Certainty | None:
-        """How sure a call that is left in another flow makes it that the program has changed; None: not at all."""
+        """How certainly a call that is left in another flow shows that the program has changed; None: not at all."""
         if not call.is_settled:
             return None
-        if call.flow == flow.name:  # the flow's calls overlapped, so it was no single one
+        if call.flow == flow.name:  # the flow's calls overlapped, so it was not a single one
             return Certainty.POSSIBLE
         theirs, mine = self._flows[call.flow], self._flows.get(flow.name)
         if call.flow and call.flow in self._claimed:
-            return None  # somebody else goes on there
+            return None  # another branch continues there
         if mine is None and flow.name:
             return self._before_unknown(call, flow)
         if mine is None:  # nothing of the run's own flow was recorded
@@ -417,17 +421,17 @@ class Matcher:
         return Certainty.POSSIBLE
 
     def _before_unknown(self, call: RecordedCall, flow: ExecutionFlow) -> Certainty:
-        """Of a flow that the record may have under another number, or not at all."""
+        """The certainty for a flow that the record may have under another number, or not at all."""
         parent = self._flow_of_number.get(_parent_number(flow.name))
         if parent is None or call.flow != parent:
             return Certainty.POSSIBLE
         recorded = self._flows[parent]
-        branches = [each for each in self._flows.values() if each.parent == _number_of(parent)]
+        branches = [branch for branch in self._flows.values() if branch.parent == _number_of(parent)]
         beside = any(recorded.overlaps(branch) for branch in branches if branch is not recorded)
         return Certainty.POSSIBLE if beside else Certainty.LIKELY
 
     def _is_below(self, flow: str, other: str) -> bool:
-        """Whether the flow has branched off from the other one, or from one that has."""
+        """Whether the flow branched off from the other one, directly or not."""
         seen: set[str] = set()
         while flow and flow not in seen:
             seen.add(flow)
@@ -439,25 +443,25 @@ class Matcher:
 
 
 def _is_unsure(verdict: Match) -> bool:
-    """Whether it may be another one when other branches have come."""
+    """Whether the verdict may change when other branches have made calls."""
     return isinstance(verdict, Diverged) and verdict.certainty is not Certainty.CERTAIN
 
 
 def _diverged(
-    call_paths: list[str], request_refs: RequestRefs, left: list[RecordedCall], certainty: Certainty
+    call_paths: list[str], request_refs: RequestRefs, remaining: list[RecordedCall], certainty: Certainty
 ) -> Diverged:
-    here = next((call for call in left if call.call_path in call_paths), None)
+    here = next((call for call in remaining if call.call_path in call_paths), None)
     if here is not None:
         return Diverged("changed", here, certainty)
     kind, name = call_paths[-1].rpartition(":")[2], call_paths[-1].rpartition(":")[0].rpartition("/")[2]
-    same = [call for call in left if (call.kind, call.name, call.request_refs) == (kind, name, request_refs)]
-    return Diverged("renamed", same[0], certainty) if same else Diverged("inserted", left[0], certainty)
+    same = [call for call in remaining if (call.kind, call.name, call.request_refs) == (kind, name, request_refs)]
+    return Diverged("renamed", same[0], certainty) if same else Diverged("inserted", remaining[0], certainty)
 
 
-def _is_around(one: str, other: str) -> bool:
-    """Whether two paths of enclosing names are equal, but for names that only one of them has."""
-    longer = iter(max(one, other, key=len).split("/"))
-    return all(name in longer for name in min(one, other, key=len).split("/") if name)
+def _is_around(left: str, right: str) -> bool:
+    """Whether two paths of enclosing names are equal except for names that only one of them has."""
+    longer = iter(max(left, right, key=len).split("/"))
+    return all(name in longer for name in min(left, right, key=len).split("/") if name)
 
 
 def _end(call: RecordedCall) -> int:
@@ -465,9 +469,9 @@ def _end(call: RecordedCall) -> int:
 
 
 def _overlapping(calls: list[RecordedCall]) -> list[RecordedCall]:
-    """Calls of one flow that were under way at the same time, so that somebody switches between branches by other
-    means than tasks and threads.  A stream, or a generator, is under way while its reader makes other calls."""
-    found: dict[str, RecordedCall] = {}
+    """Calls of one flow that were open at the same time: the program switches between branches by other means than
+    tasks and threads. Streams and generators do not count, since their consumer makes other calls meanwhile."""
+    overlapping: dict[str, RecordedCall] = {}
     open_: list[RecordedCall] = []
     for call in calls:
         if call.kind == "llm" or call.span.attributes.get(names.OUTPUT_TYPE) == "items":
@@ -475,9 +479,9 @@ def _overlapping(calls: list[RecordedCall]) -> list[RecordedCall]:
         open_ = [other for other in open_ if _end(other) >= call.order]
         for other in open_:
             if not call.call_path.startswith(f"{other.call_path.rpartition(':')[0]}/"):
-                found |= {other.span.span_id: other, call.span.span_id: call}
+                overlapping |= {other.span.span_id: other, call.span.span_id: call}
         open_.append(call)
-    return list(found.values())
+    return list(overlapping.values())
 
 
 def _number_of(flow: str) -> str:

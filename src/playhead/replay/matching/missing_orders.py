@@ -1,8 +1,8 @@
 """Finds the order numbers of calls that a crash left no record of.
 
-A call that is not announced (a step) is written down when it ends: one that was open when the process died has left
-its number, a hole in the count, and no more.  The attempt that goes on does it again under a number of its own, and
-says which numbers nobody need wait for (`playhead.resumed.without`).
+A call that is not announced (a step) is recorded when it ends. If the process dies before that, only a gap in the order
+numbers is left. The next attempt makes the call again under another number, and records which numbers nobody need wait
+for (`playhead.resumed.without`).
 """
 
 from playhead.model import names
@@ -12,16 +12,17 @@ from playhead.replay.record import Record
 
 
 def missing_orders(record: Record, first: int) -> list[int]:
-    """Numbers from `first` on of which the record has nothing, as first, last, first, last, ...
+    """Order numbers from `first` on that the record lacks, in pairs: first, last, first, last, ...
 
-    A run is resumed on another machine when all of its record has arrived, or is given up.
+    Another machine resumes a run only if its whole record has arrived, or if what is missing is given up.
     """
     orders = _orders(record)
     return _ranges([order for order in range(first, max(orders, default=first)) if order not in orders])
 
 
 def has_all_orders(record: Record, first: int, last: int) -> bool:
-    """Whether the record has all numbers from `first` to `last`, but those which an attempt has gone on without."""
+    """Whether the record has all order numbers from `first` to `last`, except those that a later attempt recorded as
+    missing."""
     orders = _orders(record)
     replaced = [span for log in record.logs if log.name == names.RESUMED for span in replaced_by(log)]
     return all(
@@ -39,10 +40,10 @@ def _order(item: Span | LogEvent) -> int:
 
 
 def _ranges(numbers: list[int]) -> list[int]:
-    said: list[int] = []
+    bounds: list[int] = []
     for number in numbers:
-        if said and said[-1] == number - 1:
-            said[-1] = number
+        if bounds and bounds[-1] == number - 1:
+            bounds[-1] = number
         else:
-            said += [number, number]
-    return said
+            bounds += [number, number]
+    return bounds

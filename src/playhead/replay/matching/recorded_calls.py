@@ -11,8 +11,8 @@ from playhead.model.canonical import content_of
 from playhead.model.ref import ContentRef
 from playhead.model.span import STATUS_ERROR, Span
 
-# What makes two calls the same question, for each kind, besides messages and prompt: refs, so that comparing them
-# compares everything.
+# Attributes that identify a request, besides messages and system prompt: refs, so that comparing them compares
+# everything.
 _REQUEST_REFS = (
     names.TOOL_DEFINITIONS_REF,
     names.REQUEST_REF,
@@ -20,12 +20,12 @@ _REQUEST_REFS = (
     names.INPUT_REF,
 )
 _SETTINGS = _REQUEST_REFS.index(names.REQUEST_REF)
-# No settings, and none that are compared, are the same question.
+# No settings, and settings of which none are compared, are the same request.
 _NO_SETTINGS = content_of({}).ref
 _ARGUMENTS = (_REQUEST_REFS.index(names.TOOL_ARGUMENTS_REF), _REQUEST_REFS.index(names.INPUT_REF))
 RequestRefs = tuple[str | None, ...]
 
-# Asking a model or an index again changes nothing in the world but the bill.
+# Repeating such a call changes nothing but the bill.
 REPEATABLE_KINDS = frozenset({"llm", "embedding", "retriever"})
 
 
@@ -39,7 +39,8 @@ class Outcome(Enum):
 
 @dataclass(frozen=True, slots=True)
 class RecordedCall:
-    """One recorded call. `call_path` is its path of observed names and its kind; `order` its start order in the run."""
+    """One recorded call. `call_path` is its path of observed names and its kind; `order` its start order in the run.
+    `ended`: order of the last start before its end, and its number among the ends; None: it has not ended."""
 
     call_path: str
     kind: str
@@ -59,9 +60,8 @@ class RecordedCall:
 
     @property
     def idempotency_key(self) -> str:
-        """What `playhead.idempotency_key()` returned in the call, and returns when it is executed again; for finding
-        its effect.
-        """
+        """The key that `playhead.idempotency_key()` returned in the call, and returns when it is executed again; for
+        finding the call's effect."""
         return idempotency_key_of(str(self.span.attributes.get(names.RUN_ID, "")), self.span.attributes)
 
     @property
@@ -76,7 +76,7 @@ class RecordedCall:
 
     @property
     def arguments(self) -> str | None:
-        """The ref of its arguments, whatever its kind; None: they are not recorded."""
+        """Ref of the call's arguments, whatever its kind; None: they are not recorded."""
         return arguments_of(self.span.attributes)
 
     @property
@@ -95,7 +95,7 @@ class RecordedCall:
         return self.kind in names.REPLAYED_KINDS or names.REPLAYABLE in self.span.attributes
 
     def ref(self, name: str) -> ContentRef | None:
-        """A ref that the call's span carries."""
+        """The ref in this attribute of the call's span; None: it has none."""
         value = self.span.attributes.get(name)
         return ContentRef(value) if isinstance(value, str) else None
 
@@ -103,23 +103,27 @@ class RecordedCall:
 def request_refs_of(attributes: Mapping[str, Any]) -> RequestRefs:
     """Returns the refs of everything the call was asked. All None: nothing was recorded, so nothing can be compared."""
     refs = [attributes.get(name) for name in _REQUEST_REFS]
-    asked = program_thread(attributes), program_system(attributes)
-    if any(asked) or names.INPUT_REF in attributes:  # else the settings are all that was asked
+    prompt_refs = program_thread(attributes), program_system(attributes)
+    if any(prompt_refs) or names.INPUT_REF in attributes:  # else the settings are the whole request
         refs[_SETTINGS] = settings_ref(attributes)
-    if (digest := attributes.get(names.INPUT_DIGEST)) is not None:  # else they name a marker, as all of that length do
-        refs = [f"sha256:{digest}" if ref is not None and at in _ARGUMENTS else ref for at, ref in enumerate(refs)]
-    return *asked, *refs
+    if (digest := attributes.get(names.INPUT_DIGEST)) is not None:  # else refs name a marker, equal for equal lengths
+        refs = [
+            f"sha256:{digest}" if ref is not None and index in _ARGUMENTS else ref for index, ref in enumerate(refs)
+        ]
+    return *prompt_refs, *refs
 
 
 def settings_ref(attributes: Mapping[str, Any]) -> str | None:
-    """Returns the ref of the settings that are compared, which are not those that say who asks."""
+    """Returns the ref of the settings that are compared; None: there are none. Settings that only say who asks are not
+    compared."""
     compared = attributes.get(names.COMPARED_SETTINGS)
     ref = attributes.get(names.REQUEST_REF) if compared is None else f"sha256:{compared}"
     return None if ref == _NO_SETTINGS else ref
 
 
 def arguments_of(attributes: Mapping[str, Any]) -> str | None:
-    """Returns the ref of a function's arguments, which a tool has under another name than other calls."""
+    """Returns the ref of a function's arguments, which tools have under another attribute; None: they are not
+    recorded."""
     return attributes.get(names.TOOL_ARGUMENTS_REF) or attributes.get(names.INPUT_REF)
 
 
@@ -135,20 +139,21 @@ def program_system(attributes: Mapping[str, Any]) -> str | None:
 
 
 def call_path_of(attributes: Mapping[str, Any]) -> str:
-    """Path and kind, without the occurrence."""
+    """The call path (path and kind): the call key without the occurrence number."""
     return str(attributes.get(names.CALL_KEY, "")).rpartition("#")[0]
 
 
 def recorded_calls(spans: Iterable[Span]) -> list[RecordedCall]:
     """The calls of a record in the order in which they started; a span and its announcement are one call.
 
-    Where attempts repeated a call, the last that ended counts: one that goes on under the recorded identity has the
-    span's id, and one that was executed anew (it was cancelled, or could not be given back) has the call's key.
+    If attempts repeated a call, the latest attempt counts. A call that continues under its recorded identity has the
+    same span id; one that was executed anew (it was cancelled, or its result could not be restored) has the same call
+    key.
     """
     by_id: dict[str, Span] = {}
     for span in spans:
-        known = by_id.get(span.span_id)
-        if known is None or known.end_ns is None:
+        previous = by_id.get(span.span_id)
+        if previous is None or previous.end_ns is None:
             by_id[span.span_id] = span
     calls = [_call(span, by_id) for span in by_id.values() if names.CALL_ORDER in span.attributes]
     if len({_attempt(call) for call in calls}) > 1:  # most runs were never resumed
@@ -157,7 +162,7 @@ def recorded_calls(spans: Iterable[Span]) -> list[RecordedCall]:
 
 
 def _latest(calls: list[RecordedCall]) -> list[RecordedCall]:
-    """Of calls with one key and question, those of the latest attempt."""
+    """Of calls with the same key and request, those of the latest attempt."""
     latest: dict[tuple[object, ...], int] = {}
     identities = [_identity(call) for call in calls]
     for call, identity in zip(calls, identities, strict=True):
@@ -191,14 +196,14 @@ def _call(span: Span, by_id: Mapping[str, Span]) -> RecordedCall:
 
 
 def _outcome(span: Span, by_id: Mapping[str, Span]) -> Outcome:
-    # A cancelled call was not answered; one whose reader stopped reading was, as far as anybody wanted to know.
+    # A cancelled call has no answer. A call whose consumer stopped reading has one, as far as it was read.
     if span.end_ns is None or span.attributes.get(names.OUTCOME) == "cancelled":
         return Outcome.IN_DOUBT
-    # A framework may make a result of what a tool raised: that result is what the program got.
+    # A framework may turn the exception of a tool into a result: the program got that result.
     raised = span.status == STATUS_ERROR and names.TOOL_RESULT_REF not in span.attributes
     if span.attributes.get(names.OUTCOME) == names.WAITING:
-        return Outcome.FAILED  # as it left the call, so that the framework waits again
-    # Somebody stopped the program: that is no answer of the call, and would stop every attempt anew.
+        return Outcome.FAILED  # as it ended, so that the framework waits again
+    # Interrupting the program is not an answer of the call, and would stop every attempt anew.
     if raised and _is_interrupted(span) and not _was_handled(span, by_id):
         return Outcome.IN_DOUBT
     return Outcome.FAILED if raised else Outcome.COMPLETED
