@@ -10,7 +10,7 @@ from typing import Protocol
 log = logging.getLogger("playhead")
 
 _FIRST_SECONDS, _MAX_SECONDS = 0.2, 30.0
-# Not the generator of `random`: a program that seeds that gets the numbers that it expects.
+# Not the generator of `random`: a program that seeds that one must get the numbers that it expects.
 _random = SystemRandom()
 
 

@@ -13,7 +13,7 @@ class ShipCounters:
     threads: int = 0
     batches: int = 0
     wire_bytes: int = 0
-    """Request bodies as sent, those of failed requests too."""
+    """Bytes of request bodies as sent, including failed requests."""
     content_bytes_raw: int = 0
     asked_refs: int = 0
     retries: int = 0

@@ -27,7 +27,7 @@ class LaneCursor:
         self._complete = complete
         self._begin = lane.acked()
         self._again: set[int] = set()
-        """Segments that are read from their beginning once more, since they have lost their end."""
+        """Segments that are read once more from their beginning, because they have lost their end."""
         self._short: set[int] = set()
         """Segments whose lost end was counted."""
         self._is_seeking = True
@@ -96,7 +96,7 @@ class LaneCursor:
                 return
 
     def _frames_in(self, data: bytes, start: Position) -> Iterator[tuple[bytes, bytes]]:
-        """The whole frames at the beginning of these data, which are those from `start` on."""
+        """Yields the whole frames at the beginning of `data`, which was read from the position `start`. Moves `at`."""
         for kind, payload, end in frames_in(data):
             if kind != END:
                 yield kind, payload
@@ -105,8 +105,8 @@ class LaneCursor:
             self.at = Position(start.segment, start.offset + end)
 
     def _is_at_lost_end(self) -> bool:
-        """Whether the end of a lane that nobody writes to any more was lost, and its last segment is read again for
-        that; else `at` is where it ended."""
+        """Whether the lane is complete, has lost its end, and its last segment is now read again for that. If it is not
+        read again, moves `at` to the end that was written."""
         end = self.lane.end()
         if not self._complete or self._is_seeking or self.at >= end:
             return False
@@ -116,16 +116,17 @@ class LaneCursor:
         return False
 
     def _is_after_lost_end(self, number: int, payload: bytes) -> bool:
-        """Whether the segment before this one has lost its end, and is read again for that. `payload`: of the end frame
-        in segment `number`."""
+        """Whether the segment before this one has lost its end, and is now read again for that. `payload`: of the end
+        frame in segment `number`."""
         before, written = read_end(payload)
         return before == number - 1 and self._is_read_again(before, written)
 
     def _is_read_again(self, number: int, written: int) -> bool:
-        """Moves `at` to the beginning of a segment that has lost its end, once; after that, notes the loss.
+        """Moves `at` to the beginning of a segment that has lost its end, once; after that, counts the loss. Returns
+        whether `at` was moved.
 
-        What was appended after the segment was cut may stand before the position up to which it was read. What the
-        collector has already changes nothing there.
+        Frames that were appended after the segment was cut may stand before the position up to which it was read.
+        Frames that the collector already has change nothing there.
         """
         size = self.lane.segment_bytes(number)
         if self._is_seeking or number in self._short or size >= written or number not in self.lane.segments():
@@ -141,17 +142,16 @@ class LaneCursor:
         return False
 
     def _pass_over(self, start: Position, data: bytes, *, complete: bool) -> bool:
-        """Skips data that is no frame. False if it reaches the end of the file and may be a frame that is being
-        written.
-        """
-        found = next_frame(data, 1)
-        if not complete and (found is None or (is_cut_frame(data) and self._suspect != start)):
+        """Skips data that is not a frame. Returns False if the data reaches the end of the file and may be a frame that
+        is being written."""
+        offset = next_frame(data, 1)
+        if not complete and (offset is None or (is_cut_frame(data) and self._suspect != start)):
             self._suspect = start  # a frame that is still incomplete at the next look is damaged
             return False
         self.skipped += 1
-        if found is not None or not is_cut_frame(data):
-            self.damaged_bytes += len(data) if found is None else found
-        self.at = Position(start.segment, start.offset + (len(data) if found is None else found))
+        if offset is not None or not is_cut_frame(data):
+            self.damaged_bytes += len(data) if offset is None else offset
+        self.at = Position(start.segment, start.offset + (len(data) if offset is None else offset))
         return True
 
 

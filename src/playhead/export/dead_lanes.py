@@ -1,4 +1,4 @@
-"""Ships what dead processes left in the journal."""
+"""Ships the lanes of dead processes."""
 
 from collections import deque
 from collections.abc import Callable, Sequence
@@ -11,10 +11,10 @@ from playhead.journal.lane import AdoptedLane, LaneReader, adopt, lanes
 
 
 class DeadLanes:
-    """The lanes of dead processes, one after the other, a shipment at a time.
+    """Ships the lanes of dead processes one after the other, a shipment at a time.
 
-    A lane is locked while it is shipped: no two processes ship one at the same time.  It is not deleted here: resume
-    reads it, and the journal takes the space back when it needs it.
+    A lane is locked while it is shipped, so that no two processes ship it at the same time. It is not deleted here: a
+    resume reads it, and the journal reclaims its space when it needs it.
     """
 
     def __init__(
@@ -27,13 +27,14 @@ class DeadLanes:
     ):
         """Lists the lanes once. Leaves out `own` and, if `only` is given, all lanes not in it. Raises OSError.
 
-        `reader` opens a lane for a destination; lanes that are not for it are left out. Of those in `only`, the
-        collector also gets lanes that are for nobody."""
-        found = lanes(journal_dir) if only is None else only
+        `reader` opens a lane for a destination; lanes of other destinations are left out. If `only` is given, the
+        collector also gets lanes without any destination.
+        """
+        paths = lanes(journal_dir) if only is None else only
         self._reader = reader
         self._waiting = deque(
             path
-            for path in found
+            for path in paths
             if path != own
             and (reader(path).is_begun() or (only is not None and is_for_nobody_else(path, reader)))
             and not is_delivered(path, reader)
@@ -85,20 +86,20 @@ class DeadLanes:
 
 
 def is_for_nobody_else(path: Path, reader: Callable[[Path], LaneReader]) -> bool:
-    """Whether the reader is the collector's, and the lane is for no destination at all."""
+    """Whether the reader is the collector's, and the lane has no destination at all."""
     return reader(path).is_collectors and LaneReader(path).is_for_nobody()
 
 
 def lanes_for(journal_dir: Path, reader: Callable[[Path], LaneReader]) -> list[Path]:
-    """Lanes that are for the reader's destination, or for nobody, where that is the collector.  Raises OSError."""
+    """Lanes of the reader's destination; for the collector, also lanes without a destination. Raises OSError."""
     return [path for path in lanes(journal_dir) if reader(path).is_begun() or is_for_nobody_else(path, reader)]
 
 
 def undelivered(journal_dir: Path, reader: Callable[[Path], LaneReader] = LaneReader) -> list[Path]:
-    """Lanes of dead processes that have records which the destination lacks, and that no process is delivering."""
-    left: list[Path] = []
+    """Lanes of dead processes with records that the destination lacks, and that no process is delivering now."""
+    paths: list[Path] = []
     for path in lanes_for(journal_dir, reader):
         if not is_delivered(path, reader) and (adopted := adopt(path)) is not None:
             adopted.close()
-            left.append(path)
-    return left
+            paths.append(path)
+    return paths

@@ -55,8 +55,10 @@ class DeadLetters:
 
     def keep(self, given_up: Sequence[tuple[Record, str]]) -> None:
         """Stores records with the reason of their refusal, durably. Raises OSError, and then none is stored."""
-        at = datetime.now(UTC).isoformat(timespec="seconds")
-        data = b"".join(orjson.dumps({"at": at, "why": why, **_to_json(record)}) + b"\n" for record, why in given_up)
+        timestamp = datetime.now(UTC).isoformat(timespec="seconds")
+        data = b"".join(
+            orjson.dumps({"at": timestamp, "why": why, **_to_json(record)}) + b"\n" for record, why in given_up
+        )
         if len(data) + sum(_size(path) for path in dead_letters(self._journal_dir)) > self._max_bytes:
             raise DeadLettersFull("the dead letters take as much space as they may")
         self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -79,7 +81,7 @@ class DeadLetters:
 
 
 def dead_letters(journal_dir: Path) -> list[Path]:
-    """The files, oldest first."""
+    """The files with dead letters, oldest first."""
     try:
         return sorted(path for path in (journal_dir / FOLDER).iterdir() if path.suffix == _SUFFIX)
     except OSError:
@@ -130,18 +132,18 @@ def _to_json(record: Record) -> dict[str, Any]:
             return {"kind": "thread", "record": {"parent": record.parent, "messages": list(record.messages)}}
 
 
-def _put(kind: str, said: dict[str, Any], into: Shipment) -> None:
+def _put(kind: str, fields: dict[str, Any], into: Shipment) -> None:
     match kind:
         case "span":
-            said["events"] = [SpanEvent(**event) for event in said["events"]]
-            into.spans.append(Span(**said))
+            fields["events"] = [SpanEvent(**event) for event in fields["events"]]
+            into.spans.append(Span(**fields))
         case "log":
-            into.spans_and_announcements.append(LogEvent(**said))
+            into.spans_and_announcements.append(LogEvent(**fields))
         case "content":
-            content = Content(base64.b64decode(said["data"]), said["media_type"])
+            content = Content(base64.b64decode(fields["data"]), fields["media_type"])
             into.contents[content.ref.digest] = content
         case "thread":
-            parent = None if said["parent"] is None else ContentRef(said["parent"])
-            into.threads.append(ThreadExtension(parent, tuple(map(ContentRef, said["messages"]))))
+            parent = None if fields["parent"] is None else ContentRef(fields["parent"])
+            into.threads.append(ThreadExtension(parent, tuple(map(ContentRef, fields["messages"]))))
         case _:
             into.unreadable += 1

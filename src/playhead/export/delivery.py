@@ -50,8 +50,8 @@ class Delivery:
         on_taken_over: Callable[[str, int], None] = lambda run, attempt: None,
     ):
         """`letters` stores what the collector refuses. `on_epoch_change` is called when the collector may have deleted
-        content that it had; `on_taken_over` with a run of which it refuses what was sent, and the attempt that has
-        taken the run over."""
+        content that it had. `on_taken_over` is called with a run whose records the collector refuses, and the attempt
+        that has taken the run over."""
         self._endpoint = CollectorEndpoint(settings, counters)
         self._sending = Sending(self._endpoint.shown)
         self._counters = counters
@@ -71,12 +71,17 @@ class Delivery:
         self._known.forget()
 
     def tell_left(self, run: LeftRun, journal: str) -> None:
-        """Says that all records of a run have arrived which nobody of this journal goes on with. Raises Unavailable."""
-        given = {"holder": f"{socket.gethostname()}/{journal}"[:200], "attempt": run.attempt, "process": run.process}
-        query = urlencode({name: value for name, value in given.items() if value not in (None, "")})
+        """Tells the collector that all records of a run have arrived, and that no process of this journal continues the
+        run. Raises Unavailable."""
+        parameters = {
+            "holder": f"{socket.gethostname()}/{journal}"[:200],
+            "attempt": run.attempt,
+            "process": run.process,
+        }
+        query = urlencode({name: value for name, value in parameters.items() if value not in (None, "")})
         try:
             self._endpoint.delete(f"/api/v1/runs/{run.run_id}/lease?{query}")
-        except RequestRejected as error:  # an older collector: there nobody asks for it either
+        except RequestRejected as error:  # an older collector, which does not use this either
             self._problems.report("left runs", f"{self._endpoint.shown} does not note which runs were left: {error}")
 
     def deliver(self, shipment: Shipment) -> None:
@@ -103,15 +108,17 @@ class Delivery:
         for _ in range(_MAX_EPOCHS):
             epoch = self._epoch
             items: list[Content | ThreadExtension] = [*self._wanted(shipment), *shipment.threads]
-            epoch = epoch or self._epoch  # the first answer: nothing was left out because of an older one
+            epoch = epoch or self._epoch  # first answer: no older one has left anything out
             self._send(items, self._upload)
             if epoch in {None, self._epoch}:
                 return
             # Contents left out because the collector had them may have been deleted: send everything again.
 
     def _wanted(self, shipment: Shipment) -> list[Content]:
-        known = self._known
-        unknown = {d: content for d, content in shipment.contents.items() if not (d in known or known.promote_old(d))}
+        known_refs = self._known
+        unknown = {
+            d: content for d, content in shipment.contents.items() if not (d in known_refs or known_refs.promote_old(d))
+        }
         large = [content.ref.plain for content in unknown.values() if len(content.data) >= _WORTH_ASKING_BYTES]
         if not large:
             return list(unknown.values())
@@ -122,7 +129,7 @@ class Delivery:
             return _NOTHING_LEFT_OUT
 
         _, unanswered = self._sending.send(large, ask)
-        missing.update(each.item for each in unanswered)
+        missing.update(refusal.item for refusal in unanswered)
         for ref in large:
             if ref not in missing:
                 self._known.add(ref.digest, ref.plain)
@@ -181,13 +188,13 @@ class Delivery:
 
     def _send(self, items: Sequence[T], send: Callable[[Sequence[T]], tuple[int, str]]) -> int:
         """Sends the items and returns how many were accepted; the others become dead letters."""
-        taken, given_up = self._sending.send(items, send)
+        accepted, given_up = self._sending.send(items, send)
         if given_up:
             self._give_up(given_up)
-        return taken
+        return accepted
 
     def _give_up(self, given_up: Sequence[GivenUp[Any]]) -> None:
-        records: list[tuple[Record, str]] = [(each.item, each.why) for each in given_up]
+        records: list[tuple[Record, str]] = [(refusal.item, refusal.why) for refusal in given_up]
         try:
             self._letters.keep(records)
         except OSError as error:

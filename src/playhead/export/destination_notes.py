@@ -1,6 +1,5 @@
-"""What a lane notes of each destination of `playhead.export_to`, so that `playhead ship` delivers to it as its process
-would: the file `to-NAME.json`.  Keys and values of headers are not in it.
-"""
+"""Notes about the destinations of `playhead.export_to`, in each lane as files `to-NAME.json`. With them, `playhead
+ship` delivers the lane to a destination as the lane's process would. Keys and values of headers are not noted."""
 
 import os
 from dataclasses import asdict, dataclass
@@ -23,7 +22,7 @@ class DestinationNote:
     preview_characters: int
     public_url: str | None
     headers: tuple[str, ...]
-    """Names of headers that only the program knows."""
+    """Names of headers whose values only the program knows."""
     is_redacted: bool
     """Whether a function of the program edits what is sent."""
 
@@ -35,11 +34,12 @@ def note_destination(lane: Path, name: str, note: DestinationNote) -> None:
 
 
 def noted_destination(lane: Path, name: str) -> DestinationNote | None:
-    """The lane's note of the destination; None when there is none that can be read.  Raises OSError."""
+    """Reads the lane's note of the destination; None if there is none, or if it cannot be read as a note. Raises
+    OSError."""
     try:
-        said = orjson.loads(_path(lane, name).read_bytes())
-        said["headers"] = tuple(said["headers"])
-        return DestinationNote(**said)
+        fields = orjson.loads(_path(lane, name).read_bytes())
+        fields["headers"] = tuple(fields["headers"])
+        return DestinationNote(**fields)
     except (FileNotFoundError, ValueError, TypeError, KeyError):
         return None
 

@@ -87,7 +87,7 @@ class CollectorEndpoint:
         return self.exchange(path, body, media_type).content
 
     def exchange(self, path: str, body: bytes, media_type: str) -> httpx.Response:
-        """The same with the whole answer."""
+        """Same as `post`, but returns the whole answer."""
         if not self._is_known:
             self._check_is_collector()
         sent = self._zstd.compress(body)
@@ -181,11 +181,11 @@ class CollectorEndpoint:
         )
 
 
-def everything_refused(shown: str, why: str) -> Unavailable:
+def everything_refused(endpoint: str, why: str) -> Unavailable:
     """The error for a collector that refuses every item: keep the records instead of giving all of them up."""
     return Unavailable(
         "everything refused",
-        f"the collector at {shown} refuses everything ({why}): what is recorded stays in the journal; "
+        f"the collector at {endpoint} refuses everything ({why}): what is recorded stays in the journal; "
         "see the collector's log, what is between it and this program, and whether the two have versions that fit",
         retry_after=_SLOWLY_SECONDS,
         hopeless=True,
@@ -199,8 +199,8 @@ def _detail(answer: httpx.Response) -> str:
 def _reason(answer: httpx.Response) -> str:
     if answer.headers.get("content-type", "").startswith("application/json"):
         try:
-            said = orjson.loads(answer.content)
-            return str(said.get("error", said)["message"])[:500]  # ours, or OTLP's to a request in JSON
+            fields = orjson.loads(answer.content)
+            return str(fields.get("error", fields)["message"])[:500]  # ours, or OTLP's to a request in JSON
         except (ValueError, TypeError, KeyError, AttributeError):
             return ""
     return status_message(answer.content)[:500]

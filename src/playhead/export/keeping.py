@@ -1,16 +1,16 @@
-"""journal → [keeping]: what stands in a shipper's place where there is no collector and no other destination."""
+"""journal → [keeping]: replaces the shipper where there is no collector and no other destination."""
 
 from pathlib import Path
 
 from playhead.export.ship import Shipper
 from playhead.journal.lane import LaneReader, NoLane
 
-# Runs that have ended are deleted so soon after their time; a process that needs the room looks by itself.
+# Expired runs are deleted at most so much later; a process that needs the space looks by itself.
 _LOOK_SECONDS = 600.0
 
 
 class JournalKeeper(Shipper):
-    """Delivers nothing: looks after the journal's size, and deletes runs whose time is over.  Opens no connection."""
+    """Delivers nothing. Limits the journal's size, and deletes expired runs. Opens no connection."""
 
     def _begin_lane(self, lane_path: Path) -> None:
         try:

@@ -30,7 +30,8 @@ _MAX_WAIT_SECONDS = 30.0
 
 @dataclass(frozen=True, slots=True)
 class ShippedElsewhere:
-    """What a destination of `playhead.export_to` got. `left`: lanes not delivered, because of `problem`."""
+    """What was delivered to a destination of `playhead.export_to`. `left`: lanes not delivered, because of
+    `problem`."""
 
     lanes: int
     spans: int
@@ -55,7 +56,7 @@ class ShipReport:
     damaged_bytes: int = 0
     problem: str = ""
     elsewhere: Mapping[str, ShippedElsewhere] = field(default_factory=dict[str, ShippedElsewhere])
-    """By the names of the destinations for which there was something."""
+    """By destination, for the destinations for which there was something to deliver."""
 
 
 def ship_orphans(
@@ -68,11 +69,11 @@ def ship_orphans(
     clock: Clock | None = None,
     on_problem: Callable[[str], None] | None = None,
 ) -> ShipReport:
-    """Delivers the lanes of dead processes, to the collector and to the destinations that they name. One that cannot be
-    reached is reported as `problem`, not raised.
+    """Delivers the lanes of dead processes to the collector and to the destinations that the lanes name. A destination
+    that cannot be reached is reported as `problem`, not raised.
 
-    `headers`: for destinations of which only the program knew them. `environ` has the keys of the others. With
-    `letters`, dead letters are sent again, too; those refused again are kept. Raises JournalUnusable when the journal
+    `headers`: for destinations whose headers only the program knew. `environ` has the keys of the others. With
+    `letters`, dead letters are sent again, too; those refused again are kept. Raises JournalUnusable if the journal
     cannot be read.
     """
     settings = settings or load()
@@ -90,9 +91,9 @@ def _ship(
     folder: Path, settings: Settings, letters: bool, clock: Clock | None, on_problem: Callable[[str], None] | None
 ) -> ShipReport:
     if settings.endpoint is None:
-        left = len([lane for lane in undelivered(folder) if LaneReader(lane).is_begun()])
-        problem = "there is no collector (PLAYHEAD_ENDPOINT=none)" if left else ""
-        return ShipReport(0, 0, 0, 0, left, count_letters(folder), problem=problem)
+        undelivered_count = len([lane for lane in undelivered(folder) if LaneReader(lane).is_begun()])
+        problem = "there is no collector (PLAYHEAD_ENDPOINT=none)" if undelivered_count else ""
+        return ShipReport(0, 0, 0, 0, undelivered_count, count_letters(folder), problem=problem)
     counters = ShipCounters()
     dead = DeadLanes(folder, counters, only=lanes_for(folder, ShipTarget().reader))
     again = dead_letters(folder) if letters else []  # listed before this run adds its own
@@ -110,9 +111,9 @@ def _ship(
         problem = str(error)
     finally:
         delivery.close()
-    left = len(undelivered(folder))
+    undelivered_count = len(undelivered(folder))
     sent = (dead.shipped, counters.spans, counters.contents, counters.wire_bytes)
-    return ShipReport(*sent, left, count_letters(folder), counters.damaged_bytes, problem)
+    return ShipReport(*sent, undelivered_count, count_letters(folder), counters.damaged_bytes, problem)
 
 
 def _ship_elsewhere(
@@ -122,16 +123,16 @@ def _ship_elsewhere(
     clock: Clock,
     on_problem: Callable[[str], None] | None,
 ) -> Mapping[str, ShippedElsewhere]:
-    found: dict[str, ShippedElsewhere] = {}
+    reports: dict[str, ShippedElsewhere] = {}
     for name in sorted({name for lane in lanes(folder) for name in LaneReader(lane).destinations()}):
         reader = partial(_reader_of, name)
         by_note: dict[DestinationNote | None, list[Path]] = {}
         for lane in undelivered(folder, reader):
             by_note.setdefault(noted_destination(lane, name), []).append(lane)
         shipped, spans, problem = 0, 0, ""
-        for note, some in by_note.items():  # each process may have given its own options
+        for note, lane_paths in by_note.items():  # each process may have given its own options
             counters = ShipCounters()
-            dead = DeadLanes(folder, counters, only=some, reader=reader)
+            dead = DeadLanes(folder, counters, only=lane_paths, reader=reader)
             try:
                 delivery = _delivery_to(name, note, headers, environ, counters, ProblemReporter(on_problem))
                 _ship_all(dead, delivery, clock, counters)
@@ -139,12 +140,12 @@ def _ship_elsewhere(
                 problem = str(error)
             shipped, spans = shipped + dead.shipped, spans + counters.spans
         if by_note:
-            found[name] = ShippedElsewhere(shipped, spans, len(undelivered(folder, reader)), problem)
-    return found
+            reports[name] = ShippedElsewhere(shipped, spans, len(undelivered(folder, reader)), problem)
+    return reports
 
 
 def _ship_all(dead: DeadLanes, delivery: DeliversShipments, clock: Clock, counters: ShipCounters) -> None:
-    """Raises Unavailable."""
+    """Delivers all these lanes. Raises Unavailable."""
     deliver = _with_retries(delivery.deliver, clock, counters)
     try:
         while dead.step(deliver):
@@ -162,28 +163,31 @@ def _delivery_to(
     counters: ShipCounters,
     problems: ProblemReporter,
 ) -> DeliversShipments:
-    """What delivers to a destination.  Raises SettingInvalid where only the program can."""
+    """Makes the delivery to a destination. Raises SettingInvalid if only the program can deliver to it."""
     if note is None:
         raise SettingInvalid(f"nothing is noted of {name}: a program that exports to it delivers this, too")
     if note.is_redacted:
         raise SettingInvalid(
             f"a function of the program edits what is sent to {name}: the program delivers it when it runs again"
         )
-    given = {key.lower(): value for key, value in headers.items() if key.lower() in note.headers}
+    noted_headers = {key.lower(): value for key, value in headers.items() if key.lower() in note.headers}
     has_key = note.kind == "phoenix" and bool(environ.get("PHOENIX_API_KEY"))
-    missing = [each for each in note.headers if each not in given and not (has_key and each == "authorization")]
+    missing = [
+        header for header in note.headers if header not in noted_headers and not (has_key and header == "authorization")
+    ]
     if missing:
         raise SettingInvalid(f"{name} needs headers that only the program knows: --header '{missing[0]}=...'")
     target = export_target(
         note.kind, environ, endpoint=note.endpoint, api_key=None, public_key=None, secret_key=None,
-        project=note.project, headers=given, content=note.content, preview_characters=note.preview_characters,
+        project=note.project, headers=noted_headers, content=note.content, preview_characters=note.preview_characters,
         redact=None, public_url=note.public_url,
     )  # fmt: skip
     return DestinationDelivery(target, counters, problems)
 
 
 def _reader_of(name: str, lane: Path) -> LaneReader:
-    """The lane for a destination, which counts for the collector, too, where the lane's process had none."""
+    """Opens the lane for a destination. If the lane's process had no collector, the destination counts as the
+    collector, too."""
     return LaneReader(lane, name, instead=not LaneReader(lane).is_begun())
 
 

@@ -1,8 +1,8 @@
 """delivery → [sending] → http. Sends many items, and finds those few that the collector refuses.
 
-A refused batch is halved until single items are left. An item is given up only when it is refused alone, its
-neighbours were accepted, and it is refused again after that. If an answer may be trouble on the way (see `http`),
-all of it is first sent again after a wait.
+A refused batch is halved until single items are left. An item is given up only when it is refused alone, its neighbours
+were accepted, and it is refused again after that. If the cause of a refusal may be temporary (see `http`), all items
+are first sent again after a wait.
 """
 
 from collections.abc import Callable, Sequence
@@ -104,8 +104,8 @@ class Sending:
             raise everything_refused(self._shown, str(rejected))
 
     def _confirm(self, send: Callable[[Sequence[T]], tuple[int, str]], search: _Search[T]) -> None:
-        """Sends the suspects again one by one, after their neighbours (or an empty request) were accepted: those
-        rejected now are given up."""
+        """Sends the suspects again one by one, after their neighbours (or an empty request) were accepted. Those that
+        are refused now are given up."""
         if not search.taken:
             try:
                 send([])

@@ -29,16 +29,16 @@ from playhead.settings.sdk import Settings
 # 1 MiB: a larger request would not compress better and takes more of the collector's memory.
 _ENOUGH_BYTES = 2**20
 _LOOK_SECONDS = 0.25
-# 0.1 s: while this thread has work and the program runs on another core, most appends wake it although the program has
-# the interpreter's lock again before it runs, which costs the program as much as the call. Fewer, longer bursts keep
-# that rare; a tenth of a second is nothing to who watches a run live.
+# 0.1 s: while this thread has work and the program runs on another core, most appends wake this thread, although the
+# program gets the interpreter's lock again before it. That costs the program as much as the call. Fewer, longer bursts
+# keep this rare; a tenth of a second does not matter to a person who watches a run live.
 _REST_SECONDS = 0.1
 # Processes rarely die; `playhead ship` delivers what they left at once.
 _DEAD_LANES_SECONDS = 600.0
 # Looking at 200 lanes takes this thread a tenth of a second; a program that is about to end has less time.
 _LANES_AT_A_LOOK, _LANES_AT_THE_END = 200, 10
 _BROKEN_SECONDS = 60.0
-# The collector may delete content that was not named for a day: it is asked for or sent again far more often.
+# The collector may delete content that was not referred to for a day: it is asked for or sent again far more often.
 _BELIEF_SECONDS = 3600.0
 _DISK_SECONDS = 1.0
 
@@ -73,12 +73,12 @@ class Shipper:
         """Does not start the thread. `lane_path` None: no lane could be made yet. `target`: another destination than
         the collector. `on_problem` gets one sentence per kind of problem; by default it is logged.
 
-        The shipping thread calls what follows. `on_epoch_change`: the collector may have deleted content, so no content
-        counts as stored there any more. `on_acknowledged`: the journal may free the space before this position.
-        `before_read`: writes what is still in memory, and returns False if that failed; then `waiting` gives what is
-        behind a place there, and `on_delivered_from_memory` is told up to which place the destination has it.
-        `note_end`: notes how much was written; called soon after an append. `on_damage`: a part of this process's lane
-        cannot be read. `begin_segment`: see `OwnExpiry`. `on_taken_over`: see `Delivery`.
+        The shipping thread calls the other functions. `on_epoch_change`: the collector may have deleted content, so no
+        content counts as stored there any more. `on_acknowledged`: the journal may free the space before this position.
+        `before_read`: writes what is still in memory, and returns False if that failed; then `waiting` returns what is
+        in memory behind a place, and `on_delivered_from_memory` is called with the place up to which the destination
+        has it. `note_end`: notes how much was written; called soon after an append. `on_damage`: a part of this
+        process's lane cannot be read. `begin_segment`: see `OwnExpiry`. `on_taken_over`: see `Delivery`.
         """
         self._settings = settings
         self._clock = clock or SystemClock()
@@ -129,7 +129,7 @@ class Shipper:
             self._begin_lane(lane_path)
 
     def _begin_lane(self, lane_path: Path) -> None:
-        """Notes at once that the lane is for this destination: the process may be killed before the thread is at it."""
+        """Notes at once that the lane is for this destination: the process may be killed before the thread does so."""
         try:
             self._reader(lane_path).begin()
             if self._target.note is not None:
@@ -160,7 +160,7 @@ class Shipper:
             self._bell.set()
 
     def hurry(self) -> None:
-        """Tells the thread that much waits which cannot be written: it is to be delivered at once."""
+        """Tells the thread to deliver at once, because many records wait that cannot be written."""
         self.wake()
         self._urgent.set()
 
@@ -177,11 +177,12 @@ class Shipper:
         self._bell.set()
 
     def flush(self, timeout_s: float) -> bool:
-        """Waits, at most `timeout_s` seconds, until everything appended before was delivered; to a destination besides
-        the collector also what dead processes have left for it.
+        """Waits, at most `timeout_s` seconds, until everything appended before was delivered. For a destination other
+        than the collector, this includes what dead processes have left for it.
 
-        Returns True if all of it was acknowledged and nothing became a dead letter. Returns early when waiting is of no
-        use."""
+        Returns True if all of it was acknowledged and nothing became a dead letter. Returns early if waiting is of no
+        use.
+        """
         if self._process != os.getpid():
             return True  # a forked child that has appended nothing: the locks may be held by threads of the parent
         self.start()
@@ -194,10 +195,10 @@ class Shipper:
             self._bell.set()
             self._urgent.set()
             while self._done < mine:
-                left = deadline - time.monotonic()
-                if left <= 0 or (self._failed >= mine and self._hopeless_seconds > left):
+                remaining = deadline - time.monotonic()
+                if remaining <= 0 or (self._failed >= mine and self._hopeless_seconds > remaining):
                     return False
-                self._turn.wait(min(left, threading.TIMEOUT_MAX))
+                self._turn.wait(min(remaining, threading.TIMEOUT_MAX))
         return not self._letters.waiting()
 
     def _is_all_delivered(self) -> bool:
@@ -296,16 +297,16 @@ class Shipper:
             return
         self._note_end()
         end = max(self._rest_until, self._clock.now() + self._settings.linger_seconds)
-        while self._asked == self._done and not self._stopping and (left := end - self._clock.now()) > 0:
+        while self._asked == self._done and not self._stopping and (remaining := end - self._clock.now()) > 0:
             rest = self._rest_until - self._clock.now()
             if rest <= 0 and self._waiting_bytes() >= _ENOUGH_BYTES:
                 return
-            self._clock.wait(self._urgent, rest if rest > 0 else min(left, _LOOK_SECONDS))
+            self._clock.wait(self._urgent, rest if rest > 0 else min(remaining, _LOOK_SECONDS))
             self._note_end()
 
     def _waiting_bytes(self) -> int:
-        at, end = self._own().at, end_of(self._lane)
-        return end.offset - at.offset if at.segment == end.segment else _ENOUGH_BYTES
+        begin, end = self._own().at, end_of(self._lane)
+        return end.offset - begin.offset if begin.segment == end.segment else _ENOUGH_BYTES
 
     def _own(self) -> LaneCursor:
         if self._cursor is None:
@@ -317,7 +318,7 @@ class Shipper:
         self._bell.clear()
         self._urgent.clear()
         self._awake = False
-        asked = self._asked
+        requested = self._asked
         self._expire_beliefs()
         written = self._before_read()
         self._note_end()
@@ -334,10 +335,10 @@ class Shipper:
                 self._bell.set()
                 return
             if not self._ship_memory():
-                self._fail(asked, _BROKEN_SECONDS)
+                self._fail(requested, _BROKEN_SECONDS)
                 return
         with self._turn:
-            self._done = max(self._done, asked)
+            self._done = max(self._done, requested)
             self._turn.notify_all()
 
     def _ship_lane(self) -> bool:
@@ -362,7 +363,8 @@ class Shipper:
         return True
 
     def _ship_memory(self) -> bool:
-        """Delivers what could not be written. Returns whether all is delivered that waited at the beginning."""
+        """Delivers records that could not be written. Returns whether all that waited at the beginning are
+        delivered."""
         data, end = self._waiting(self._memory_at)
         for shipment in shipments_of(data):
             if not self._deliver_in_the_end(shipment):
@@ -372,13 +374,14 @@ class Shipper:
         return True
 
     def _ship_ended(self) -> bool:
-        """Delivers lanes that this process has given up, and those of `deliver_too`."""
+        """Delivers former lanes of this process, and those of `deliver_too`. Returns whether the former lanes are
+        delivered."""
         with self._turn:
             too = list(self._too)
         is_asked = self._asked != self._done and not self._is_ending  # a caller of `flush` waits
         if self._target.acks and is_asked and not isinstance(self._lane, NoLane):
-            own = {self._lane.path, self._next_lane, *self._ended, *too}
-            too += [lane for lane in undelivered(self._lane.path.parent, self._reader) if lane not in own]
+            own_lanes = {self._lane.path, self._next_lane, *self._ended, *too}
+            too += [lane for lane in undelivered(self._lane.path.parent, self._reader) if lane not in own_lanes]
         if not (self._ended or too):
             return True
         dead = DeadLanes(self._lane.path.parent, self.counters, None, [*self._ended, *too], self._reader)
@@ -400,11 +403,11 @@ class Shipper:
         return not self._ended
 
     def _deliver_in_the_end(self, shipment: Shipment) -> bool:
-        """Tries until the shipment is delivered. False: the shipper has to end."""
+        """Tries until the shipment is delivered. Returns False if the shipper has to end first."""
         for delay in backoff_delays():
             self._expire_beliefs()
             self._urgent.clear()
-            asked = self._asked
+            requested = self._asked
             try:
                 self._delivery_in_use().deliver(shipment)
                 return True
@@ -412,7 +415,7 @@ class Shipper:
                 self.counters.retries += 1
                 self._problems.report(error.cause, str(error))
                 seconds = max(delay, error.retry_after)
-                self._fail(asked, _BROKEN_SECONDS if error.hopeless else seconds)
+                self._fail(requested, _BROKEN_SECONDS if error.hopeless else seconds)
                 self._note_end()
             if not self._stopping:
                 self._clock.wait(self._urgent, seconds)
@@ -428,9 +431,9 @@ class Shipper:
             if self._delivery is not None:
                 self._delivery.forget()
 
-    def _fail(self, asked: int, hopeless_seconds: float) -> None:
+    def _fail(self, requested: int, hopeless_seconds: float) -> None:
         with self._turn:
-            self._failed, self._hopeless_seconds = asked, hopeless_seconds
+            self._failed, self._hopeless_seconds = requested, hopeless_seconds
             self._turn.notify_all()
 
     def _acknowledge(self, position: Position) -> None:
@@ -470,7 +473,7 @@ class Shipper:
             self._warn_of_bug(error)
 
     def _tell_of_left_runs(self) -> None:
-        """Raises Unavailable, OSError."""
+        """Reports left runs, if this shipper delivers to the collector. Raises Unavailable and OSError."""
         if self._target.delivery is None and self._settings.lease_seconds:
             tell_of_left_runs(self._lane.path.parent, lambda run, name: self._delivery_in_use().tell_left(run, name))
 

@@ -57,11 +57,11 @@ class Shipment:
     def log_events(self) -> Iterator[LogEvent]:
         """The log events to send by OTLP, without announcements of spans that end in this shipment."""
         ended = {span.span_id for span in self.spans}
-        for each in self.spans_and_announcements:
-            if isinstance(each, LogEvent):
-                yield each
-            elif each.span_id not in ended:
-                yield announcement(each)
+        for record in self.spans_and_announcements:
+            if isinstance(record, LogEvent):
+                yield record
+            elif record.span_id not in ended:
+                yield announcement(record)
 
     def _add(self, kind: bytes, payload: bytes) -> None:
         match kind:

@@ -1,5 +1,5 @@
-"""journal → [shippers] → ship.  One shipper per destination of this process, as one: each has its own thread, and a
-destination that is down holds up no other.
+"""journal → [shippers] → ship. Combines the shippers of this process, one per destination. Each has its own thread, so
+a destination that is down holds up no other.
 
 The journal may free what every destination has acknowledged.
 """
@@ -20,7 +20,8 @@ MakeShipper = Callable[[Callable[[Position], None], Callable[[int], None]], Ship
 
 
 class Shippers:
-    """What `Shipper` does, for several.  The first one's counters are shown, and it alone frees space."""
+    """Same interface as `Shipper`, for several shippers. Only the first one's counters are public, and only it frees
+    space."""
 
     def __init__(
         self,
@@ -28,8 +29,8 @@ class Shippers:
         on_acknowledged: Callable[[Position], None],
         on_delivered_from_memory: Callable[[int], None],
     ):
-        """`makes`: each is given what its shipper has to call with an acknowledged position, and with a place up to
-        which it has delivered from memory.  At least one."""
+        """`makes`: functions, at least one, that make a shipper each. They get two functions for the shipper to call:
+        with an acknowledged position, and with the place up to which it has delivered from memory."""
         self._on_acknowledged = on_acknowledged
         self._on_delivered_from_memory = on_delivered_from_memory
         self._mutex = threading.Lock()
@@ -41,16 +42,16 @@ class Shippers:
 
     @property
     def counters(self) -> ShipCounters:
-        """Of the first destination."""
+        """Counters of the first destination."""
         return self._members[0].counters
 
     @property
     def members(self) -> Sequence[Shipper]:
-        """One per destination."""
+        """The shippers, one per destination."""
         return tuple(self._members)
 
     def add(self, make: MakeShipper) -> Shipper:
-        """One more destination, of a lane that may have begun already."""
+        """Adds a destination, whose lane may have begun already, and returns its shipper."""
         self._acked.append(_BEGIN)
         self._from_memory.append(0)
         number = len(self._acked) - 1
@@ -85,7 +86,7 @@ class Shippers:
             member.deliver_too(lanes)
 
     def flush(self, timeout_s: float) -> bool:
-        """See `Shipper`: whether every destination has everything."""
+        """Returns whether every destination has everything. See `Shipper`."""
         return self._each(lambda member, seconds: member.flush(seconds), timeout_s)
 
     def stop(self, timeout_s: float) -> bool:
@@ -101,14 +102,15 @@ class Shippers:
             member.restart_after_fork(lane_path)
 
     def _each(self, call: Callable[[Shipper, float], bool], timeout_s: float) -> bool:
-        """Calls it for each, with an equal part of the time that is left: all of them work meanwhile."""
+        """Calls `call` for each shipper with an equal part of the remaining time; all of them work meanwhile. Returns
+        whether all calls returned True."""
         deadline = time.monotonic() + timeout_s
         for member in self._members[1:]:  # while the first one is waited for, the others work, too
             member.flush(0.0)
         done = True
         for number, member in enumerate(self._members):
-            left = max(0.0, deadline - time.monotonic())
-            done = call(member, left / (len(self._members) - number)) and done
+            remaining = max(0.0, deadline - time.monotonic())
+            done = call(member, remaining / (len(self._members) - number)) and done
         return done
 
     def _note(self, number: int, position: Position) -> None:

@@ -1,4 +1,4 @@
-"""ship → [target] → delivery.  Where a shipper delivers to: the collector, or a destination of `playhead.export_to`."""
+"""ship → [target] → delivery. The destinations of a shipper: the collector, or one of `playhead.export_to`."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -16,20 +16,20 @@ from playhead.settings.sdk import Settings
 
 
 class DeliversShipments(Protocol):
-    """What delivers to one destination.  Belongs to the shipping thread."""
+    """Delivers to one destination. Belongs to the shipping thread."""
 
     def deliver(self, shipment: Shipment) -> None:
-        """Returns when the destination has every record, or has refused it for good. Raises Unavailable.  A second
-        call with the same shipment goes on where the first one failed."""
+        """Returns when the destination has every record, or has refused it for good. Raises Unavailable. A second call
+        with the same shipment continues where the first one failed."""
         ...
 
     def tell_left(self, run: LeftRun, journal: str) -> None:
-        """Says that all records of this run have arrived, and that no process of this journal goes on with it. Raises
-        Unavailable."""
+        """Tells the destination that all records of this run have arrived, and that no process of this journal
+        continues the run. Raises Unavailable."""
         ...
 
     def forget(self) -> None:
-        """Forgets what the destination has."""
+        """Forgets which contents the destination has, so that they are sent again."""
         ...
 
     def close(self) -> None:
@@ -45,9 +45,9 @@ MakeDelivery = Callable[
 
 @dataclass(frozen=True, slots=True)
 class ShipTarget:
-    """A destination.  `acks`: whose acknowledgements these are in a lane; empty: the collector's.  `delivery`: called
-    in the shipping thread; None: the collector's.  `instead`: there is no collector, and this one counts for it.
-    `note`: what another process needs to know of it, but for its keys."""
+    """A destination. `acks`: name of its acknowledgements in a lane; empty: the collector's. `delivery`: makes the
+    delivery, in the shipping thread; None: the collector's. `instead`: there is no collector, and this destination
+    counts as the collector. `note`: what another process needs to know of the destination, without its keys."""
 
     acks: str = ""
     delivery: MakeDelivery | None = None
@@ -56,16 +56,16 @@ class ShipTarget:
 
     @property
     def frees(self) -> bool:
-        """Whether its shipper looks after the space that lanes take: one of a process does."""
+        """Whether its shipper frees the space of lanes: one shipper of a process does."""
         return self.instead or not self.acks
 
     def reader(self, lane: Path) -> LaneReader:
-        """The lane, with what this destination has acknowledged of it."""
+        """Opens the lane with the acknowledgements of this destination."""
         return LaneReader(lane, self.acks, instead=self.instead)
 
 
 def to_collector() -> MakeDelivery:
-    """The collector's delivery.  Imports it: call this in the shipping thread."""
+    """Returns the function that makes the collector's delivery. Imports it: call this in the shipping thread."""
     from playhead.export.delivery import Delivery  # noqa: PLC0415 - 0.1 s that no program's start should pay
 
     return Delivery

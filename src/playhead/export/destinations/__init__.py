@@ -1,7 +1,7 @@
 """shipment → [destinations] → Langfuse, Phoenix, any OTLP backend.  Delivery without a collector in between.
 
-target        where: address, headers, and how spans are written
+target        address and headers of a destination, and how spans are written
 contents      the content that spans of a lane refer to
 requests      one POST, and what its answer means
-delivery      shipment → spans in the destination's words → requests
+delivery      shipment → spans in the destination's vocabulary → requests
 """

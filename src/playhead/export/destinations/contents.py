@@ -1,7 +1,7 @@
-"""[destinations]: the content that spans of a lane refer to.
+"""[destinations]: finds the content that spans of a lane refer to.
 
-A lane says everything that its spans refer to, but often long before.  What was read lately is kept; what was not is
-read from the lane again, which is rare.
+A lane has all content that its spans refer to, but often long before them. Recent content is kept in memory; other
+content is read from the lane again, which is rare.
 """
 
 from collections import OrderedDict
@@ -17,10 +17,10 @@ from playhead.model.thread import extend
 from playhead.outbound.contents import OutboundContents, WantedRefs
 from playhead.wire.pack import ThreadExtension
 
-# 32 MiB: the conversations of some dozens of agents at work; and so many nodes of threads (200 bytes each).
+# 32 MiB: the conversations of some dozens of agents at work. And at most so many nodes of threads (200 bytes each).
 _MOST_BYTES = 32 * 2**20
 _MOST_NODES = 100_000
-# Threads and values, messages, large parts; and one more round to see that nothing is missing.
+# Rounds of look-ups: threads and values, messages, large parts; and one more to see that nothing is missing.
 _ROUNDS = 4
 
 
@@ -30,12 +30,12 @@ class LaneContents:
     def __init__(self, most_bytes: int = _MOST_BYTES, most_nodes: int = _MOST_NODES) -> None:
         self._contents: OrderedDict[ContentRef, Content] = OrderedDict()
         self._nodes: OrderedDict[ContentRef, tuple[ContentRef | None, ContentRef]] = OrderedDict()
-        """Of a thread: the thread before its last message, and that message."""
+        """Thread → the thread before its last message, and that message."""
         self._bytes = 0
         self._most_bytes, self._most_nodes = most_bytes, most_nodes
 
     def take(self, contents: Iterable[Content], threads: Iterable[ThreadExtension]) -> None:
-        """Keeps what a shipment brings."""
+        """Keeps the contents and threads of a shipment, and drops the oldest beyond the limits."""
         for content in contents:
             if content.ref.plain not in self._contents:
                 self._bytes += len(content.data)
@@ -50,46 +50,46 @@ class LaneContents:
             self._nodes.popitem(last=False)
 
     def find(self, wanted: WantedRefs, lane: Path | None) -> OutboundContents:
-        """What is wanted, as far as it is known or in the lane.  Raises OSError."""
-        found = OutboundContents()
-        self.fill(found, wanted)
-        if lane is not None and found.missing(wanted):
+        """Returns the wanted contents and threads that are kept or in the lane. Raises OSError."""
+        outbound = OutboundContents()
+        self.fill(outbound, wanted)
+        if lane is not None and outbound.missing(wanted):
             everything = LaneContents(2**62, 2**62)
             for shipment in _shipments(lane):
                 everything.take(shipment.contents.values(), shipment.threads)
-            everything.fill(found, wanted)
-        return found
+            everything.fill(outbound, wanted)
+        return outbound
 
-    def fill(self, found: OutboundContents, wanted: WantedRefs) -> None:
-        """Adds what is known of what is wanted."""
+    def fill(self, outbound: OutboundContents, wanted: WantedRefs) -> None:
+        """Adds to `outbound` every content and thread of `wanted` that is kept, and what these refer to."""
         for _ in range(_ROUNDS):
-            missing = found.missing(wanted)
+            missing = outbound.missing(wanted)
             contents = {ref: self._contents.get(ref) for ref in missing.contents}
             threads = {ref: self._thread(ref) for ref in missing.threads}
             for ref, content in contents.items():
                 if content is not None:
-                    found.add(ref, content)
+                    outbound.add(ref, content)
             for ref, messages in threads.items():
                 if messages is not None:
-                    found.add_thread(ref, messages)
+                    outbound.add_thread(ref, messages)
             if not any(contents.values()) and not any(threads.values()):
                 return
 
     def _thread(self, ref: ContentRef) -> list[ContentRef] | None:
-        """The messages of a thread, first to last; None if a node is not known."""
+        """The messages of a thread, first to last; None if a node is missing."""
         messages: list[ContentRef] = []
-        at: ContentRef | None = ref
-        while at is not None:
-            node = self._nodes.get(at)
+        thread: ContentRef | None = ref
+        while thread is not None:
+            node = self._nodes.get(thread)
             if node is None:
                 return None
-            at, message = node
+            thread, message = node
             messages.append(message)
         return messages[::-1]
 
 
 def _shipments(lane: Path) -> Iterable[Shipment]:
-    """The records of a lane, a segment at a time."""
+    """Yields the contents and threads of a lane, one shipment per segment."""
     reader = LaneReader(lane)
     for number in reader.segments():
         shipment = Shipment()

@@ -1,6 +1,7 @@
-"""shipment → [counted] → delivery.  What the spans of this process count as, where the destination adds them up.
+"""shipment → [counted] → delivery. Determines how the spans of this process are counted, for destinations that add them
+up.
 
-The calls that went out lately are kept, so that a span is known as the duplicate of one that has gone out already.
+Recent calls are kept, so that a span is recognised as the duplicate of one that was sent already.
 """
 
 from collections import OrderedDict
@@ -26,18 +27,18 @@ class LatelyCounted:
         self._calls: OrderedDict[str, Span] = OrderedDict()
 
     def count(self, spans: Sequence[Span], logs: Iterable[LogEvent]) -> Mapping[str, CountedSpan]:
-        """The spans by their id, as they count in their runs."""
+        """Returns the spans by span id, as they count in their runs."""
         self._keep(spans)
         earlier, logs_of = _by_run(self._calls.values()), _by_run(logs)
-        found: dict[str, CountedSpan] = {}
+        counted_spans: dict[str, CountedSpan] = {}
         for run, new in _by_run(spans).items():
             together = [*earlier.get(run, ()), *new]  # some of them twice, which counts once
             if needs_run(together, logs_of.get(run, ())):
                 counted = counted_run(run, together, logs_of.get(run, ()))
-                found |= {span.span_id: counted_span(counted, span) for span in new}
+                counted_spans |= {span.span_id: counted_span(counted, span) for span in new}
             else:
-                found |= {span.span_id: CountedSpan(span) for span in new}
-        return found
+                counted_spans |= {span.span_id: CountedSpan(span) for span in new}
+        return counted_spans
 
     def _keep(self, spans: Iterable[Span]) -> None:
         self._calls.update((span.span_id, span) for span in spans if kind_of(span) in OFTEN_TWICE)
@@ -46,12 +47,12 @@ class LatelyCounted:
 
 
 def run_key(item: Span | LogEvent) -> str:
-    """Which run the record belongs to."""
+    """Id of the run that the record belongs to: its run id, else its trace id."""
     return str(item.attributes.get(names.RUN_ID) or item.trace_id or "")
 
 
 def _by_run(items: Iterable[T]) -> dict[str, list[T]]:
-    found: dict[str, list[T]] = {}
+    groups: dict[str, list[T]] = {}
     for item in items:
-        found.setdefault(run_key(item), []).append(item)
-    return found
+        groups.setdefault(run_key(item), []).append(item)
+    return groups

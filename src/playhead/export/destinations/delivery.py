@@ -1,4 +1,4 @@
-"""shipment → [delivery] → requests.  Spans of the journal with their content, in the destination's words.
+"""shipment → [delivery] → requests. Sends spans of the journal with their content, in the destination's vocabulary.
 
 Imports HTTP: only the shipping thread imports this module.
 """
@@ -31,7 +31,7 @@ from playhead.settings.sdk import Settings
 # 2 MiB of attributes, or 100 spans: with their content, spans are large, and some servers take 4 MiB at most.
 _ENOUGH_BYTES: Final = 2 * 2**20
 _ENOUGH_SPANS: Final = 100
-# What runs say that were active lately, and media that were uploaded.
+# Most runs and uploaded media that are remembered.
 _MOST_RUNS: Final = 1_000
 _MOST_MEDIA: Final = 10_000
 
@@ -53,7 +53,7 @@ class DestinationDelivery:
 
     @classmethod
     def maker(cls, target: ExportTarget) -> Callable[..., "DestinationDelivery"]:
-        """What a `ShipTarget` calls."""
+        """Returns the function for `ShipTarget.delivery`."""
 
         def make(
             settings: Settings, counters: ShipCounters, problems: ProblemReporter, letters: DeadLetters, *_: Any
@@ -67,17 +67,18 @@ class DestinationDelivery:
         self._endpoint.close()
 
     def tell_left(self, run: LeftRun, journal: str) -> None:
-        """No other machine resumes a run from a destination."""
+        """Does nothing: no other machine resumes a run from a destination."""
 
     def forget(self) -> None:
-        """Uploads media again when they are next seen."""
+        """Forgets which media were uploaded: they are uploaded again when a span has them."""
         self._uploaded.clear()
 
     def deliver(self, shipment: Shipment) -> None:
         """Returns when the destination has every span, and every log event if it takes them, or has refused it for
-        good.  Raises Unavailable.
+        good. Raises Unavailable.
 
-        Delivered spans are removed from the shipment, so a second call continues where the first one failed."""
+        Delivered spans are removed from the shipment, so a second call continues where the first one failed.
+        """
         self._contents.take(shipment.contents.values(), shipment.threads)
         logs = [record for record in shipment.spans_and_announcements if isinstance(record, LogEvent)]
         for record in (*shipment.spans_and_announcements, *shipment.spans):
@@ -96,9 +97,9 @@ class DestinationDelivery:
             part.clear()
 
     def _deliver_some(self, shipment: Shipment, counted: Mapping[str, CountedSpan]) -> int:
-        """Delivers the first of the spans, and returns how many."""
-        some = shipment.spans[:_ENOUGH_SPANS]
-        spans = [self._outbound(counted.get(span.span_id, CountedSpan(span))) for span in some]
+        """Delivers as many of the first spans as fit into one request, and returns their number."""
+        batch = shipment.spans[:_ENOUGH_SPANS]
+        spans = [self._outbound(counted.get(span.span_id, CountedSpan(span))) for span in batch]
         options = self._target.options
         contents = self._contents.find(WantedRefs.of_all(wanted(span, options) for span in spans), shipment.lane)
         encoded: list[Span] = []
@@ -116,8 +117,8 @@ class DestinationDelivery:
             size += _size(encoded[-1].attributes)
             if size >= _ENOUGH_BYTES:
                 break
-        taken, refused = self._sending.send(encoded, self._send)
-        self._counters.spans += taken
+        accepted, refused = self._sending.send(encoded, self._send)
+        self._counters.spans += accepted
         if refused:
             self._give_up(len(refused), refused[0].why)
         return count
@@ -126,11 +127,11 @@ class DestinationDelivery:
         """Delivers log events to a destination that takes them."""
         options = self._target.options
         for first in range(0, len(logs) if self._endpoint.takes_logs else 0, _ENOUGH_SPANS):
-            some = logs[first : first + _ENOUGH_SPANS]
-            contents = self._contents.find(WantedRefs.of_all(wanted_of_log(log, options) for log in some), lane)
-            encoded = [encode_log(log, contents, options) for log in some]
-            taken, refused = self._sending.send(encoded, self._send_logs)
-            self._counters.logs += taken
+            batch = logs[first : first + _ENOUGH_SPANS]
+            contents = self._contents.find(WantedRefs.of_all(wanted_of_log(log, options) for log in batch), lane)
+            encoded = [encode_log(log, contents, options) for log in batch]
+            accepted, refused = self._sending.send(encoded, self._send_logs)
+            self._counters.logs += accepted
             if refused:
                 self._give_up(len(refused), refused[0].why)
 
@@ -145,7 +146,7 @@ class DestinationDelivery:
     def _upload(self, medium: Any) -> None:
         try:
             self._endpoint.upload(medium)
-        except RequestRejected as refused:  # the span goes out with a token of what is not there
+        except RequestRejected as refused:  # the span is sent with a token that refers to nothing
             self._problems.report(
                 "media", f"{self._endpoint.shown} refuses an image or file ({refused}): it is left out"
             )
@@ -162,11 +163,12 @@ class DestinationDelivery:
         return outbound_span(span, run, kind=counted.kind, url=url)
 
     def _note_run(self, span: Span) -> None:
-        """What a run says of itself stands on its first span, whose announcement comes first."""
+        """Remembers name, session, user and tags from a root span, for the other spans of the run. The announcement of
+        the root comes before them."""
         key = run_key(span)
         if span.attributes.get(names.RUN_ROOT) is True or span.parent_id is None:
-            known = self._runs.pop(key, OutboundRun())
-            self._runs[key] = run_of(span.attributes) if known == OutboundRun() else known.with_span(span.attributes)
+            run = self._runs.pop(key, OutboundRun())
+            self._runs[key] = run_of(span.attributes) if run == OutboundRun() else run.with_span(span.attributes)
             if len(self._runs) > _MOST_RUNS:
                 self._runs.popitem(last=False)
 

@@ -36,7 +36,7 @@ _DENIED: Final = frozenset({401, 403})
 _NO_LOGS: Final = frozenset({404, 405, 415, 501})
 _SLOWLY_SECONDS: Final = 60.0
 _MOST_REASON: Final = 300
-# Characters of an error that are looked at: what is longer is a web page.
+# Characters of an error that are read: a longer one is a web page.
 _MOST_READ: Final = 64 * 1024
 _LOOPBACK: Final = frozenset({"127.0.0.1", "localhost", "::1"})
 _PROTOBUF: Final = {"content-type": "application/x-protobuf", "content-encoding": "gzip"}
@@ -72,12 +72,12 @@ class DestinationEndpoint:
 
     @property
     def takes_logs(self) -> bool:
-        """Whether log events are sent to it."""
+        """Whether log events are sent to this destination."""
         return self._logs_url is not None
 
     def send_logs(self, body: bytes) -> None:
-        """Sends an OTLP request of log events; a backend that has no place for these is sent no more of them.  Raises
-        as `send_spans`."""
+        """Sends an OTLP request of log events. A backend that does not take log events gets no more of them. Raises as
+        `send_spans`."""
         if self._logs_url is None:
             return
         answer = self._send(self._logs_url, body)
@@ -92,13 +92,13 @@ class DestinationEndpoint:
         return self._exchange("POST", url, {**self._target.headers, **_PROTOBUF}, packed)
 
     def upload(self, medium: OutboundMedia) -> None:
-        """Gives Langfuse the bytes of a medium that it does not have yet.  Raises as `send_spans`."""
+        """Uploads a medium to Langfuse if Langfuse does not have it yet. Raises as `send_spans`."""
         url = self._target.media_url
         if url is None:
             return
         headers = {**self._target.headers, "content-type": "application/json"}
-        asked = self._checked(self._exchange("POST", url, headers, orjson.dumps(uploads.question(medium))))
-        number, address = uploads.address_in(_json(asked))
+        answer = self._checked(self._exchange("POST", url, headers, orjson.dumps(uploads.question(medium))))
+        number, address = uploads.address_in(_json(answer))
         if address is None:
             return
         began = time.monotonic()
@@ -123,13 +123,13 @@ class DestinationEndpoint:
         if answer.is_success:
             return answer
         status = answer.status_code
-        said = shown_reason(answer.text[:_MOST_READ], self._target.headers.values(), _MOST_REASON)
+        reason = shown_reason(answer.text[:_MOST_READ], self._target.headers.values(), _MOST_REASON)
         if status in _REFUSED:
-            raise RequestRejected(status, said, sure=True)
+            raise RequestRejected(status, reason, sure=True)
         if status in _DENIED:
             raise Unavailable(
                 "denied",
-                f"{self.shown} wants another key ({status} {said}): correct it where export_to is called; "
+                f"{self.shown} wants another key ({status} {reason}): correct it where export_to is called; "
                 "spans stay in the journal until then",
                 retry_after=_SLOWLY_SECONDS,
                 hopeless=True,
@@ -137,14 +137,14 @@ class DestinationEndpoint:
         if status < 500 and status not in {408, 429}:
             raise Unavailable(
                 "not there",
-                f"{self.shown} does not take spans ({status} {said}): correct the address where export_to is called; "
+                f"{self.shown} does not take spans ({status} {reason}): correct the address where export_to is called; "
                 "spans stay in the journal until then",
                 retry_after=_SLOWLY_SECONDS,
                 hopeless=True,
             )
         raise Unavailable(
             "busy",
-            f"{self.shown} cannot take more now ({status} {said}): spans stay in the journal and are sent later",
+            f"{self.shown} cannot take more now ({status} {reason}): spans stay in the journal and are sent later",
             retry_after=retry_after_seconds(answer.headers.get("retry-after", ""), datetime.now(UTC)),
         )
 

@@ -1,4 +1,4 @@
-"""[destinations]: what `playhead.export_to` was asked for, checked, with defaults from each tool's own variables."""
+"""[destinations]: checks the options of `playhead.export_to`, with defaults from each tool's own variables."""
 
 import base64
 from collections.abc import Callable, Mapping
@@ -29,7 +29,7 @@ class ExportTarget:
     media_url: str | None = None
     """Where Langfuse takes images and files."""
     logs_url: str | None = None
-    """Where an OTLP backend takes log events; the others read spans only."""
+    """Where an OTLP backend takes log events; None: the destination takes spans only."""
     note: DestinationNote | None = None
     """What another process needs to know to deliver there, too."""
 
@@ -49,7 +49,7 @@ def export_target(
     redact: Callable[[Any], Any] | None,
     public_url: str | None,
 ) -> ExportTarget:
-    """Raises SettingInvalid."""
+    """Returns the destination for these options. Raises SettingInvalid."""
     _check(kind, content, preview_characters)
     texts = {"endpoint": endpoint, "api_key": api_key, "public_key": public_key, "secret_key": secret_key}
     _check_types({**texts, "project": project, "public_url": public_url}, headers, redact)
@@ -59,20 +59,20 @@ def export_target(
     note = DestinationNote(
         kind, _without_user(base), project, content, preview_characters, public_url, only_here, redact is not None
     )
-    given = {str(name).lower(): str(value) for name, value in (headers or {}).items()}
+    request_headers = {str(name).lower(): str(value) for name, value in (headers or {}).items()}
     is_langfuse = kind == "langfuse"
     if is_langfuse:
-        given |= _langfuse_headers(environ, public_key, secret_key)
+        request_headers |= _langfuse_headers(environ, public_key, secret_key)
     else:
-        given |= _bearer(api_key or (environ.get("PHOENIX_API_KEY") if kind == "phoenix" else None))
+        request_headers |= _bearer(api_key or (environ.get("PHOENIX_API_KEY") if kind == "phoenix" else None))
     if kind == "phoenix" and project:
-        given["x-project-name"] = project
-    _check_headers(given)
+        request_headers["x-project-name"] = project
+    _check_headers(request_headers)
     media = is_langfuse and content == "full"
     return ExportTarget(
         _name(kind, base, project),
         base + (_LANGFUSE_PATH if is_langfuse else "/v1/traces"),
-        given,
+        request_headers,
         OutboundOptions(kind, content, preview_characters, redact, media=media, project=project),
         public_url and public_url.rstrip("/"),
         base + MEDIA_PATH if is_langfuse else None,
@@ -82,13 +82,14 @@ def export_target(
 
 
 def _only_here(base: str, headers: Mapping[str, str] | None, api_key: str | None) -> tuple[str, ...]:
-    """Names of headers whose values only the program knows: its own, and a key that it has given."""
+    """Names of headers whose values only the program knows: those that it has given, and `authorization` if it has
+    given a key."""
     has_key = api_key is not None or urlsplit(base).username is not None
     return tuple(sorted({*(str(name).lower() for name in headers or {}), *(["authorization"] if has_key else [])}))
 
 
 def _without_user(base: str) -> str:
-    """The address without a name and a password in it."""
+    """The address without user name and password."""
     parts = urlsplit(base)
     return parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl()
 
@@ -113,9 +114,9 @@ def _check_headers(headers: Mapping[str, str]) -> None:
 
 
 def _check_types(texts: Mapping[str, Any], headers: Any, redact: Any) -> None:
-    for option, given in texts.items():
-        if given is not None and not isinstance(given, str):  # not shown: it may be a key
-            raise SettingInvalid(f"export_to({option}=...): give a text, and not a {type(given).__name__}")
+    for option, value in texts.items():
+        if value is not None and not isinstance(value, str):  # not shown: it may be a key
+            raise SettingInvalid(f"export_to({option}=...): give a text, and not a {type(value).__name__}")
     if headers is not None and not isinstance(headers, Mapping):
         raise SettingInvalid("export_to(headers=...): give a dictionary of names and values")
     if redact is not None and not callable(redact):
@@ -123,9 +124,9 @@ def _check_types(texts: Mapping[str, Any], headers: Any, redact: Any) -> None:
 
 
 def _name(kind: str, base: str, project: str | None) -> str:
-    """Unique among destinations, in characters that a file's name may have."""
-    shown = urlsplit(base)
-    name = f"{kind}-{shown.hostname}-{shown.port or 0}" + (f"-{project}" if project else "")
+    """A name that is unique among destinations, in characters that a file's name may have."""
+    parts = urlsplit(base)
+    name = f"{kind}-{parts.hostname}-{parts.port or 0}" + (f"-{project}" if project else "")
     return "".join(letter if letter.isalnum() or letter in "-." else "_" for letter in name)[:100]
 
 
@@ -141,7 +142,7 @@ def _default_endpoint(kind: Vocabulary, environ: Mapping[str, str]) -> str:
 
 
 def _base(kind: str, url: str) -> str:
-    """The address below which the paths are; others' variables often name the path, too."""
+    """The address without the path for spans, which variables of other tools often contain. Raises SettingInvalid."""
     parts = urlsplit(url)
     if parts.scheme not in {"http", "https"} or not parts.hostname:
         raise SettingInvalid(f"export_to({kind!r}): {url!r} is no address; give one such as https://host:port")

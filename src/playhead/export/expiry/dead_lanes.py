@@ -1,9 +1,9 @@
 """Deletes old, delivered lanes of dead processes, because their payloads are on disk in plain text.
 
-Lanes of runs that have not ended are kept, because a resume may need them.  The shipping thread checks a few lanes at a
-time, and the following ones the next time.  For the lane of the living process see `own_lane`.
+Lanes of runs that have not ended are kept, because a resume may need them. The shipping thread checks a few lanes at a
+time, and the following ones the next time. For the lane of this process see `own_lane`.
 
-A lane of a session that is kept longer gets a file `kept-until`, so that it is not read again each time.
+A lane with a session that is kept longer gets a file `kept-until`, so that it is not read again each time.
 """
 
 import os
@@ -25,7 +25,7 @@ from playhead.journal.lane import LaneReader, adopt, names_in
 
 _MAX_BYTES = 64 * 2**20
 _KEPT_UNTIL = "kept-until"
-# Not the generator of `random`: a program that seeds that gets the numbers that it expects.
+# Not the generator of `random`: a program that seeds that one must get the numbers that it expects.
 _random = SystemRandom()
 
 
@@ -33,9 +33,9 @@ _random = SystemRandom()
 class _LaneRuns:
     path: Path
     since: float
-    """When its last record was delivered, or written if it is for nobody, in seconds since 1970."""
+    """When its last record was delivered, or written if the lane has no destination; in seconds since 1970."""
     is_local: bool
-    """Whether it is for nobody."""
+    """Whether the lane has no destination, not even the collector."""
     what: RunsSeen
 
 
@@ -51,11 +51,13 @@ class Expiry:
         *,
         local_keep_seconds: float | None = None,
     ):
-        """`keep_seconds`: how long a lane is kept after its last record was delivered, where nothing else was said for
-        one of its sessions; `local_keep_seconds`: the same for lanes that are for nobody, after their last record.
+        """`keep_seconds`: how long a lane is kept after its last record was delivered, unless a program has set another
+        time for one of its sessions; `local_keep_seconds`: the same for lanes without a destination, after their last
+        record; None: `keep_seconds`.
 
-        `wall`: the time in seconds since 1970.  `start`: the lane to begin with, as a share of all, from 0 to 1.  It is
-        random, so that short-lived programs, which check only a few lanes each, reach all lanes in the long run.
+        `wall`: returns the time in seconds since 1970. `start`: returns the lane to begin with, as a share of all lanes
+        from 0 to 1. It is random, so that short-lived programs, which check only a few lanes each, reach all lanes in
+        the long run.
         """
         self._journal_dir = journal_dir
         self._retention = Retention(journal_dir, keep_seconds)
@@ -67,13 +69,13 @@ class Expiry:
         self._after: str | None = None
         self._ended = EndedRuns(journal_dir)
 
-    def run_once(self, own: Path, most_lanes: int = 200) -> int:
-        """Checks up to `most_lanes` lanes, but not `own`.  Returns the number of deleted lanes.
+    def run_once(self, own_lane: Path, most_lanes: int = 200) -> int:
+        """Checks up to `most_lanes` lanes, but not `own_lane`. Returns the number of deleted lanes.
 
         Raises OSError if the journal cannot be read.
         """
         # By name only: checking whether each of thousands is a lane takes 100 times as long as listing them.
-        names = self._part([name for name in names_in(self._journal_dir) if name != own.name], most_lanes)
+        names = self._part([name for name in names_in(self._journal_dir) if name != own_lane.name], most_lanes)
         old = [path for path in map(self._journal_dir.joinpath, names) if self._is_old(path)]
         if not old:
             return 0
@@ -103,11 +105,11 @@ class Expiry:
     def _retention_of(self, is_local: bool) -> Retention:
         return self._local_retention if is_local else self._retention
 
-    def _part(self, found: list[str], most: int) -> list[str]:
-        if len(found) <= most:
-            return found
-        first = int(self._start() * len(found)) if self._after is None else bisect_right(found, self._after)
-        part = (found[first:] + found[:first])[:most]
+    def _part(self, names: list[str], most: int) -> list[str]:
+        if len(names) <= most:
+            return names
+        first = int(self._start() * len(names)) if self._after is None else bisect_right(names, self._after)
+        part = (names[first:] + names[:first])[:most]
         self._after = part[-1]
         return part
 
@@ -120,17 +122,17 @@ class Expiry:
 
     def _read(self, paths: list[Path]) -> list[_LaneRuns]:
         seen: list[_LaneRuns] = []
-        left = _MAX_BYTES
+        remaining_bytes = _MAX_BYTES
         for path in paths:
             reader = LaneReader(path)
             with suppress(OSError):
                 numbers = reader.segments()
                 size = sum(map(reader.segment_bytes, numbers))
-                if seen and size > left:
+                if seen and size > remaining_bytes:
                     break
-                left -= size
-                what = merge_runs_seen(runs_in(reader.segment_path(n).read_bytes()) for n in numbers)
-                seen.append(_LaneRuns(path, since(path), reader.is_for_nobody(), what))
+                remaining_bytes -= size
+                runs_seen = merge_runs_seen(runs_in(reader.segment_path(n).read_bytes()) for n in numbers)
+                seen.append(_LaneRuns(path, since(path), reader.is_for_nobody(), runs_seen))
         return seen
 
     def _delete(self, path: Path) -> bool:
@@ -147,15 +149,15 @@ class Expiry:
 
 
 def since(path: Path) -> float:
-    """From when on a lane's time counts, in seconds since 1970: its last record was delivered, or written where it is
-    for nobody.  Raises OSError."""
+    """When the time of a lane begins to count, in seconds since 1970: its last record was delivered, or was written if
+    the lane has no destination. Raises OSError."""
     if LaneReader(path).is_for_nobody():
         return last_record(path)
     return (path / "acked").stat().st_mtime
 
 
 def last_record(path: Path) -> float:
-    """When the last record of a lane was written, in seconds since 1970; 0 for one without files.  Raises OSError."""
+    """When the last record of a lane was written, in seconds since 1970; 0 if the lane has no files. Raises OSError."""
     reader = LaneReader(path)
     return max((reader.segment_path(number).stat().st_mtime for number in reader.segments()), default=0.0)
 

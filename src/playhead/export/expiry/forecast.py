@@ -1,4 +1,4 @@
-"""Says of each lane of a journal what it has and when it is deleted, or what keeps it.  Deletes nothing."""
+"""Forecasts for each lane of a journal when it is deleted, or what keeps it. Deletes nothing."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -14,35 +14,35 @@ from playhead.settings.sdk import Settings
 
 @dataclass(frozen=True, slots=True)
 class LaneForecast:
-    """A lane.  Times in seconds since 1970."""
+    """A lane and its forecast. Times in seconds since 1970."""
 
     path: Path
     bytes: int
     is_living: bool
-    """Whether its process records."""
+    """Whether its process still records."""
     runs: int
     open_runs: int
     """Runs whose end is in no file of the journal."""
     last_record: float
     not_delivered: tuple[str, ...]
-    """Destinations that lack a part of it; the collector is called "the collector"."""
+    """Destinations that lack a part of the lane; the collector is called "the collector"."""
     expires: float | None
-    """When it is deleted; None: not before `kept_by` is over."""
+    """When the lane is deleted; None: not before the reason in `kept_by` has ended."""
     kept_by: str
     lost_ends: tuple[LostEnd, ...]
 
 
 def forecast(journal_dir: Path, settings: Settings) -> list[LaneForecast]:
-    """All lanes, oldest first.  Reads all segments.  Raises OSError."""
-    found = [(path, _runs_of(LaneReader(path))) for path in lanes(journal_dir)]
-    ended = EndedRuns(journal_dir).known().union(*(seen.ended for _, seen in found))
+    """Forecasts for all lanes, oldest first. Reads all segments. Raises OSError."""
+    lane_runs = [(path, _runs_of(LaneReader(path))) for path in lanes(journal_dir)]
+    ended = EndedRuns(journal_dir).known().union(*(seen.ended for _, seen in lane_runs))
     delivered = Retention(journal_dir, settings.journal_keep_seconds)
     local = Retention(journal_dir, settings.local_keep_seconds)
     for retention in (delivered, local):
-        retention.look(seen for _, seen in found)
+        retention.look(seen for _, seen in lane_runs)
     return [
         _forecast(path, seen, ended, local.seconds if LaneReader(path).is_for_nobody() else delivered.seconds)
-        for path, seen in found
+        for path, seen in lane_runs
     ]
 
 

@@ -1,10 +1,9 @@
-"""Deletes old, delivered segments in the lane of the living process, as `dead_lanes` does for dead processes.
+"""Deletes old, delivered segments in the lane of this process, as `dead_lanes` does for dead processes.
 
 A segment is deleted as a whole. A new segment is begun when the current one reaches the least age at which anything is
 deleted, so that segments become old in a process that records little, too. In the new segment contents are recorded
 again, so it begins a group of segments that do not refer to earlier ones. A group is deleted when all of it is
-delivered and old enough for the sessions in it, and when all runs with records in it have ended: a resume needs nothing
-else.
+delivered and old enough for its sessions, and when all runs with records in it have ended: no resume needs it then.
 """
 
 import time
@@ -37,10 +36,10 @@ class OwnExpiry:
         *,
         after_end: bool = False,
     ):
-        """`keep_seconds`: how long a segment is kept after the last append to it, where nothing else was said for one
-        of its sessions.
+        """`keep_seconds`: how long a segment is kept after the last append to it, unless a program has set another time
+        for one of its sessions.
 
-        `after_end`: a run is kept for so long after its end, which may be in a later segment.
+        `after_end`: a run is kept this long after its end, which may be in a later segment.
 
         `begin_segment` begins a new segment whose records do not refer to contents in earlier segments. It returns the
         segment's number, or None if it could not begin one or the current segment is empty.
@@ -53,7 +52,7 @@ class OwnExpiry:
         self._after_end = after_end
         self._began = wall()
         self._seen: dict[int, RunsSeen] = {}
-        """The runs in segments that are complete, by segment number."""
+        """The runs in complete segments, by segment number."""
         self._fresh = [0]
         """Numbers of the segments that do not refer to contents in earlier segments, in order."""
         self._ended: dict[bytes, None] = {}
@@ -87,7 +86,8 @@ class OwnExpiry:
         return float("inf")
 
     def _deletable(self, numbers: list[int], ages: Mapping[int, float]) -> list[int]:
-        """The segments of groups that are not needed.  `ages` in seconds, of those that were delivered."""
+        """The segments of groups that are not needed any more. `ages`: in seconds, by number, of delivered segments
+        only."""
         seen = self._read(numbers)
         ended = self._ended_runs(seen.values())
         self._retention.learn(seen.values())
@@ -96,26 +96,26 @@ class OwnExpiry:
             group = list(members)
             if not all(number in ages and number in seen for number in group):
                 continue
-            what = merge_runs_seen(seen[number] for number in group)
-            ends = [number for number, other in seen.items() if other.ended & what.runs] if self._after_end else []
+            runs_seen = merge_runs_seen(seen[number] for number in group)
+            ends = [number for number, other in seen.items() if other.ended & runs_seen.runs] if self._after_end else []
             age = min(ages.get(number, 0.0) for number in (*group, *ends))
-            if what.runs <= ended and age >= self._retention.seconds(what):
+            if runs_seen.runs <= ended and age >= self._retention.seconds(runs_seen):
                 gone += group
         return gone
 
     def _ended_runs(self, seen: Collection[RunsSeen]) -> set[bytes]:
         ended = {*self._ended, *self._notes.known()}
-        new = frozenset[bytes]().union(*(each.ended for each in seen)) - ended
+        new = frozenset[bytes]().union(*(runs_seen.ended for runs_seen in seen)) - ended
         self._notes.note(new)
         return ended | new
 
     def _read(self, numbers: list[int]) -> dict[int, RunsSeen]:
         seen: dict[int, RunsSeen] = {}
-        left = _MAX_BYTES
+        remaining_bytes = _MAX_BYTES
         for number in numbers:
             if number not in self._seen:
-                left -= self._reader.segment_bytes(number)
-                if left < 0 and seen:
+                remaining_bytes -= self._reader.segment_bytes(number)
+                if remaining_bytes < 0 and seen:
                     break  # the next call reads the rest; until then, runs that end there count as open
                 with suppress(FileNotFoundError):
                     self._seen[number] = runs_in(self._reader.segment_path(number).read_bytes())
@@ -134,6 +134,6 @@ class OwnExpiry:
             for run in list(self._ended)[: max(0, len(self._ended) - _MAX_ENDED)]:
                 del self._ended[run]
 
-    def _forget_groups(self, left: Collection[int]) -> None:
-        groups = {self._group_of(number) for number in left}
+    def _forget_groups(self, numbers: Collection[int]) -> None:
+        groups = {self._group_of(number) for number in numbers}
         self._fresh = [fresh for fresh in self._fresh if fresh in groups] or [0]
