@@ -1,8 +1,8 @@
-"""Arrays, tensors, tables and pictures <-> tagged JSON.  See `faithful.py`, and `model/objects/arrays.py`.
+"""Arrays, tensors, tables and pictures <-> tagged JSON. See `faithful.py`, and `model/objects/arrays.py`.
 
-Their elements are bytes, which are a content of their own where they are many.  What is made of them is an array of the
-same type, shape and element type that is equal; how it lay in memory may differ.  Libraries are imported by names that
-stand here, and never by one that a record says.
+Elements are kept as bytes, which become a content of their own if they are many. The rebuilt array is equal, with the
+same type, shape and element type; its memory layout may differ. Libraries are imported only by names in this module,
+never by a name in a record.
 """
 
 import array
@@ -23,7 +23,7 @@ from playhead.refs.value_codecs import Decoding, Encoding, Tree, encoded_items, 
 
 
 def array_tree(value: Any, inner: Encoding) -> Tree | None:
-    """The tree of an array, or of an element of one; None for all else.  Raises NotFaithful."""
+    """Returns the tree of an array, or of an element of one; None for any other value. Raises NotFaithful."""
     kind = class_of(value)
     if listed_as(kind, ARRAY_ELEMENTS):
         return _element_tree(value)
@@ -104,7 +104,7 @@ def _numpy(tree: Tree, inner: Decoding) -> Any:
 
 def _objects(numpy: Any, items: list[Any]) -> Any:
     made = numpy.empty(len(items), dtype=object)
-    for place, item in enumerate(items):  # at once, numpy would make more dimensions of lists
+    for place, item in enumerate(items):  # one by one: numpy would make more dimensions of lists
         made[place] = item
     return made
 

@@ -1,8 +1,9 @@
-"""Exceptions <-> tagged JSON, so that `except MyError as e: e.code` works on a replayed error.  See `faithful.py`.
+"""Exceptions <-> tagged JSON, so that `except MyError as e: e.code` works on a replayed error. See `faithful.py`.
 
-An exception is rebuilt without its `__init__` from its args, its attributes, and what built-in exceptions keep outside
-of them (`OSError.errno`).  Tracebacks are not kept.  Leniently, what cannot be kept is left out and listed; an HTTP
-library's request and response are then kept in outline, without the headers and bodies that may hold secrets.
+An exception is rebuilt without its `__init__`: from its args, its attributes, and the values that built-in exceptions
+hold outside of both (`OSError.errno`). Tracebacks are not kept. If lenient, parts that cannot be kept are left out and
+listed; an HTTP library's request and response are then kept in outline, without the headers and bodies that may hold
+secrets.
 """
 
 import sys
@@ -21,7 +22,7 @@ from playhead.refs.value_codecs import Inner, Tree, tagged, text_tree
 
 _ROOTS = (BaseException, Exception, object)
 _MAX_BODY = 64 * 1024
-# Of a response: secrets, and what describes the body's form on the wire, where it is no more.
+# Headers of a response with secrets, or about the body's form on the wire, which is not kept.
 _NOT_KEPT = frozenset({"set-cookie", "content-encoding", "content-length", "transfer-encoding"})
 
 
@@ -35,7 +36,7 @@ class ReplayedError(Exception):
 
 
 class _LeftOut:
-    """Stands for an argument that could not be kept, and reads like it."""
+    """Stands for an argument that could not be kept, and has its text as `repr`."""
 
     def __init__(self, text: str):
         self._text = text
@@ -45,7 +46,7 @@ class _LeftOut:
 
 
 def error_tree(raised: BaseException, inner: Inner, *, chained: bool = True) -> Tree:
-    """The tree of an exception; strictly, raises NotFaithful when a part of it cannot be kept."""
+    """Returns the tree of an exception. Unless lenient, raises NotFaithful if a part of it cannot be kept."""
     kind = type(raised)
     if _is_validation_error(kind):
         return _validation_error(raised, inner)
@@ -82,7 +83,7 @@ def _refuse_name(name: str) -> None:
 
 
 def error_outline(raised: BaseException, *left_out: str) -> Tree:
-    """An exception's class and text, and what was left out of it."""
+    """Returns the tree of an exception's class and text, with the names of the parts that were left out."""
     name = f"{type(raised).__module__}:{type(raised).__qualname__}"
     return tagged(
         "error", **{"class": name}, args=[], message=text_tree(error_text(raised)), state={}, left_out=[*left_out]
@@ -93,13 +94,13 @@ def _add_chain(tree: Tree, raised: BaseException, inner: Inner) -> None:
     cause, context = raised.__cause__, raised.__context__
     if cause is not None:
         tree["cause"] = error_tree(cause, inner, chained=False)
-    if context is not None:  # the same, when it was raised `from` what it was raised in
+    if context is not None:  # the same exception, if it was raised `from` the one being handled
         tree["context"] = "cause" if context is cause else error_tree(context, inner, chained=False)
     tree["suppress"] = raised.__suppress_context__
 
 
 def error_of(tree: Tree, inner: Inner) -> BaseException:
-    """The exception; a `ReplayedError` when its class is gone or cannot be made."""
+    """Rebuilds the exception; returns a `ReplayedError` if its class is gone or cannot be made."""
     args = [inner(arg) for arg in tree["args"]]
     state = {name: inner(item) for name, item in tree["state"].items()}
     kind = _class_of(tree)
@@ -118,8 +119,8 @@ def error_of(tree: Tree, inner: Inner) -> BaseException:
 
 
 def _class_of(tree: Tree) -> Any:
-    """None when it is gone.  Raises CannotRestore when it may be in a module that is not imported: another class in its
-    place would pass an `except` that is meant for it."""
+    """The exception's class; None if it is gone. Raises CannotRestore if it may be in a module that is not imported: an
+    `except` for the class would not catch another class in its place."""
     try:
         return class_named(tree["class"])
     except ClassGone:
@@ -135,7 +136,7 @@ def _rebuilt(kind: Any, tree: Tree, args: list[Any], state: dict[str, Any]) -> B
     for name in native.keys() & state.keys():
         try:
             native[name].__set__(raised, state[name])
-        except (AttributeError, TypeError):  # read-only: made of the args already
+        except (AttributeError, TypeError):  # read-only: set from the args already
             continue
     if error_text(raised) != tree["message"]:  # its text needs what was left out
         raised.__class__ = type(kind.__name__, (kind,), {**_same_name(kind), "__str__": _saying(tree["message"])})
@@ -146,7 +147,7 @@ def _blank(kind: Any, args: list[Any]) -> BaseException:
     base = solid_base(kind)
     if issubclass(kind, BaseExceptionGroup):
         return cast(BaseException, base.__new__(kind, *args))
-    # Not with args: of an errno, OSError would make another class than the recorded one.
+    # Without args: given an errno, OSError would make another class than the recorded one.
     raised = cast(BaseException, base.__new__(kind))
     raised.args = tuple(args)
     return raised
@@ -161,7 +162,7 @@ def _same_name(kind: type) -> dict[str, Any]:
 
 
 def _native_members(kind: type) -> dict[str, Any]:
-    """What built-in exceptions keep outside of `args` and `__dict__`."""
+    """Members in which built-in exceptions hold values outside of `args` and `__dict__`."""
     return {
         name: member
         for base in kind.__mro__
@@ -172,19 +173,19 @@ def _native_members(kind: type) -> dict[str, Any]:
 
 
 def _native_state(raised: BaseException) -> dict[str, Any]:
-    found: dict[str, Any] = {}
+    state: dict[str, Any] = {}
     for name, member in _native_members(type(raised)).items():
         try:
             value = member.__get__(raised)
         except AttributeError:  # never set
             continue
         if value is not None:
-            found[name] = value
-    return found
+            state[name] = value
+    return state
 
 
 def _only_text(arg: Any) -> str:
-    """The text of an exception with this argument and no other."""
+    """The text of an exception that has only this argument."""
     return error_text(arg) if isinstance(arg, BaseException) else error_text(Exception(arg))
 
 
@@ -199,25 +200,25 @@ def _validation_error(raised: Any, inner: Inner) -> Tree:
     errors: list[Any] = []
     for line in raised.errors(include_url=False):
         try:
-            given = inner(line["input"])
+            input_tree = inner(line["input"])
         except NotFaithful:
             if not inner.lenient:
                 raise
-            given = tagged("left out", text=argument_text(line["input"]))
+            input_tree = tagged("left out", text=argument_text(line["input"]))
         about = {"type": line["type"], "msg": line["msg"], "loc": list(line["loc"]), "ctx": inner(line.get("ctx"))}
-        errors.append({**about, "input": given})
+        errors.append({**about, "input": input_tree})
     return tagged("validation error", title=raised.title, errors=errors)
 
 
 def _to_validation_error(tree: Tree, inner: Inner) -> BaseException:
     from pydantic_core import PydanticCustomError, ValidationError, core_schema  # noqa: PLC0415
 
-    known = frozenset(get_args(core_schema.ErrorType))
+    error_types = frozenset(get_args(core_schema.ErrorType))
     lines: list[Any] = []
     for line in tree["errors"]:
         context = inner(line["ctx"])
         kind = line["type"]
-        if kind not in known:
+        if kind not in error_types:
             kind = PydanticCustomError(kind, line["msg"].replace("{", "{{"), context)
         lines.append({"type": kind, "loc": tuple(line["loc"]), "input": inner(line["input"])})
         if context is not None and isinstance(kind, str):
@@ -229,7 +230,7 @@ def _to_validation_error(tree: Tree, inner: Inner) -> BaseException:
 
 
 def http_tree(value: Any) -> Tree | None:
-    """The outline of an httpx request or response; None for all else."""
+    """Returns the outline of an httpx request or response; None for any other value."""
     kind = cast(Any, type(value))
     library = kind.__module__.partition(".")[0]
     if library not in {"httpx", "httpx2"} or kind.__name__ not in {"Request", "Response"}:
@@ -244,7 +245,7 @@ def http_tree(value: Any) -> Tree | None:
     headers = [[name, text] for name, text in value.headers.multi_items() if name.lower() not in _NOT_KEPT]
     try:
         request = http_tree(value.request)
-    except RuntimeError:  # it was made by hand, for no request
+    except RuntimeError:  # it was made by hand, without a request
         request = None
     return tagged(
         "http response", library=library, status=value.status_code, headers=headers, body=body, request=request

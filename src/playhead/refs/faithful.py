@@ -1,7 +1,7 @@
-"""capture → [refs] → journal.  Recorded results given back as what they were: values <-> tagged JSON, without pickle.
+"""capture → [refs] → journal.  Keeps results so that they can be rebuilt: values <-> tagged JSON, without pickle.
 
-Plain JSON stands for itself.  All else is an object whose key `$` is its tag: `{"$": "tuple", "items": [...]}`; a
-dictionary whose keys are not sorted is one too, since canonical JSON sorts, and the program sees the order.
+Plain JSON stands for itself.  Any other value is an object whose key `$` is its tag: `{"$": "tuple", "items": [...]}`.
+A dictionary whose keys are not sorted is tagged, too, since canonical JSON sorts keys, and the program sees the order.
 
 | tags | kept |
 |---|---|
@@ -14,8 +14,8 @@ dictionary whose keys are not sorted is one too, since canonical JSON sorts, and
 | error | type, args, attributes, notes, cause and context one level deep; no traceback |
 
 Values that are shared come back as copies.  Cycles, local classes, instances of other classes and subclasses of
-built-in types (`class Name(str)`) are `NotFaithful`.  Reading makes instances of enums, named tuples, dataclasses,
-models, exceptions and the types above only, calls nothing that a record names, and raises `CannotRestore` alone.
+built-in types (`class Name(str)`) are `NotFaithful`.  Decoding makes only instances of enums, named tuples,
+dataclasses, models, exceptions and the types above, calls nothing that a record names, and raises only `CannotRestore`.
 """
 
 import base64
@@ -63,31 +63,33 @@ __all__ = [
 
 _CONTAINERS = frozenset({list, dict, tuple, set, frozenset})
 _LEVELS_OF_A_TAG = 3  # an object, its array, a pair in it
-# In the units of `limits.py`: a lone surrogate in a text, NaN, and an integer for each of so many bits.
+# Weights in the units of `limits.py`: of a text with a lone surrogate, of NaN or infinity; and an integer weighs 1 for
+# each of so many bits.
 _ODD_TEXT, _ODD_NUMBER, _HEX_BITS = 50, 10, 80
 _DECODERS = DECODERS | OBJECT_DECODERS | ARRAY_DECODERS | ERROR_DECODERS
 FetchBytes = Callable[[ContentRef], bytes | None]
-"""Gives the bytes of a content; None: it is not at hand."""
+"""Returns the bytes of a content; None: it is not available."""
 
 
 def is_plain(value: Any) -> bool:
-    """Whether the ordinary canonical content gives this value back exactly: plain JSON, and keys sorted already."""
-    found = survey_key_orders(value)
-    return found is not None and found.exact
+    """Whether the plain canonical content alone restores this value exactly: it is plain JSON, and its keys are
+    sorted."""
+    survey = survey_key_orders(value)
+    return survey is not None and survey.exact
 
 
 def restore_data(value: Any, limits: ValueLimits = NO_LIMITS, keep: KeepBytes | None = None) -> Any:
     """Returns what must be stored beside the plain content so that `restored_value` can rebuild the value; None:
-    nothing. `keep` takes the elements of large arrays. Raises NotFaithful, also for what is larger than the limits."""
+    nothing. `keep` takes the elements of large arrays. Raises NotFaithful, also for a value larger than the limits."""
     if type(value) is bytes:
         return None
-    found = survey_key_orders(value)
-    if found is None:
+    survey = survey_key_orders(value)
+    if survey is None:
         return _encoded(value, limits, keep, lenient=False)
-    if found.exact:
+    if survey.exact:
         return None
-    if found.one_order and not found.marked:
-        return tagged("key order", orders=key_orders(found))
+    if survey.one_order and not survey.marked:
+        return tagged("key order", orders=key_orders(survey))
     return tagged("json", text=_json_text(value, limits))
 
 
@@ -97,44 +99,47 @@ def _json_text(value: Any, limits: ValueLimits) -> str:
     return json_text(value)
 
 
-def restored_value(ordinary: Any, kept: Any, *, with_defaults: bool = False, fetch: FetchBytes | None = None) -> Any:
-    """Rebuilds the value from its plain content and the result of `restore_data`. `with_defaults`: fields that a class
-    has gained since have their defaults, instead of an error. `fetch` gives the bytes of a content; None: it is not at
-    hand. Raises CannotRestore."""
-    if kept is None:
+def restored_value(
+    ordinary: Any, restore_tree: Any, *, with_defaults: bool = False, fetch: FetchBytes | None = None
+) -> Any:
+    """Rebuilds the value from its plain content and the result of `restore_data`. `with_defaults`: fields that were
+    added to a class since then get their defaults; otherwise they are an error. `fetch` returns the bytes of a content;
+    None: it is not available. Raises CannotRestore."""
+    if restore_tree is None:
         refuse_marker(ordinary)
         return ordinary
-    if isinstance(kept, dict) and cast(dict[str, Any], kept).get(MARK) == "key order":
+    if isinstance(restore_tree, dict) and cast(dict[str, Any], restore_tree).get(MARK) == "key order":
         refuse_marker(ordinary)
         try:
-            return in_key_order(ordinary, cast(Any, kept)["orders"])
+            return in_key_order(ordinary, cast(Any, restore_tree)["orders"])
         except Exception as error:
             raise CannotRestore("the order of a recorded value's keys is damaged") from error
-    return decode(kept, with_defaults=with_defaults, fetch=fetch)
+    return decode(restore_tree, with_defaults=with_defaults, fetch=fetch)
 
 
-def with_key_orders(ordinary: Any, kept: Any) -> Any:
-    """The plain value with its keys in the orders that `restore_data` gave for values inside of it; as it is where that
-    gave more than orders.  Raises CannotRestore."""
-    is_orders = isinstance(kept, dict) and cast(dict[str, Any], kept).get(MARK) == "key order"
-    return restored_value(ordinary, kept) if is_orders else ordinary
+def with_key_orders(ordinary: Any, restore_tree: Any) -> Any:
+    """Returns the plain value with its keys in the orders that `restore_data` returned for values inside of it. Returns
+    it unchanged if `restore_data` returned anything but orders. Raises CannotRestore."""
+    is_orders = isinstance(restore_tree, dict) and cast(dict[str, Any], restore_tree).get(MARK) == "key order"
+    return restored_value(ordinary, restore_tree) if is_orders else ordinary
 
 
 def encode(value: Any, limits: ValueLimits = NO_LIMITS, keep: KeepBytes | None = None) -> Any:
-    """A JSON value of which `decode` makes an equal value of the same types; otherwise as `restore_data`.
+    """Returns JSON values from which `decode` makes an equal value of the same types. Parameters and errors are those
+    of `restore_data`.
 
-    A plain value stands for itself: what is returned may be the very object, to be written before it changes.
+    A plain value stands for itself: the returned object may be the value itself, and must be written before it changes.
     """
     if limits.size is not None and weigh(value, limits.size)[0] > limits.size:
         raise NotFaithful(CUT_SENTENCES["size"])
-    found = survey_key_orders(value)
-    if found is not None:
-        return value if found.exact else tagged("json", text=_json_text(value, limits))
+    survey = survey_key_orders(value)
+    if survey is not None:
+        return value if survey.exact else tagged("json", text=_json_text(value, limits))
     return _encoded(value, limits, keep, lenient=False)
 
 
 def decode(tree: Any, *, with_defaults: bool = False, fetch: FetchBytes | None = None) -> Any:
-    """The value that was encoded; the rest as in `restored_value`. Raises CannotRestore."""
+    """Returns the value that was encoded. Parameters are those of `restored_value`. Raises CannotRestore."""
     refuse_marker(tree)
     try:
         return _TaggedDecoding(with_defaults, fetch)(tree)
@@ -147,7 +152,8 @@ def decode(tree: Any, *, with_defaults: bool = False, fetch: FetchBytes | None =
 
 
 def encode_error(raised: BaseException, limits: ValueLimits = NO_LIMITS, keep: KeepBytes | None = None) -> Any:
-    """What `decode_error` makes an exception of.  What cannot be kept of it is left out, and listed in `left_out`."""
+    """Returns the tree from which `decode_error` rebuilds an exception. Parts that cannot be kept are left out, and
+    listed in `left_out`."""
     try:
         return _encoded(raised, limits, keep, lenient=True)
     except NotFaithful as reason:
@@ -155,7 +161,8 @@ def encode_error(raised: BaseException, limits: ValueLimits = NO_LIMITS, keep: K
 
 
 def decode_error(tree: Any, fetch: FetchBytes | None = None) -> BaseException:
-    """The exception; a `ReplayedError` when its class is gone.  Raises CannotRestore for what is no exception."""
+    """Rebuilds the exception; returns a `ReplayedError` if its class is gone. Raises CannotRestore if the tree is not
+    an exception's."""
     raised = decode(tree, fetch=fetch)
     if not isinstance(raised, BaseException):
         raise CannotRestore(f"a recorded error is damaged: it holds a {type(raised).__name__}")
@@ -163,7 +170,7 @@ def decode_error(tree: Any, fetch: FetchBytes | None = None) -> BaseException:
 
 
 def refuse_marker(value: Any) -> None:
-    """Raises CannotRestore for what stands where content was not kept."""
+    """Raises CannotRestore if the value is a marker for content that was not kept."""
     if isinstance(value, dict) and NOT_KEPT in value:
         reason = cast(dict[str, Any], value)[NOT_KEPT]
         raise CannotRestore(f"this value was not kept ({reason}); the call has to be made again")
@@ -182,7 +189,8 @@ def _encoded(value: Any, limits: ValueLimits, keep: KeepBytes | None, *, lenient
 
 
 class _TaggedEncoding:
-    """One value being encoded: what it is inside of, to see a cycle, and how deep, to stay within canonical JSON."""
+    """Encodes one value. Tracks the objects around the current one, to find a cycle, and their depth, to stay within
+    the limit of canonical JSON."""
 
     def __init__(self, limits: ValueLimits, keep: KeepBytes | None, *, lenient: bool):
         self.lenient = lenient
@@ -192,7 +200,7 @@ class _TaggedEncoding:
         self.with_defaults = False
         self._inside: set[int] = set()
         self._levels = 0
-        self._seen: dict[int, object] = {}  # the objects, too: as long as they are held, their ids stay theirs
+        self._seen: dict[int, object] = {}  # with the objects: while they are held, no other object gets their ids
         self._repeated = 0
         self._names: dict[Any, Any] = {}
 
@@ -232,7 +240,7 @@ class _TaggedEncoding:
             self.take(OPENED + len(value) if kind in _CONTAINERS else OBJECT)
 
     def _take_leaf(self, value: Any, kind: Any, tree: Any) -> None:
-        """Notes what canonical JSON writes one by one."""
+        """Counts the weight of leaves that canonical JSON writes one by one."""
         if kind is int and (bits := value.bit_length()) > SHORT_BITS:
             self.take(digits_weight(bits) if bits <= MAX_INTEGER_BITS else bits // _HEX_BITS)
         elif kind is float and tree is not value:
@@ -278,11 +286,11 @@ class _TaggedDecoding:
         self.with_defaults = with_defaults
         self._fetch = fetch
 
-    def bytes_of(self, kept: Any) -> bytes:
-        if "base64" in kept:
-            return base64.b64decode(kept["base64"], validate=True)
-        data = None if self._fetch is None else self._fetch(ContentRef(kept["ref"]))
-        if data is None or len(data) != kept["bytes"]:
+    def bytes_of(self, tree: Any) -> bytes:
+        if "base64" in tree:
+            return base64.b64decode(tree["base64"], validate=True)
+        data = None if self._fetch is None else self._fetch(ContentRef(tree["ref"]))
+        if data is None or len(data) != tree["bytes"]:
             raise CannotRestore("the elements of a recorded array are not at hand; the call has to be made again")
         return data
 

@@ -39,25 +39,26 @@ class NewContentSink(Protocol):
     """Receives the new contents of one call until they are in the journal."""
 
     new: dict[bytes, ContentRef]
-    """The refs of the contents and threads that this call brings already, by digest."""
+    """Refs of the contents and threads that this call brings already, by digest."""
     cut: Cut | None
-    """Why something of the payload that came last was left out; None: nothing was."""
+    """Why a part of the last payload was left out; None: nothing was left out."""
     dropped: bytes
-    """The digest of the content that came last of those for which there was no room."""
+    """Digest of the last content for which there was no room."""
 
     def content(self, digest: bytes, ref: ContentRef, data: bytes, media_type: str) -> None:
         """Takes a new content."""
         ...
 
     def thread(self, digest: bytes, ref: ContentRef, parent: ContentRef | None, messages: Sequence[ContentRef]) -> None:
-        """Takes a new extension of a thread: what its last node is called, parent, messages."""
+        """Takes a new extension of a thread. `digest` and `ref` are those of its last node."""
         ...
 
 
 _MARKER_HEAD = 64 * 1024
 _MARKER = NOT_KEPT
 # Tool definitions and request settings hardly change between calls: comparing bytes is quicker than sorting keys, and
-# than hashing.  So they are found by their length and their end; others of the same take their place.
+# than hashing. So they are found by their length and their end; a later one with the same length and end takes the
+# place of an earlier one.
 _MAX_REPEATED = 256
 _MAX_REPEATED_BYTES = 256 * 1024
 _END_BYTES = 64
@@ -77,16 +78,16 @@ class PayloadIntake:
     ):
         self.known = KnownRefs()
         self.redacts = redact is not None
-        """Whether there is a hook for all payloads."""
+        """Whether there is a redaction hook for all payloads."""
         self.mask = mask or None
-        """What hides secrets in objects; None: nothing does."""
+        """Hides secrets in objects; None: nothing is hidden."""
         self.limits = limits
         """How much of one value is recorded."""
         self._max_bytes = max_content_bytes
         self._redact = redact
         self._repeated: dict[tuple[int, bytes], tuple[bytes, bytes, ContentRef]] = {}
         self.generation = 0
-        """Goes up with `forget`: what was remembered of threads before is not to be relied on."""
+        """Rises with each `forget`: threads that were remembered before must not be used."""
         self.full = False
         """Set by the journal when it has no room: payloads become markers."""
         self.dropped = 0
@@ -95,7 +96,7 @@ class PayloadIntake:
     def payload(
         self, value: Any, sink: NewContentSink, redact: Redact | None = None, *, unbounded: bool = False
     ) -> ContentRef:
-        """The ref of any value, after the redaction hooks.  `unbounded`: without the limits of one value."""
+        """Returns the ref of any value, after the redaction hooks. `unbounded`: without the limits of one value."""
         limits = NO_LIMITS if unbounded else self.limits
         if self._redact is None and redact is None:
             return self.recorded(value, sink, limits)
@@ -105,7 +106,7 @@ class PayloadIntake:
         return ref
 
     def recorded(self, value: Any, sink: NewContentSink, limits: ValueLimits = NO_LIMITS) -> ContentRef:
-        """The ref of a value that is redacted already."""
+        """Returns the ref of a value that is redacted already."""
         sink.cut = None
         if type(value) is str:
             try:
@@ -124,11 +125,11 @@ class PayloadIntake:
         return self.content(data, JSON, sink)
 
     def part(self, data: bytes, sink: NewContentSink) -> ContentRef:
-        """The ref of bytes that stand as a part of a value."""
+        """Returns the ref of bytes that are a part of a value."""
         return self.content(data, BYTES, sink, read_as(data, BYTES))
 
     def repeated(self, value: Any, sink: NewContentSink, redact: Redact | None = None) -> ContentRef:
-        """The ref of a value that is likely the same as in an earlier call."""
+        """Returns the ref of a value that is likely the same as in an earlier call."""
         if self._redact is not None or redact is not None:
             return self.payload(value, sink, redact)
         try:
@@ -150,8 +151,8 @@ class PayloadIntake:
         return ref
 
     def content(self, data: bytes, media_type: str, sink: NewContentSink, read_as: str | None = None) -> ContentRef:
-        """The ref of canonical bytes, which says to read them so, or of the marker that takes their place, which
-        `sink.cut` says."""
+        """Returns the ref of canonical bytes, or of the marker that replaces them; `sink.cut` is then the reason.
+        `read_as`: how the ref tells readers to read the bytes."""
         if len(data) > self._max_bytes:
             self.oversize += 1
             sink.cut = "size"
@@ -164,7 +165,7 @@ class PayloadIntake:
             return ref if read_as is None else ref.with_reading(read_as)
         if self.full:
             self.dropped += 1
-            # Without the digest: markers that are alike take no more room.
+            # Without the digest: equal markers take no more room.
             sink.cut, sink.dropped = "room", digest
             marker = {_MARKER: "journal full", "bytes": len(data), "media_type": media_type}
             return self._marker(canonical_json(marker), sink)
@@ -174,9 +175,10 @@ class PayloadIntake:
         return ref if read_as is None else ref.with_reading(read_as)
 
     def redacted(self, value: Any, redact: Redact | None = None) -> Any:
-        """The value after the redaction hooks, the call's own first.  A hook that raises must not leak: marker.
+        """Returns the value after the redaction hooks, the call's own first; a marker if a hook raises, so that nothing
+        leaks.
 
-        Hooks are given copies of what is recorded (`plain_copy`): the program keeps its objects, whatever they edit.
+        Hooks get copies in recorded form (`plain_copy`), so that they cannot edit the program's objects.
         """
         return self._redacted(value, redact, NO_LIMITS)[0]
 
@@ -195,7 +197,7 @@ class PayloadIntake:
             return {_MARKER: "redaction failed", "error": type(error).__name__}, cut
 
     def as_recorded(self, value: Any, redact: Redact | None = None) -> Any:
-        """What is recorded of the value after redaction hooks, masks and limits, as plain JSON values."""
+        """Returns what is recorded of the value after redaction hooks, masks and limits, as plain JSON values."""
         return self.plain_copy(self._redacted(value, redact, self.limits)[0])
 
     def plain_copy(self, value: Any, *, unbounded: bool = False) -> Any:
@@ -207,7 +209,7 @@ class PayloadIntake:
         return content.data if content.media_type == BYTES else value_of(content), cut
 
     def is_as_given(self, value: Any, ref: ContentRef | None, *, unbounded: bool = False) -> bool:
-        """Whether the content of `ref` is what is recorded of the value without hooks and masks."""
+        """Whether the content of `ref` is what would be recorded of the value without hooks and masks."""
         return bounded_content_of(value, None, NO_LIMITS if unbounded else self.limits)[0].ref == ref
 
     def redaction_changes_nothing(self, value: Any, redact: Redact | None = None) -> bool:
@@ -232,7 +234,7 @@ class PayloadIntake:
 
 
 def _warn_of_hook(error: BaseException) -> None:
-    # Not what the exception says: that may be part of the payload.
+    # Without the exception's text, which may contain a part of the payload.
     raised = type(error).__name__
     warn_once(
         f"redaction {raised}",

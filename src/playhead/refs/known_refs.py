@@ -7,10 +7,10 @@ _GENERATION = 20_000
 
 
 class KnownRefs(dict[bytes, ContentRef]):
-    """Digest → ref of contents seen lately, in two generations: cheaper than a strict LRU, and good enough for one.
+    """Digest → ref of contents seen recently, in two generations: cheaper than a strict LRU, and good enough.
 
-    The dictionary itself is the younger; ask it with `get`, and on a miss, when there are `old` ones, ask
-    `promote_old`.
+    The dictionary itself is the younger generation. Look a digest up with `get`; if it is not there and `old` is not
+    empty, call `promote_old`.
     """
 
     __slots__ = ("old",)
@@ -20,7 +20,7 @@ class KnownRefs(dict[bytes, ContentRef]):
         self.old: dict[bytes, ContentRef] = {}
 
     def promote_old(self, digest: bytes) -> ContentRef | None:
-        """The ref if the older generation has it; it then moves to the younger one."""
+        """Returns the ref if the older generation has it, and moves it to the younger one; else returns None."""
         ref = self.old.get(digest)
         if ref is not None:
             self.add(digest, ref)

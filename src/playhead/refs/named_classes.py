@@ -1,8 +1,8 @@
-"""Classes by their names, `module:qualname`, so that a recorded value can say what it was.  See `faithful.py`.
+"""Finds classes by their names, `module:qualname`, so that a recorded value can name its class. See `faithful.py`.
 
-A name is given only when it leads back to the very same class now, and a class found by a name is only ever made an
-instance of without calling it.  A record is data that others may have written: reading one never imports a module that
-only the record names, and runs no code of a module or class to look a name up in it.
+A class has a name only if the name leads back to the very same class now. A class found by its name is only used to
+make an instance without calling it. A record is data that others may have written: reading one never imports a module
+that only the record names, and runs no code of a module or class to look a name up in it.
 """
 
 import sys
@@ -17,7 +17,7 @@ _NOT_FOUND: Any = object()
 
 
 class _DeclaredModules:
-    """Packages and modules that the program has declared: they may be imported when a record names them."""
+    """Packages and modules that the program has declared, which may be imported when a record names them."""
 
     modules: tuple[str, ...] = ()
 
@@ -30,7 +30,8 @@ def declare_modules(modules: Iterable[str]) -> None:
 
 
 def name_of(kind: Any) -> str:
-    """The name that leads back to this class; raises NotFaithful for those that have none, such as local classes."""
+    """Returns the name that leads back to this class. Raises NotFaithful for a class that has none, such as a local
+    class."""
     module, qualname = getattr(kind, "__module__", None), getattr(kind, "__qualname__", None) or kind.__name__
     if not isinstance(module, str) or _found(sys.modules.get(module), qualname) is not kind:
         raise NotFaithful(
@@ -40,25 +41,25 @@ def name_of(kind: Any) -> str:
 
 
 def class_named(name: Any) -> Any:
-    """The class with a name from `name_of`. Raises CannotRestore."""
+    """Returns the class with a name from `name_of`. Raises CannotRestore."""
     module, _, qualname = name.partition(":") if isinstance(name, str) else ("", "", "")
     if not module or not qualname or module.startswith("."):
         raise CannotRestore(f"{name!r} does not name a class; the record is damaged")
-    found = _found(_module_named(module, name), qualname)
-    if found is _NOT_FOUND:
+    kind = _found(_module_named(module, name), qualname)
+    if kind is _NOT_FOUND:
         raise ClassGone(f"the class {name} of a recorded value is gone; bring it back or fork before it")
-    return found
+    return kind
 
 
 class ClassGone(CannotRestore):
-    """The module that a record names is here, and has no such class (any more)."""
+    """The class that a record names does not exist (any more): its module is here without it, or cannot be imported."""
 
 
 def _module_named(module: str, name: str) -> Any:
     # The resumed script is `__main__` again, and importing that by name would run it a second time.
-    known = sys.modules.get(module)
-    if known is not None:
-        return known
+    loaded = sys.modules.get(module)
+    if loaded is not None:
+        return loaded
     if not any(module == declared or module.startswith(f"{declared}.") for declared in _DeclaredModules.modules):
         raise CannotRestore(
             f"the class {name} of a recorded value is in a module that this program has not imported, and a record "
@@ -73,11 +74,12 @@ def _module_named(module: str, name: str) -> Any:
 
 
 def _found(owner: Any, qualname: str) -> Any:
-    """The value under a name in a module, without calling any `__getattr__`, property or lazy loader."""
+    """Returns the value under a name in a module, without calling any `__getattr__`, property or lazy loader;
+    `_NOT_FOUND` if there is none."""
     for part in qualname.split("."):
         try:
-            own: Any = type.__dict__["__dict__"].__get__(owner) if isinstance(owner, type) else _namespace(owner)
-            owner = own.get(part, _NOT_FOUND)
+            namespace: Any = type.__dict__["__dict__"].__get__(owner) if isinstance(owner, type) else _namespace(owner)
+            owner = namespace.get(part, _NOT_FOUND)
         except AttributeError:
             return _NOT_FOUND
     return owner
@@ -88,7 +90,8 @@ def _namespace(module: Any) -> Any:
 
 
 def model_reference(kind: Any) -> Any:
-    """Names a class, or a pydantic generic with its arguments, which has no name of its own."""
+    """Returns the name of a class; for a pydantic generic with arguments, which has no name of its own, the names of
+    its parts."""
     generic = cast("dict[str, Any]", getattr(kind, "__pydantic_generic_metadata__", {}))
     if not generic.get("origin"):
         return name_of(kind)
@@ -96,7 +99,7 @@ def model_reference(kind: Any) -> Any:
 
 
 def class_of_reference(reference: Any) -> Any:
-    """What `model_reference` named."""
+    """Returns the class from the result of `model_reference`. Raises CannotRestore."""
     if not isinstance(reference, dict):
         return class_named(reference)
     parts = cast(dict[str, Any], reference)
@@ -107,23 +110,24 @@ def class_of_reference(reference: Any) -> Any:
 
 
 def is_model(kind: Any) -> bool:
-    """Whether it is a pydantic model's class.  Without pydantic there are none: nothing is imported to find out."""
+    """Whether this is the class of a pydantic model. Does not import pydantic: if it is not loaded, there are no
+    models."""
     pydantic = sys.modules.get("pydantic")
     return pydantic is not None and isinstance(kind, type) and issubclass(kind, pydantic.BaseModel)
 
 
 def is_built_in(kind: type) -> bool:
-    """Whether it was written in C, and may keep what no attribute shows."""
+    """Whether the class was written in C, and may hold values that no attribute shows."""
     return not kind.__flags__ & _HEAP
 
 
 def has_plain_layout(kind: type) -> bool:
-    """Whether `object.__new__` makes an instance of it: no built-in type but `object` among its bases."""
+    """Whether `object.__new__` makes an instance of the class: no base of it is a built-in type except `object`."""
     return not any(map(is_built_in, kind.__mro__[:-1]))
 
 
 def solid_base(kind: type) -> Any:
-    """The built-in type that an instance of it is laid out as."""
+    """The built-in type whose memory layout instances of the class have."""
     while not is_built_in(kind):
         kind = cast(type, kind.__base__)
     return kind

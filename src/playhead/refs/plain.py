@@ -1,8 +1,9 @@
-"""Which values the ordinary canonical content gives back exactly, and what little must be kept beside it for others.
+"""Finds the values that the plain canonical content restores exactly, and the little that must be kept beside it for
+others.
 
-Canonical JSON sorts keys, and a program sees its order: a tool's dictionary that becomes the text of a message would
-become another text.  So a value of plain JSON types is exact by itself only when its keys are sorted already;
-otherwise the few orders of keys that occur in it are enough to put it back in order.  See `faithful.py`.
+Canonical JSON sorts keys, and a program sees their order: a tool's dictionary that becomes the text of a message would
+become another text. So a value of plain JSON types is exact by itself only if its keys are sorted already. Otherwise
+the few key orders that occur in it are enough to restore it. See `faithful.py`.
 """
 
 import json
@@ -21,11 +22,11 @@ from playhead.model.objects.tree_json import MAX_INTEGER_BITS, MAX_LEVELS
 _BETWEEN_HALVES = re.compile("(?<=[\ud800-\udbff])(?=[\udc00-\udfff])")
 _SCALARS = frozenset({str, int, float, bool, type(None)})
 _CONTAINERS = frozenset({dict, list})
-_FEW = 16  # below, looking at each one is quicker than to sort them by type
+_FEW = 16  # up to so many values, checking each is quicker than grouping them by type
 MARK = "$"
 """The key of a tagged value."""
 NOT_KEPT = "$playhead"
-"""The key of a marker that stands where content was too large, or could not be written."""
+"""The key of a marker that replaces content that was too large, or could not be written."""
 
 
 @dataclass(slots=True)
@@ -44,7 +45,7 @@ class KeyOrderSurvey:
         return self.in_order and not self.marked
 
     def note_keys(self, value: dict[Any, Any]) -> bool:
-        """Notes a dictionary's keys; False when they are no plain keys."""
+        """Notes a dictionary's keys; returns False if they are not plain texts."""
         keys = tuple(value)
         if not all_str(keys):
             return False
@@ -60,7 +61,7 @@ class KeyOrderSurvey:
 
 
 def survey_key_orders(value: Any) -> KeyOrderSurvey | None:
-    """Collects the key orders in a value; None when it is not plain JSON."""
+    """Collects the key orders in a value; returns None if it is not plain JSON."""
     try:
         return _survey_key_orders(value)
     except RuntimeError:  # another thread changed it meanwhile
@@ -69,17 +70,17 @@ def survey_key_orders(value: Any) -> KeyOrderSurvey | None:
 
 def _survey_key_orders(value: Any) -> KeyOrderSurvey | None:
     # Level by level, so that a cycle is found by its depth.
-    found = KeyOrderSurvey()
+    survey = KeyOrderSurvey()
     level: list[Any] = [value]
     if type(value) not in _CONTAINERS:
-        return found if are_plain_scalars([value]) else None
+        return survey if are_plain_scalars([value]) else None
     for _ in range(MAX_LEVELS + 1):
         deeper: list[Any] = []
         for container in level:
             items: list[Any] = container
             if type(container) is dict:
                 fields = cast(dict[Any, Any], container)
-                if not found.note_keys(fields):
+                if not survey.note_keys(fields):
                     return None
                 items = list(fields.values())
             if are_plain_scalars(items):
@@ -88,14 +89,14 @@ def _survey_key_orders(value: Any) -> KeyOrderSurvey | None:
             if not are_plain_scalars([item for item in items if type(item) not in _CONTAINERS]):
                 return None
         if not deeper:
-            return found
+            return survey
         level = deeper
     return None
 
 
 def are_plain_scalars(values: Sequence[Any], most_bits: int = MAX_INTEGER_BITS) -> bool:
-    """Whether all are texts, numbers, truth values or None, as canonical JSON gives them back, and no integer is
-    longer than so many bits."""
+    """Whether all are texts, numbers, booleans or None that canonical JSON restores exactly, and no integer has more
+    than `most_bits` bits."""
     if len(values) <= _FEW:
         return all(_is_plain_scalar(value, most_bits) for value in values)
     kinds: set[Any] = set(map(type, values))
@@ -119,26 +120,26 @@ def _is_plain_scalar(value: Any, most_bits: int) -> bool:
     return math.isfinite(value) if kind is float else kind is bool or value is None
 
 
-def key_orders(found: KeyOrderSurvey) -> list[list[str]]:
-    """The orders to keep beside the canonical content."""
-    return [list(keys) for in_order, keys in found.orders.items() if keys != in_order]
+def key_orders(survey: KeyOrderSurvey) -> list[list[str]]:
+    """The key orders to keep beside the canonical content."""
+    return [list(keys) for in_order, keys in survey.orders.items() if keys != in_order]
 
 
 def in_key_order(value: Any, orders: Sequence[Sequence[str]]) -> Any:
-    """The value with its keys in the orders that `key_orders` gave."""
+    """Returns the value with its keys in the orders that `key_orders` returned."""
     by_keys = {frozenset(keys): keys for keys in orders}
 
     def ordered(item: Any) -> Any:
         if type(item) is dict:
             pairs = cast(dict[str, Any], item)
             return {key: ordered(pairs[key]) for key in by_keys.get(frozenset(pairs), pairs)}
-        return [ordered(each) for each in cast(list[Any], item)] if type(item) is list else item
+        return [ordered(element) for element in cast(list[Any], item)] if type(item) is list else item
 
     return ordered(value)
 
 
 def json_text(value: Any) -> str:
-    """The JSON text of a plain value, its keys as they stand."""
+    """The JSON text of a plain value, its keys in their own order."""
     try:
         return orjson.dumps(value).decode()
     except (TypeError, orjson.JSONEncodeError):  # integers beyond 64 bits
@@ -146,12 +147,12 @@ def json_text(value: Any) -> str:
 
 
 def is_marked(value: dict[Any, Any]) -> bool:
-    """Whether a dictionary looks like something of ours, and so cannot stand for itself."""
+    """Whether a dictionary has a key of our tags or markers, and so cannot stand for itself."""
     return MARK in value or NOT_KEPT in value
 
 
 def is_text(value: str) -> bool:
-    """Whether it has a UTF-8 form: no lone surrogates."""
+    """Whether the text has a UTF-8 form: no lone surrogates."""
     if value.isascii():
         return True
     try:
@@ -162,10 +163,10 @@ def is_text(value: str) -> bool:
 
 
 def parts_for_json(text: str) -> list[str]:
-    """Splits a text where JSON would join two surrogates; one part where it comes back from JSON as it is."""
+    """Splits a text where JSON would join two surrogates. Returns one part if JSON restores the text as it is."""
     return [text] if is_text(text) else _BETWEEN_HALVES.split(text)
 
 
 def all_str(keys: Sequence[Any]) -> bool:
-    """Whether all are `str` itself: a subclass may say it is equal to anything."""
+    """Whether all keys are of the type `str` itself: a subclass may claim to equal anything."""
     return not keys or set(map(type, keys)) == {str}

@@ -1,6 +1,6 @@
 """Masks secrets in the data kept to rebuild a value, by the same keys as in its recorded form.
 
-A result that holds a secret cannot be given back. In an exception, the secret is left out and listed.
+A result that holds a secret cannot be restored. In an exception, the secret is left out and listed.
 """
 
 import base64
@@ -19,17 +19,18 @@ _OBJECTS = frozenset({"dataclass", "model", "namedtuple", "error"})
 
 
 def holds_secret(tree: Any, mask: Mask, *, inside: bool = False) -> bool:
-    """Whether something in a tagged tree (see `faithful.py`) is masked; `inside`: all of it is part of an object."""
+    """Whether something in a tagged tree (see `faithful.py`) is masked. `inside`: the whole tree is part of an
+    object."""
     harmless: set[tuple[Any, ...]] = set()
-    """Keys of objects that were found to hide nothing: most objects of a value are of few classes."""
+    """Keys of objects that hide nothing: most objects of a value belong to few classes."""
     waiting = [(tree, inside)]
     while waiting:
         item, within = waiting.pop()
         if class_of(item) is list:
             items = cast("list[Any]", item)
-            if within and mask.hides_second([_key(each) for each in items[:1]] + items[1:]):
+            if within and mask.hides_second([_key(element) for element in items[:1]] + items[1:]):
                 return True
-            waiting += [(each, within) for each in items if type(each) in _CONTAINERS]
+            waiting += [(element, within) for element in items if type(element) in _CONTAINERS]
         if class_of(item) is not dict:
             continue
         fields = cast(Tree, item)
@@ -42,7 +43,7 @@ def holds_secret(tree: Any, mask: Mask, *, inside: bool = False) -> bool:
         inner: Iterable[Any] = [*names, *values] or fields.values()
         if fields.get(MARK) in _WITH_STATE:
             inner = (fields["state"],)
-        waiting += [(each, within) for each in inner if type(each) in _CONTAINERS]
+        waiting += [(element, within) for element in inner if type(element) in _CONTAINERS]
     return False
 
 
@@ -58,26 +59,27 @@ def _hides_some(names: Iterable[Any], values: Iterable[Any], mask: Mask, harmles
 
 
 def without_secrets(error: Tree, mask: Mask, raised: BaseException) -> Tree:
-    """The tree of an exception (of `encode_error`), with what is masked left out; its text is the program's own."""
-    kept = dict(error)
-    if kept.get(MARK) != "error":
-        return tagged("left out", text="<masked>") if holds_secret(kept, mask, inside=True) else kept
+    """Returns the tree of an exception (from `encode_error`) without what is masked. The exception's text is kept,
+    since the program wrote it."""
+    masked = dict(error)
+    if masked.get(MARK) != "error":
+        return tagged("left out", text="<masked>") if holds_secret(masked, mask, inside=True) else masked
     only = len(raised.args) == 1
-    kept["args"] = [
-        _shown(arg, mask, error["message"] if only else argument_text(given))
-        for arg, given in zip(error["args"], raised.args, strict=True)
+    masked["args"] = [
+        _shown(arg, mask, error["message"] if only else argument_text(original))
+        for arg, original in zip(error["args"], raised.args, strict=True)
     ]
     hidden = [
         name
         for name, item in error["state"].items()
         if mask.hides(name, item) or (not _is_http(item) and holds_secret(item, mask, inside=True))
     ]
-    kept["state"] = {name: _shown(item, mask, "") for name, item in error["state"].items() if name not in hidden}
-    kept["left_out"] = [*error["left_out"], *hidden]
+    masked["state"] = {name: _shown(item, mask, "") for name, item in error["state"].items() if name not in hidden}
+    masked["left_out"] = [*error["left_out"], *hidden]
     for name, chained in (("cause", raised.__cause__), ("context", raised.__context__)):
-        if isinstance(kept.get(name), dict) and chained is not None:
-            kept[name] = without_secrets(kept[name], mask, chained)
-    return kept
+        if isinstance(masked.get(name), dict) and chained is not None:
+            masked[name] = without_secrets(masked[name], mask, chained)
+    return masked
 
 
 def _shown(item: Any, mask: Mask, text: str) -> Any:
@@ -92,18 +94,18 @@ def _is_http(item: Any) -> bool:
 
 def _http(tree: Tree, mask: Mask) -> Tree:
     """The outline of a request or response without its credentials."""
-    kept = dict(tree)
-    if "url" in kept:
-        kept["url"] = mask.text(kept["url"])
-    if "headers" in kept:
-        kept["headers"] = [pair for pair in kept["headers"] if not mask.hides_second(pair)]
-    if kept.get("request") is not None:
-        kept["request"] = _http(kept["request"], mask)
-    return kept
+    masked = dict(tree)
+    if "url" in masked:
+        masked["url"] = mask.text(masked["url"])
+    if "headers" in masked:
+        masked["headers"] = [pair for pair in masked["headers"] if not mask.hides_second(pair)]
+    if masked.get("request") is not None:
+        masked["request"] = _http(masked["request"], mask)
+    return masked
 
 
 def _named(fields: Tree) -> tuple[Collection[Any], Collection[Any]]:
-    """Keys and values of the object that a tree describes; none for one of values without keys."""
+    """Keys and values of the object that a tree describes; both empty if its values have no keys."""
     tag = fields.get(MARK)
     if tag == "namedtuple":
         return fields["fields"], fields["items"]

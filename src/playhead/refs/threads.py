@@ -1,8 +1,8 @@
-"""Threads, incrementally: of a model call's input, only what the previous calls did not have is hashed.
+"""Builds threads incrementally: of a model call's input, only messages that the previous calls did not have are hashed.
 
-Each thread that a run has sent is remembered as a snapshot of its messages with the node ref of each.  The next call's
-messages are compared with the snapshots, which costs a few nanoseconds a message and notices one that was changed in
-place; node refs of the equal prefix are taken over.
+Each thread that a run has sent is remembered as a snapshot of its messages with the node ref of each. The next call's
+messages are compared with the snapshots, which takes a few nanoseconds per message and notices a message that was
+changed in place. Node refs of the equal prefix are reused.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -27,7 +27,7 @@ FromMessage = Callable[[Message], Mapping[str, Any]]
 
 # Parallel branches and sub-agents of one run each have a thread of their own.
 _MAX_THREADS = 16
-# Each so many refs of patches stand in one content, so that whoever reads them needs few steps.
+# So many refs of patches are listed in one content, so that a reader needs few steps.
 _LISTED = 16
 
 
@@ -35,9 +35,9 @@ _LISTED = 16
 class KnownThread:
     """The input of an earlier call: a snapshot of its messages as plain JSON values, and the thread's ref up to each.
 
-    `exact` are the refs of what the messages up to each said otherwise than their canonical form does; None: nothing.
-    `numeric` are the places of messages that hold numbers or booleans: Python says `1 == True == 1.0`, JSON does not.
-    While another thread of the program appends to it, the lists may differ in length, and `messages` is the shortest.
+    `exact`: for each message, the ref of how the messages up to it differ from their canonical form; None: they do not.
+    `numeric`: positions of messages with numbers or booleans: Python says `1 == True == 1.0`, JSON does not. While
+    another thread of the program appends, the lists may differ in length, and `messages` is the shortest.
     """
 
     messages: list[Any]
@@ -45,26 +45,26 @@ class KnownThread:
     numeric: list[int]
     exact: list[ContentRef | None]
     patches: list[ContentRef]
-    """Those of `exact` that are refs, each once."""
+    """The refs in `exact`, each once."""
     generation: int = 0
     redact: Redact | None = None
     whole: int = 0
-    """How many of the first messages need no cutting, as far as who cuts has looked: see `dialect._anthropic_turns`."""
+    """How many of the first messages are known to need no cutting: see `dialect._anthropic_turns`."""
 
 
 def thread_ref(
     intake: PayloadIntake,
     messages: Sequence[Any],
     to_message: ToMessage,
-    known: list[KnownThread],
+    threads: list[KnownThread],
     sink: NewContentSink,
     redact: Redact | None = None,
 ) -> ContentRef | None:
-    """The ref of the thread of these provider messages; None for no messages.
+    """Returns the ref of the thread of these provider messages; None if there are no messages.
 
-    `known` is the run's memory, most recent first; this call is added to it.
+    `threads` is the run's memory, most recent first; the thread of this call is added to it.
     """
-    return exact_thread(intake, messages, to_message, None, known, sink, redact)[0]
+    return exact_thread(intake, messages, to_message, None, threads, sink, redact)[0]
 
 
 def exact_thread(
@@ -72,32 +72,32 @@ def exact_thread(
     messages: Sequence[Any],
     to_message: ToMessage,
     from_message: FromMessage | None,
-    known: list[KnownThread],
+    threads: list[KnownThread],
     sink: NewContentSink,
     redact: Redact | None = None,
     whole: int = 0,
 ) -> tuple[ContentRef | None, ContentRef | None]:
-    """As `thread_ref`, and the ref of what the messages said otherwise than `from_message` makes of their canonical
-    form (None: nothing; see `_note_exact`).  `whole`: see `KnownThread`."""
-    given: list[Any] = messages if type(messages) is list else list(messages)  # pyright: ignore[reportUnknownVariableType]
-    if not given:
+    """Returns the result of `thread_ref`, and the ref of how the messages differ from what `from_message` makes of
+    their canonical form (None: they do not; see `_note_exact`). `whole`: see `KnownThread`."""
+    message_list: list[Any] = messages if type(messages) is list else list(messages)  # pyright: ignore[reportUnknownVariableType]
+    if not message_list:
         return None, None
-    thread = _prefix(given, known, intake.generation, redact)
+    thread = _prefix(message_list, threads, intake.generation, redact)
     nodes = thread.nodes
     parent = tip = nodes[-1] if nodes else None
     patches = thread.patches
     plain = _NO_ROLES if redact is not None or intake.redacts else _plain_roles(to_message, from_message)
     added: list[ContentRef] = []
-    for message in given[len(nodes) :]:
+    for message in message_list[len(nodes) :]:
         native, ref = _plain_text(intake, message, plain, sink)
         if ref is None:
             native, has_numbers = _snapshot(message)
             if has_numbers:
                 thread.numeric.append(len(nodes))
-            canonical, shown = _canonical(native, to_message, intake, redact)
+            canonical, redacted = _canonical(native, to_message, intake, redact)
             ref = message_ref(intake, canonical, sink)
             if from_message is not None:
-                _note_exact(intake, len(nodes), from_message(canonical), shown, patches, sink)
+                _note_exact(intake, len(nodes), from_message(canonical), redacted, patches, sink)
         tip = node_ref(ref, tip)
         thread.exact.append(patches[-1] if patches else None)
         nodes.append(tip)
@@ -105,7 +105,7 @@ def exact_thread(
         added.append(ref)
     thread.whole = whole or thread.whole
     _keep_thread(intake, nodes[-1], parent, added, sink)
-    _remember(intake, thread, known)
+    _remember(intake, thread, threads)
     return nodes[-1], patches[-1] if patches else None
 
 
@@ -133,7 +133,7 @@ _NO_ROLES: tuple[tuple[str, ...], tuple[str, ...]] = (), ()
 def _plain_text(
     intake: PayloadIntake, message: Any, plain: tuple[tuple[str, ...], tuple[str, ...]], sink: NewContentSink
 ) -> tuple[dict[str, Any] | None, ContentRef | None]:
-    """A snapshot of a plain message, and its ref; None and None where it has to be looked at with more care."""
+    """Returns a snapshot of a plain message, and its ref; None and None if the message is not plain."""
     kind: Any = type(message)  # pyright: ignore[reportUnknownVariableType]
     if kind is dict and len(message) == 2:
         role, content = message.get("role"), message.get("content")
@@ -153,29 +153,31 @@ def _plain_text(
 
 
 def _text_of(block: Any) -> Any:
-    """The text of a block that is nothing but a text; None for any other."""
+    """The text of a block that has nothing but a text; None for any other block."""
     kind: Any = type(block)  # pyright: ignore[reportUnknownVariableType]
     return block.get("text") if kind is dict and len(block) == 2 and block.get("type") == "text" else None
 
 
-def _remember(intake: PayloadIntake, thread: KnownThread, known: list[KnownThread]) -> None:
-    """A thread of markers must not be taken for the real one later; nor one from before a fork or a loss."""
+def _remember(intake: PayloadIntake, thread: KnownThread, threads: list[KnownThread]) -> None:
+    """Adds the thread to the run's memory. Leaves out a thread of markers, which must not be taken for the real one
+    later, and a thread from before a fork or a loss."""
     if not intake.full and thread.generation == intake.generation:
-        known.insert(0, thread)
-        del known[_MAX_THREADS:]
+        threads.insert(0, thread)
+        del threads[_MAX_THREADS:]
 
 
 def _note_exact(
-    intake: PayloadIntake, position: int, restored: Any, given: Any, patches: list[ContentRef], sink: NewContentSink
+    intake: PayloadIntake, position: int, restored: Any, native: Any, patches: list[ContentRef], sink: NewContentSink
 ) -> None:
-    """Adds the ref of how the message at `position` was given, where its canonical form restores something else.
+    """Adds the ref of how the message at `position` was given, if its canonical form restores something else.
 
     The content is `{"parent", "place", "patch"}`: a linked list, latest first, so that a conversation's calls share it;
-    `patch` is a JSON Patch of the restored message. Each 16th has `above`, too: the refs of those before its parent.
+    `patch` is a JSON Patch of the restored message. Each 16th has `above`, too: the refs of the patches before its
+    parent.
     """
-    if restored == given and not _has_numbers(given):
+    if restored == native and not _has_numbers(native):
         return
-    patch = patch_between(restored, given)
+    patch = patch_between(restored, native)
     if not patch:
         return
     node: dict[str, Any] = {"parent": patches[-1] if patches else None, "place": position, "patch": patch}
@@ -184,15 +186,15 @@ def _note_exact(
     patches.append(intake.content(canonical_json(node), JSON, sink))
 
 
-def goes_on(messages: Sequence[Any], to_message: ToMessage, known: Sequence[KnownThread]) -> bool:
-    """Whether these are the messages of an earlier call, then a model's answer.  May raise."""
-    given: list[Any] = messages if type(messages) is list else list(messages)  # pyright: ignore[reportUnknownVariableType]
-    lengths = {len(thread.messages) for thread in tuple(known) if _begins_with(given, thread)}
-    return any(to_message(_native(given[length]))["role"] == "assistant" for length in lengths)
+def goes_on(messages: Sequence[Any], to_message: ToMessage, threads: Sequence[KnownThread]) -> bool:
+    """Whether these are the messages of an earlier call followed by a model's answer. May raise."""
+    message_list: list[Any] = messages if type(messages) is list else list(messages)  # pyright: ignore[reportUnknownVariableType]
+    lengths = {len(thread.messages) for thread in tuple(threads) if _begins_with(message_list, thread)}
+    return any(to_message(_native(message_list[length]))["role"] == "assistant" for length in lengths)
 
 
 def _begins_with(messages: list[Any], thread: KnownThread) -> bool:
-    """Whether these are the thread's messages, and more."""
+    """Whether these messages begin with the thread's messages, and are more."""
     count = len(thread.messages)
     return 0 < count < len(messages) and (_equal(messages, thread, count) or _common(messages, thread, count) == count)
 
@@ -200,7 +202,7 @@ def _begins_with(messages: list[Any], thread: KnownThread) -> bool:
 def extend_thread(
     intake: PayloadIntake, messages: Sequence[Message], parent: ContentRef | None, sink: NewContentSink
 ) -> ContentRef | None:
-    """The ref of these canonical messages after `parent`."""
+    """Returns the ref of the thread with these canonical messages after `parent`; `parent` if there are no messages."""
     refs: list[ContentRef] = []
     tip = parent
     for message in messages:
@@ -215,23 +217,23 @@ def extend_thread(
 def native_ref(
     intake: PayloadIntake, message: Any, to_message: ToMessage, sink: NewContentSink, redact: Redact | None = None
 ) -> ContentRef:
-    """The ref of one provider message, the same as in a thread."""
+    """Returns the ref of one provider message, the same as in a thread."""
     return message_ref(intake, _canonical(_native(message), to_message, intake, redact)[0], sink)
 
 
 def message_ref(intake: PayloadIntake, message: Message, sink: NewContentSink) -> ContentRef:
-    """The ref of one canonical message, its large parts apart."""
+    """Returns the ref of one canonical message. Large parts of it become contents of their own."""
     data = _plain_bytes(message) or canonical_json(message)
     if len(data) <= LARGE_PART_BYTES:
         return intake.content(data, JSON, sink)
-    own, *parts = message_contents(message)
+    content, *parts = message_contents(message)
     for part in parts:
         intake.content(part.data, part.media_type, sink)
-    return intake.content(own.data, own.media_type, sink)
+    return intake.content(content.data, content.media_type, sink)
 
 
 def _plain_bytes(message: Message) -> bytes | None:
-    """The canonical bytes of a message that is nothing but a text, such as most answers; None for any other."""
+    """The canonical bytes of a message that has nothing but a text, such as most answers; None for any other."""
     parts = message["parts"]
     if len(message) == 2 and len(parts) == 1 and len(parts[0]) == 2 and parts[0].get("type") == "text":
         role, text = message["role"], parts[0].get("content")
@@ -247,23 +249,27 @@ def _keep_thread(
     intake: PayloadIntake, tip: ContentRef, parent: ContentRef | None, added: Sequence[ContentRef], sink: NewContentSink
 ) -> None:
     if added:
-        digest, known = tip.digest, intake.known
-        if digest not in known and digest not in sink.new and not (known.old and known.promote_old(digest)):
+        digest, known_refs = tip.digest, intake.known
+        if (
+            digest not in known_refs
+            and digest not in sink.new
+            and not (known_refs.old and known_refs.promote_old(digest))
+        ):
             sink.thread(digest, tip, parent, added)
 
 
-def _prefix(messages: list[Any], known: list[KnownThread], generation: int, redact: Redact | None) -> KnownThread:
-    """The longest run of leading messages that an earlier call had, as a thread to append to."""
+def _prefix(messages: list[Any], threads: list[KnownThread], generation: int, redact: Redact | None) -> KnownThread:
+    """Returns a thread to append to: the longest run of leading messages that an earlier call had."""
     best: KnownThread | None = None
     most = 0
-    for thread in tuple(known):
+    for thread in tuple(threads):
         if thread.generation != generation or thread.redact is not redact:
             continue
         count = len(thread.messages)
         if _equal(messages, thread, count):
             if count >= most:
                 try:
-                    known.remove(thread)  # the call being added takes its place
+                    threads.remove(thread)  # the call being added takes its place
                 except ValueError:  # another thread of the program was quicker
                     pass
                 else:
@@ -295,26 +301,26 @@ def _equal(messages: list[Any], thread: KnownThread, count: int) -> bool:
 
 
 def _common(messages: list[Any], thread: KnownThread, count: int) -> int:
-    """Number of equal leading messages. Messages that are no dictionaries are compared in their plain form."""
+    """Number of equal leading messages. Messages that are not dictionaries are compared in their plain form."""
     numeric = frozenset(thread.numeric)
-    for position, (given, remembered) in enumerate(zip(messages, thread.messages[:count], strict=False)):
-        # Only a dictionary's word is taken for it: other objects may say that they are equal to anything.
-        if type(given) is dict and position not in numeric:
+    for position, (message, remembered) in enumerate(zip(messages, thread.messages[:count], strict=False)):
+        # Only dictionaries are compared by `==`: other objects may claim to equal anything.
+        if type(message) is dict and position not in numeric:
             try:
-                if given == remembered:
+                if message == remembered:
                     continue
             except BaseException as error:  # noqa: BLE001 - it is the user's code, and may raise anything
                 let_through(error)
-        if canonical_json(_native(given)) != canonical_json(remembered):
+        if canonical_json(_native(message)) != canonical_json(remembered):
             return position
     return min(len(messages), count)
 
 
 def _snapshot(message: Any) -> tuple[Any, bool]:
-    """As `_native`, and whether there are numbers or booleans in it."""
+    """Returns the result of `_native`, and whether the message has numbers or booleans."""
     kind: Any = type(message)  # pyright: ignore[reportUnknownVariableType]
     if kind is dict and {*map(type, message), *map(type, message.values())} == _TEXT_ONLY:
-        return message.copy(), False  # as most that are not plain: a tool's result
+        return message.copy(), False  # such as most results of tools
     native = _native(message)
     return native, _has_numbers(native)
 
@@ -326,7 +332,7 @@ def _native(message: Any) -> Any:
             return _copied(message)
         except TypeError:
             pass
-    arrived: list[BaseException] = []  # orjson makes a TypeError of whatever `default` raises
+    arrived: list[BaseException] = []  # orjson turns any exception of `default` into a TypeError
 
     def plain(value: Any) -> Any:
         try:
@@ -344,7 +350,7 @@ def _native(message: Any) -> Any:
 
 
 def _copied(value: Any) -> Any:
-    """The containers anew, the texts shared: comparing a text with itself costs nothing, however long it is.
+    """Copies the containers and shares the texts: comparing a text with itself costs nothing, however long it is.
 
     Raises TypeError for anything but plain JSON values.
     """
@@ -387,7 +393,7 @@ def _has_numbers(value: Any) -> bool:
 
 
 def _canonical(native: Any, to_message: ToMessage, intake: PayloadIntake, redact: Redact | None) -> tuple[Message, Any]:
-    """The canonical form, and the message that it is of: after the redaction hooks."""
+    """Returns the canonical form of a message, and the message after the redaction hooks."""
     if redact is not None or intake.redacts:
         native = intake.redacted(native, redact)
     try:
@@ -398,7 +404,8 @@ def _canonical(native: Any, to_message: ToMessage, intake: PayloadIntake, redact
 
 
 def _plain(value: Any) -> Any:
-    """A provider's own message object, which users put among messages, as a dictionary."""
+    """Returns a provider's own message object, which users put among messages, as a dictionary. Raises TypeError for
+    other objects."""
     dump = getattr(cast(Any, type(value)), "model_dump", None)
     if dump is not None:
         with reading():

@@ -1,7 +1,7 @@
-"""Built-in and standard-library values <-> tagged JSON: one pair of functions for each tag.  See `faithful.py`.
+"""Built-in and standard-library values <-> tagged JSON: one pair of functions for each tag. See `faithful.py`.
 
-`Inner` turns what is inside a value; a decoder may be handed anything, and may raise anything: `decode` makes one
-clear error of it.
+`Inner` encodes or decodes the values inside a value. A decoder may get any data, and may raise anything: `decode` turns
+that into one clear error.
 """
 
 import base64
@@ -29,9 +29,10 @@ Tree = dict[str, Any]
 
 
 class Inner(Protocol):
-    """Turns what is inside a value.  `lenient`: what cannot be kept is left out of an exception, and listed.
+    """Encodes or decodes the values inside a value. `lenient`: parts of an exception that cannot be kept are left out,
+    and listed.
 
-    `with_defaults`: fields that a class has gained since the value was recorded have their defaults.
+    `with_defaults`: fields that were added to a class since the value was recorded get their defaults.
     """
 
     lenient: bool
@@ -41,34 +42,34 @@ class Inner(Protocol):
 
 
 class Decoding(Inner, Protocol):
-    """Makes what is inside a value again."""
+    """Decodes the values inside a value."""
 
-    def bytes_of(self, kept: Any) -> bytes:
-        """The bytes that `Encoding.kept` was given.  Raises CannotRestore."""
+    def bytes_of(self, tree: Any) -> bytes:
+        """Returns the bytes for which `Encoding.kept` returned this tree. Raises CannotRestore."""
         ...
 
 
 class Encoding(Inner, Protocol):
-    """Encodes what is inside a value."""
+    """Encodes the values inside a value."""
 
     array_room: ArrayRoom
-    """How many bytes of elements of arrays are kept."""
+    """How many bytes of array elements are kept."""
 
     def kept(self, data: bytes) -> Any:
-        """Plain JSON values for these bytes."""
+        """Returns plain JSON values for these bytes: see `Decoding.bytes_of`."""
         ...
 
     def take(self, weight: int) -> None:
-        """Notes that something of this weight is encoded.  Raises NotFaithful where that is too much."""
+        """Counts the weight of something that is encoded. Raises NotFaithful if the value becomes too large."""
         ...
 
     def name_of(self, kind: Any) -> Any:
-        """What names a class: see `named_classes.model_reference`.  Raises NotFaithful."""
+        """Returns the name of a class: see `named_classes.model_reference`. Raises NotFaithful."""
         ...
 
 
 SHORT_BITS = 64
-"""Longer integers are weighed."""
+"""Integers with more bits are weighed."""
 _PATHS: dict[str, Any] = {
     kind.__name__: kind
     for kind in (pathlib.PurePosixPath, pathlib.PureWindowsPath, pathlib.PosixPath, pathlib.WindowsPath)
@@ -79,7 +80,7 @@ _FACTORIES = frozenset(
 
 
 def tagged(tag: str, **fields: Any) -> Tree:
-    """A tree that `decode` reads by its tag."""
+    """Returns a tree that `decode` reads by its tag."""
     return {MARK: tag, **fields}
 
 
@@ -94,13 +95,13 @@ def _dict(value: dict[Any, Any], inner: Inner) -> Tree:
 
 
 def encoded_items(values: Iterable[Any], inner: Inner) -> list[Any]:
-    """What is inside a value, encoded one by one."""
+    """Encodes the values inside a value, one by one."""
     items = list(values)
     return items if are_plain_scalars(items, SHORT_BITS) else [*map(inner, items)]
 
 
 def _is_plain_object(keys: list[Any]) -> bool:
-    """Whether a JSON object gives these keys back, in this order."""
+    """Whether a JSON object restores these keys in this order."""
     return all_str(keys) and keys == sorted(keys) and is_text("".join(keys))
 
 
@@ -141,7 +142,7 @@ def _items(tag: str) -> Callable[[Any, Inner], Tree]:
 
 
 def _sorted_items(tag: str) -> Callable[[Any, Inner], Tree]:
-    # A set's own order differs from process to process; equal sets shall be equal bytes.
+    # A set's order differs from process to process; equal sets must become equal bytes.
     return lambda value, inner: tagged(tag, items=sorted(encoded_items(value, inner), key=canonical_json))
 
 
@@ -177,13 +178,13 @@ def _bytes(tree: Tree, _: Inner) -> bytes:
 
 
 def _datetime(value: datetime.datetime, inner: Inner) -> Tree:
-    at = value.replace(tzinfo=None, fold=0).isoformat()
-    return tagged("datetime", at=at, fold=value.fold, zone=_zone(value.tzinfo, inner))
+    text = value.replace(tzinfo=None, fold=0).isoformat()
+    return tagged("datetime", at=text, fold=value.fold, zone=_zone(value.tzinfo, inner))
 
 
 def _time(value: datetime.time, inner: Inner) -> Tree:
-    at = value.replace(tzinfo=None, fold=0).isoformat()
-    return tagged("time", at=at, fold=value.fold, zone=_zone(value.tzinfo, inner))
+    text = value.replace(tzinfo=None, fold=0).isoformat()
+    return tagged("time", at=text, fold=value.fold, zone=_zone(value.tzinfo, inner))
 
 
 def _at(kind: Any) -> Callable[[Tree, Inner], Any]:
@@ -253,7 +254,7 @@ def _path(value: pathlib.PurePath, _: Inner) -> Tree:
 
 
 LEAVES = frozenset({type(None), bool, str, int, float})
-"""Types of which there are many in a value, and which hold nothing."""
+"""Types of which a value has many, and which have no values inside."""
 
 ENCODERS: dict[type, Callable[[Any, Inner], Any]] = {
     type(None): lambda value, _: value,
@@ -292,12 +293,12 @@ _LATE_ENCODERS: dict[tuple[str, str], Callable[[Any, Inner], Any]] = {
 
 
 def encoder_of(kind: type) -> Callable[[Any, Inner], Any] | None:
-    """The function for values of exactly this class; None: there is none."""
+    """Returns the function for values of exactly this class; None: there is none."""
     encoder = ENCODERS.get(kind)
     if encoder is not None or (name := (kind.__module__, kind.__name__)) not in _LATE_ENCODERS:
         return encoder
     if getattr(sys.modules.get(name[0]), name[1], None) is not kind:
-        return None  # a class of the program that says it is from there
+        return None  # a class of the program that claims to be from that module
     return ENCODERS.setdefault(kind, _LATE_ENCODERS[name])
 
 
