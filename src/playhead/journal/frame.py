@@ -9,7 +9,7 @@ file, reading goes on with the next frame whose checksum is right.
 | `R` resource | JSON: the resource's attributes; holds for the spans and log events after it in the file |
 | `C` content | 32 bytes digest, 1 byte length of the media type, media type, bytes |
 | `T` thread | 1 byte: has a parent; then 32 bytes each: the parent, the messages that are appended to it |
-| `A` announcement, `S` span | JSON array, see `read_span`; announcements have no end, only spans of others a scope |
+| `A` announcement, `S` span | JSON array, see `read_span`; an announcement has no end; only foreign spans a scope |
 | `L` log event | JSON array: name, time ns, trace id, span id, attributes |
 | `E` end of the segment before | JSON array: its number, the bytes that were written to it |
 """
@@ -51,48 +51,49 @@ _WRITTEN_AT_ONCE = 64 * 1024
 
 
 def frame(kind: bytes, payload: bytes) -> bytes:
-    """One frame of one of the kinds above, ready to append."""
+    """Returns a frame of one of the kinds above, ready to append."""
     return _HEADER.pack(len(payload), crc32(payload, _CHECKSUMS[kind]), kind) + payload
 
 
-def frames_in(data: bytes, at: int = 0) -> Iterator[tuple[bytes, bytes, int]]:
-    """(kind, payload, offset after it) of each whole frame from `at` on; stops at the first that is cut or damaged."""
+def frames_in(data: bytes, offset: int = 0) -> Iterator[tuple[bytes, bytes, int]]:
+    """Yields (kind, payload, offset after it) of each whole frame from `offset` on; stops at the first cut or damaged
+    one."""
     end = len(data)
-    while at + HEADER_BYTES <= end:
-        size, checksum, kind = _HEADER.unpack_from(data, at)
-        start = at + HEADER_BYTES
-        at = start + size
-        if at > end:
+    while offset + HEADER_BYTES <= end:
+        size, checksum, kind = _HEADER.unpack_from(data, offset)
+        start = offset + HEADER_BYTES
+        offset = start + size
+        if offset > end:
             return
-        payload = data[start:at]
+        payload = data[start:offset]
         if crc32(payload, crc32(kind)) != checksum:
             return
-        yield kind, payload, at
+        yield kind, payload, offset
 
 
 def readable_frames(data: bytes) -> Iterator[tuple[bytes, bytes, int]]:
-    """(kind, payload, offset after it) of all readable frames of a file; skips damaged parts."""
-    at: int | None = 0
-    while at is not None:
-        for found in frames_in(data, at):
-            yield found
-            at = found[2]
-        at = next_frame(data, at + 1)
+    """Yields (kind, payload, offset after it) of all readable frames of a file; skips damaged parts."""
+    offset: int | None = 0
+    while offset is not None:
+        for item in frames_in(data, offset):
+            yield item
+            offset = item[2]
+        offset = next_frame(data, offset + 1)
 
 
-def next_frame(data: bytes, at: int) -> int | None:
-    """The offset of the first whole frame that begins at `at` or later; None when there is none."""
-    while (found := _LIKE_A_HEADER.search(data, at)) is not None:
-        at = found.start()
-        size, checksum, kind = _HEADER.unpack_from(data, at)
-        start = at + HEADER_BYTES
+def next_frame(data: bytes, offset: int) -> int | None:
+    """The offset of the first whole frame that begins at `offset` or later; None if there is none."""
+    while (match := _LIKE_A_HEADER.search(data, offset)) is not None:
+        offset = match.start()
+        size, checksum, kind = _HEADER.unpack_from(data, offset)
+        start = offset + HEADER_BYTES
         end = start + size
         # In a large payload, many offsets look like a header by chance; each would take a checksum over megabytes.
         if end <= len(data) and (size <= _SMALL_ENOUGH_TO_TRY or _may_follow(data, end)):
             with memoryview(data) as view:
                 if crc32(view[start:end], crc32(kind)) == checksum:
-                    return at
-        at += 1
+                    return offset
+        offset += 1
     return None
 
 
@@ -111,9 +112,9 @@ def may_be_lost_end(rest: bytes) -> bool:
     return bool(rest) and not (len(rest) >= HEADER_BYTES and size > max(len(rest), _WRITTEN_AT_ONCE))
 
 
-def _may_follow(data: bytes, at: int) -> bool:
-    """Whether a frame may begin at `at`, or the file ends there."""
-    return len(data) - at < HEADER_BYTES or _LIKE_A_HEADER.match(data, at) is not None
+def _may_follow(data: bytes, offset: int) -> bool:
+    """Whether a frame may begin at `offset`, or the file ends there."""
+    return len(data) - offset < HEADER_BYTES or _LIKE_A_HEADER.match(data, offset) is not None
 
 
 def content_frame(digest: bytes, data: bytes, media_type: str) -> bytes:
@@ -150,7 +151,7 @@ def thread_frame(parent: ContentRef | None, messages: Sequence[ContentRef]) -> b
 
 def read_thread(payload: bytes) -> ThreadExtension:
     """The extension that `thread_frame` wrote."""
-    refs = tuple(ContentRef.from_digest(payload[at : at + 32]) for at in range(1, len(payload), 32))
+    refs = tuple(ContentRef.from_digest(payload[offset : offset + 32]) for offset in range(1, len(payload), 32))
     return ThreadExtension(refs[0], refs[1:]) if payload[0] else ThreadExtension(None, refs)
 
 

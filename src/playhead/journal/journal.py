@@ -32,7 +32,7 @@ from playhead.model.span import Attributes
 
 log = logging.getLogger("playhead")
 
-# Acknowledged data is deleted before the limit is reached, so that there is room when it is needed.
+# Share of the limit that acknowledged data may fill: more is deleted, so that there is room when it is needed.
 _KEPT = 0.6
 # Space is freed by whole segments, so a small journal has small ones.
 _SEGMENTS = 8
@@ -141,18 +141,18 @@ class Journal:
         lane, room = self._direct, self._room
         allowance = room.allowance - len(frames)
         if lane is None or allowance < 0:
-            kept = self._append_or_buffer(frames)
+            appended = self._append_or_buffer(frames)
         else:  # the usual case
             room.allowance = allowance
             try:
                 lane.append(frames)
-                kept = True
+                appended = True
             except (OSError, ValueError):
-                kept = self._append_or_buffer(frames)
+                appended = self._append_or_buffer(frames)
         if began:
             self.latencies.add(perf_counter() - began)
         self.on_append()
-        return kept
+        return appended
 
     def flush(self) -> bool:
         """Writes what is in memory. Returns whether everything that was appended and not lost is in
@@ -432,12 +432,12 @@ class Journal:
         self._room.begin_measurement()
         lane = self.lane
         usage = journal_usage(self.journal_dir)
-        taken, kept = usage.bytes, int(self._max_bytes * _KEPT)
-        if taken > kept:
-            own = lane.path if lane is not None else None
-            taken -= reclaim(self.journal_dir, own, taken - kept, seconds=_BACKGROUND_SECONDS)
-        left = max(0, self._max_bytes - taken - self._waiting_bytes)
-        self._on_room(self._room.measured(left, usage.active_lanes))
+        used_bytes, target_bytes = usage.bytes, int(self._max_bytes * _KEPT)
+        if used_bytes > target_bytes:
+            own_lane = lane.path if lane is not None else None
+            used_bytes -= reclaim(self.journal_dir, own_lane, used_bytes - target_bytes, seconds=_BACKGROUND_SECONDS)
+        remaining_bytes = max(0, self._max_bytes - used_bytes - self._waiting_bytes)
+        self._on_room(self._room.measured(remaining_bytes, usage.active_lanes))
 
     def _free_space(self, *, at_once: bool = False) -> bool:
         """Frees space when the disk itself is full. Returns whether any was freed."""
@@ -457,9 +457,9 @@ class Journal:
 
     def _delete_some(self) -> None:
         lane = self.lane
-        own = lane.path if lane is not None else None
+        own_lane = lane.path if lane is not None else None
         with suppress(OSError):
-            if reclaim(self.journal_dir, own, _FREE_AT_ONCE, seconds=_BACKGROUND_SECONDS):
+            if reclaim(self.journal_dir, own_lane, _FREE_AT_ONCE, seconds=_BACKGROUND_SECONDS):
                 self._is_short_of_space = False
 
     def _lose(self) -> bool:
@@ -467,9 +467,9 @@ class Journal:
         self._on_failed_write()
         return False
 
-    def _warn(self, what: str, message: str) -> None:
-        if what not in self._said:
-            self._said.add(what)
+    def _warn(self, topic: str, message: str) -> None:
+        if topic not in self._said:
+            self._said.add(topic)
             log.warning("%s", message)
 
 

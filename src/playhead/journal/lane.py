@@ -287,9 +287,9 @@ class LaneWriter:
     def _note_cut(self, cut: SegmentCut) -> None:
         self._size -= cut.lost_bytes
         self._cut_bytes += cut.lost_bytes
-        kept = bisect_right(self._ends, self._size)
-        lost_records = len(self._ends) - kept
-        del self._ends[kept:]
+        kept_records = bisect_right(self._ends, self._size)
+        lost_records = len(self._ends) - kept_records
+        del self._ends[kept_records:]
         self._on_cut(cut.lost_bytes, lost_records)
 
     def _segment_path(self, number: int) -> Path:
@@ -360,8 +360,8 @@ class LaneReader:
     """
 
     def __init__(self, path: Path, destination: str = "", *, instead: bool = False):
-        """Does not touch the disk.  `destination`: name of the one whose acknowledgements are read and stored; empty:
-        the collector.  `instead`: they are also stored as the collector's, because there is no collector."""
+        """Does not touch the disk. `destination`: name of the destination whose acknowledgements are read and stored;
+        empty: the collector. `instead`: they are also stored as the collector's, because there is no collector."""
         self.path = path
         self._acked = path / (f"{_ACKED}-{destination}" if destination else _ACKED)
         self._also = [path / _ACKED] if destination and instead else []
@@ -419,24 +419,25 @@ class LaneReader:
         for path in (self._acked, *self._also):
             note_position(path, position)
 
-    def read(self, at: Position, max_bytes: int) -> tuple[bytes, Position]:
-        """Up to `max_bytes` from `at`, and their position: the start of the next segment if this one is at its end.
+    def read(self, position: Position, max_bytes: int) -> tuple[bytes, Position]:
+        """Returns up to `max_bytes` from `position`, and where they begin: in the next segment if this one is at its
+        end.
 
-        Empty when there is no more. The last frame may be incomplete: continue after the last complete frame, with a
+        Empty if there is no more. The last frame may be incomplete: continue after the last complete frame, with a
         larger `max_bytes` if there was none. Raises OSError.
         """
         while True:
             # Checked before reading: a segment with a successor is complete, so the read below gets all of it.
-            later = [n for n in self.segments() if n > at.segment]
+            later = [n for n in self.segments() if n > position.segment]
             try:
-                with self.segment_path(at.segment).open("rb") as file:
-                    file.seek(at.offset)
+                with self.segment_path(position.segment).open("rb") as file:
+                    file.seek(position.offset)
                     data = file.read(max_bytes)
             except (FileNotFoundError, NotADirectoryError):
                 data = b""
             if data or not later:
-                return data, at
-            at = Position(later[0], 0)
+                return data, position
+            position = Position(later[0], 0)
 
     def segments(self) -> list[int]:
         """Numbers of the segment files, oldest first.  Raises OSError."""
@@ -539,9 +540,9 @@ class NoLane(LaneReader):
         """Returns the beginning of a lane."""
         return Position(1, 0)
 
-    def read(self, at: Position, max_bytes: int) -> tuple[bytes, Position]:
+    def read(self, position: Position, max_bytes: int) -> tuple[bytes, Position]:
         """Returns no data."""
-        return b"", at
+        return b"", position
 
     def segments(self) -> list[int]:
         """Returns no segments."""

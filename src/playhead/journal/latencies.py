@@ -1,4 +1,4 @@
-"""[journal]: how long things took lately, for `playhead.counters()`."""
+"""[journal]: durations of recent work, for `playhead.counters()`."""
 
 from collections import deque
 
@@ -20,13 +20,13 @@ class Latencies:
 
     def summary(self) -> dict[str, float] | None:
         """Median, 99th percentile and maximum of the last durations, in milliseconds; None if there are none."""
-        found = sorted(self._seconds.copy())
-        if not found:
+        durations = sorted(self._seconds.copy())
+        if not durations:
             return None
         return {
-            "p50": found[len(found) // 2] * 1e3,
-            "p99": found[min(len(found) - 1, len(found) * 99 // 100)] * 1e3,
-            "max": found[-1] * 1e3,
+            "p50": durations[len(durations) // 2] * 1e3,
+            "p99": durations[min(len(durations) - 1, len(durations) * 99 // 100)] * 1e3,
+            "max": durations[-1] * 1e3,
         }
 
 

@@ -16,7 +16,7 @@ from playhead.journal.locking import lock_file, share_lock
 
 _FOLDER = "leases"
 _RUN_ID = re.compile("[0-9a-f]{32}")
-_JOURNAL = "journal"  # the file with this journal's name; those of runs have 32 hex digits
+_JOURNAL = "journal"  # the file with this journal's name; files of leases have names of 32 hex digits
 # How often the file may be deleted between opening and locking it before that is an error.
 _ATTEMPTS = 100
 
@@ -72,7 +72,7 @@ def take_local(journal_dir: Path, run_id: str, *, force: bool = False) -> LocalL
 
 
 def holder_of(journal_dir: Path, run_id: str) -> str:
-    """A sentence for people: which process has the lease, and since when."""
+    """A text for people: the process that has the lease, and since when it has it."""
     try:
         return _path(journal_dir, run_id).read_text() or "another process"
     except OSError:
@@ -100,18 +100,18 @@ def journal_name(journal_dir: Path) -> str:
     """The id of this journal, which does not depend on its path. Raises OSError."""
     path = journal_dir / _FOLDER / _JOURNAL
     make_private_folder(path.parent)
-    own = path.with_suffix(f".{os.urandom(8).hex()}")
-    fd = open_private(own, os.O_WRONLY | os.O_EXCL)
+    temporary_path = path.with_suffix(f".{os.urandom(8).hex()}")
+    fd = open_private(temporary_path, os.O_WRONLY | os.O_EXCL)
     try:
         os.write(fd, os.urandom(8).hex().encode())
     finally:
         os.close(fd)
     try:
-        os.link(own, path)  # atomic: readers see the whole file or none
+        os.link(temporary_path, path)  # atomic: readers see the whole file or none
     except FileExistsError:
         pass
     finally:
-        own.unlink()
+        temporary_path.unlink()
     return path.read_text()
 
 

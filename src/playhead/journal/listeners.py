@@ -1,7 +1,8 @@
 """journal → [listeners]: `playhead.on_event`: functions of the program that are called with each event it records.
 
-They are called in a thread of their own, in the order of the records, after the journal has these.  A program that
-records faster than its functions take events loses events here (counted, with one warning), never in the record.
+They are called in a thread of their own, in the order of the records, after the records are in the journal. If a
+program records faster than its functions take events, events are dropped here (counted, with one warning), never in the
+record.
 """
 
 import os
@@ -40,7 +41,7 @@ class EventListeners:
     def __init__(self) -> None:
         self.active: tuple[_Registration, ...] = ()
         self.dropped = 0
-        """Number of records that no function was called for, since too many waited."""
+        """Number of records that were dropped because too many waited: no function was called for them."""
         self._mutex = fork_safe_lock()
         self._waiting: queue.Queue[tuple[bytes, bytes] | threading.Event] = queue.Queue(_MOST_WAITING)
         self._thread: threading.Thread | None = None
@@ -53,7 +54,7 @@ class EventListeners:
 
         def remove() -> None:
             with self._mutex:
-                self.active = tuple(each for each in self.active if each is not registration)
+                self.active = tuple(entry for entry in self.active if entry is not registration)
 
         return remove
 
@@ -67,7 +68,7 @@ class EventListeners:
             warn_once("on_event full", "functions given to on_event are slower than the program: they miss events")
 
     def drain(self, seconds: float) -> bool:
-        """Waits until the functions were called with all events so far; False if that takes longer."""
+        """Waits until the functions were called with all events so far; returns False if that takes longer."""
         if self._thread is None or threading.current_thread() is self._thread:
             return True
         done = threading.Event()

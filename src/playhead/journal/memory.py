@@ -28,19 +28,19 @@ class MemoryJournal(Journal):
         return b"".join(pieces), position + len(pieces)
 
     def flush(self) -> bool:
-        """Nothing waits to be written. Always True."""
+        """Does nothing, since nothing waits to be written. Always True."""
         return True
 
     def open(self) -> None:
-        """There is no lane, so nothing can be delivered."""
+        """Does nothing: there is no lane, so nothing can be delivered."""
 
     def close(self) -> None:
         """Does nothing: appended frames stay readable."""
 
 
 def _nothing_to_do(room: bool) -> None:
-    """There is always room."""
+    """Does nothing: there is always room."""
 
 
 def _nothing() -> None:
-    """No write fails."""
+    """Does nothing: no write fails."""

@@ -1,9 +1,9 @@
-"""api ← [journal]: whether this process still owns a run that it has begun or resumed, or another has taken it over.
+"""api ← [journal]: finds out whether another process has taken over a run that this process has begun or resumed.
 
 A process that takes a run over on this machine notes it where the owner looks before each call: in the lane of the
 process that has begun the run (`take_from`), or by replacing the lease of the process that has resumed it (`leases`).
-The collector knows of a takeover on another machine.  It reports it in its answers to deliveries and to the heartbeats
-of a lease.  After this process has stood still (`Pulse`) and could not receive these, the collector is asked.
+The collector knows of a takeover on another machine. It reports it in its answers to deliveries and to the heartbeats
+of a lease. After this process has stood still (`Pulse`) and could not receive these, the collector is asked.
 """
 
 import os
@@ -29,7 +29,7 @@ _FILE = "taken-over"
 
 
 class Unsure(Exception):
-    """Nobody can say at present whether the run was taken over."""
+    """It cannot be found out at present whether the run was taken over."""
 
 
 class Pulse:
@@ -88,8 +88,9 @@ class RunOwnership:
         stops: Callable[[], int],
         now: Callable[[], float] = time.monotonic,
     ):
-        """`look` returns a sentence on who has taken the run over on this machine; None: nobody. `ask` asks the
-        collector the same for other machines; raises Unsure. `stops` returns how often this process has stood still."""
+        """`look` returns a sentence about the process that has taken the run over on this machine; None: no process
+        has. `ask` asks the collector the same for other machines; raises Unsure. `stops` returns how often this process
+        has stood still."""
         self._look = look
         self._ask = ask
         self._stops = stops
@@ -149,12 +150,13 @@ class OwnRuns:
         return owner
 
     def taken_here(self, run_id: str) -> str | None:
-        """A sentence on who has taken the run over, as noted in the lane of this process; None: nobody."""
+        """A sentence about the process that has taken the run over, as noted in the lane of this process; None: no
+        process has."""
         lane = self.lane()
         if lane is None:
             return None
-        known, path = self._looked_at
-        if known is not lane:
+        last_lane, path = self._looked_at
+        if last_lane is not lane:
             path = str(lane / _FILE)
             self._looked_at = lane, path
         # Takes half as long as any other check, and the file exists only after a takeover.
@@ -188,7 +190,7 @@ def take_from(lanes: Sequence[Path], run_id: str, by: str) -> None:
 
 
 def taken_from(lane: Path, run_id: str) -> str | None:
-    """Who has taken this run from the owner of the lane, as a sentence; None: nobody."""
+    """A sentence about the process that has taken this run from the owner of the lane; None: no process has."""
     start = f"{run_id} ".encode()
-    found = [line for line in NotedLines(lane / _FILE).known() if line.startswith(start)]
-    return taken_over_sentence(run_id, found[-1].removeprefix(start).decode("utf-8", "replace")) if found else None
+    lines = [line for line in NotedLines(lane / _FILE).known() if line.startswith(start)]
+    return taken_over_sentence(run_id, lines[-1].removeprefix(start).decode("utf-8", "replace")) if lines else None

@@ -24,5 +24,5 @@ def _events_of(kind: bytes, payload: bytes) -> Sequence[RunEvent]:
 
 
 def _to_json(event: RunEvent) -> dict[str, Any]:
-    shown = event_to_json(event)
-    return {name: value for name, value in shown.items() if name != "seq"}
+    fields = event_to_json(event)
+    return {name: value for name, value in fields.items() if name != "seq"}

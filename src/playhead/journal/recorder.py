@@ -85,8 +85,8 @@ class JournalRecorder:
             return None
         try:
             whole = self.intake.as_recorded(value, redact)
-            kept = part(whole)
-            return None if kept is whole else content_of(kept).ref.digest.hex()
+            selected = part(whole)
+            return None if selected is whole else content_of(selected).ref.digest.hex()
         except BaseException as error:  # noqa: BLE001 - the guard
             let_through(error)
             swallowed("compare a payload", error)
@@ -124,8 +124,8 @@ class JournalRecorder:
         if not self.content:
             return None, None
         try:
-            known, intake = conversation.threads, self.intake
-            thread, exact = exact_thread(intake, messages, to_message, from_message, known, frames, redact, whole)
+            threads, intake = conversation.threads, self.intake
+            thread, exact = exact_thread(intake, messages, to_message, from_message, threads, frames, redact, whole)
             return thread, exact if shape is None else self._shape_ref(shape, exact, frames)
         except BaseException as error:  # noqa: BLE001 - the guard
             let_through(error)
@@ -195,15 +195,15 @@ class JournalRecorder:
             return ""
         if redact is None and not self.redacts:
             return text
-        shown = self.intake.redacted(text, redact)
-        return shown if isinstance(shown, str) else ""
+        redacted = self.intake.redacted(text, redact)
+        return redacted if isinstance(redacted, str) else ""
 
     def prompt(self, text: str, redact: Redact | None = None) -> str:
         masked = text if self.intake.mask is None else self.intake.mask.text(text)
         if redact is None and not self.redacts:
             return masked
-        shown = self.intake.redacted(masked, redact)
-        return shown if isinstance(shown, str) and shown else REDACTED
+        redacted = self.intake.redacted(masked, redact)
+        return redacted if isinstance(redacted, str) and redacted else REDACTED
 
     def shown(self, value: Any, redact: Redact | None = None) -> Any:
         if not self.content:
@@ -251,15 +251,15 @@ class JournalRecorder:
         if not self.content:
             return None
         try:
-            shown: Any = described
+            recorded: Any = described
             if self.redacts or redact is not None:
-                shown = self.intake.redacted(described, redact)
-                if not isinstance(shown, dict) or cast(Any, shown).get("message") != described["message"]:
+                recorded = self.intake.redacted(described, redact)
+                if not isinstance(recorded, dict) or cast(Any, recorded).get("message") != described["message"]:
                     raised = None
             keep = self._keeping(frames, redact)
-            if raised is not None and self._may_be_kept(raised, kept := self._outline(raised, keep), redact):
-                shown = {**cast("dict[str, Any]", shown), "restore": kept}
-            return self.intake.recorded(shown, frames)
+            if raised is not None and self._may_be_kept(raised, restore_tree := self._outline(raised, keep), redact):
+                recorded = {**cast("dict[str, Any]", recorded), "restore": restore_tree}
+            return self.intake.recorded(recorded, frames)
         except BaseException as error:  # noqa: BLE001 - the guard
             let_through(error)
             swallowed("record an error", error)
@@ -270,14 +270,14 @@ class JournalRecorder:
         return None if redact is not None or self.redacts else lambda data: self.intake.part(data, frames)
 
     def _outline(self, raised: BaseException, keep: KeepBytes | None) -> Any:
-        kept = encode_error(raised, self.intake.limits, keep)
-        return without_secrets(kept, self.intake.mask, raised) if self.intake.mask else kept
+        tree = encode_error(raised, self.intake.limits, keep)
+        return without_secrets(tree, self.intake.mask, raised) if self.intake.mask else tree
 
-    def _may_be_kept(self, raised: BaseException, kept: Any, redact: Redact | None) -> bool:
+    def _may_be_kept(self, raised: BaseException, tree: Any, redact: Redact | None) -> bool:
         """Whether redaction leaves the error as it is. Hooks also get its parts: some look for keys, not for texts."""
         if redact is None and not self.redacts:
             return True
-        return all(self.intake.redaction_changes_nothing(part, redact) for part in (*raised.args, vars(raised), kept))
+        return all(self.intake.redaction_changes_nothing(part, redact) for part in (*raised.args, vars(raised), tree))
 
     def _recorded(self, value: Any, frames: Any) -> ContentRef | None:
         return self.intake.recorded(value, frames) if self.content else None
@@ -302,17 +302,17 @@ class JournalRecorder:
 
     def _append(self, kind: bytes, fields: Sequence[Any], frames: Any) -> None:
         payload = _fields_json(fields)
-        own = frame(kind, payload)
+        record_frame = frame(kind, payload)
         if not frames:
-            kept = self.journal.append(own)
+            appended = self.journal.append(record_frame)
         else:
-            frames.append(own)
-            kept = self.journal.append(b"".join(frames))
-            if kept:
+            frames.append(record_frame)
+            appended = self.journal.append(b"".join(frames))
+            if appended:
                 self.intake.known.add_all(frames.new)
             frames.clear()
             frames.new = {}
-        if LISTENERS.active and kept:
+        if LISTENERS.active and appended:
             LISTENERS.put(kind, payload)
 
 

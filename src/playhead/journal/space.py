@@ -48,44 +48,44 @@ def _segments(reader: LaneReader) -> Iterator[tuple[int, float]]:
             yield state.st_size, state.st_mtime
 
 
-def reclaim(journal_dir: Path, own: Path | None, excess: int, *, seconds: float = float("inf")) -> int:
-    """Deletes acknowledged segments until so many bytes are free. Returns how many bytes were freed.
+def reclaim(journal_dir: Path, own_lane: Path | None, excess: int, *, seconds: float = float("inf")) -> int:
+    """Deletes acknowledged segments until `excess` bytes are freed. Returns how many bytes were freed.
 
     Lanes whose runs have all ended go first, then other acknowledged segments, each oldest first; segments of a lane
     without destinations go only when their runs have ended. Stops after `seconds`, since thousands of lanes take long.
-    From the lane `own` it deletes only segments before the one being shipped. Of the other lanes it considers only
+    From the lane `own_lane` it deletes only segments before the one being shipped. Of the other lanes it considers only
     those of dead processes.
     """
     deadline = time.monotonic() + seconds
-    found = lanes(journal_dir)
-    freed = _delete_ended(journal_dir, [path for path in found if path != own], excess)
-    for path in found:
+    lane_paths = lanes(journal_dir)
+    freed = _delete_ended(journal_dir, [path for path in lane_paths if path != own_lane], excess)
+    for path in lane_paths:
         if freed >= excess or time.monotonic() > deadline:
             break
         with suppress(OSError):  # cannot be deleted now, e.g. because another process does so, too
             if LaneReader(path).is_for_nobody():
-                freed += _shrink_ended(journal_dir, path, excess - freed, is_own=path == own)
+                freed += _shrink_ended(journal_dir, path, excess - freed, is_own=path == own_lane)
             else:
-                freed += (_shrink_own if path == own else _shrink_dead)(path, excess - freed)
+                freed += (_shrink_own if path == own_lane else _shrink_dead)(path, excess - freed)
     if freed:
         prune(journal_dir)
     return freed
 
 
-def _delete_ended(journal_dir: Path, found: Iterable[Path], excess: int) -> int:
+def _delete_ended(journal_dir: Path, lane_paths: Iterable[Path], excess: int) -> int:
     """Deletes delivered lanes of dead processes whose runs have all ended.  Reads the oldest `_MAX_READ` bytes only."""
-    freed, left = 0, _MAX_READ
+    freed, remaining_bytes = 0, _MAX_READ
     notes = EndedRuns(journal_dir)
     ended = notes.known()
-    for path in found:
-        if freed >= excess or left <= 0:
+    for path in lane_paths:
+        if freed >= excess or remaining_bytes <= 0:
             break
         with suppress(OSError):
             reader = LaneReader(path)
             numbers = reader.segments()
             if not _is_delivered(reader, numbers):
                 continue
-            left -= sum(map(reader.segment_bytes, numbers))
+            remaining_bytes -= sum(map(reader.segment_bytes, numbers))
             seen = merge_runs_seen(runs_in(reader.segment_path(number).read_bytes()) for number in numbers)
             if new := seen.ended - ended:
                 notes.note(new)  # before the lane is deleted: other lanes of these runs do not have their end
@@ -100,7 +100,8 @@ def _is_delivered(reader: LaneReader, numbers: Sequence[int]) -> bool:
 
 
 def _shrink_ended(journal_dir: Path, path: Path, excess: int, *, is_own: bool) -> int:
-    """Deletes the oldest segments whose runs have ended; for lanes without destinations, the only copy of open runs."""
+    """Deletes the oldest segments whose runs have ended. For lanes without destinations, which have the only copy of
+    open runs."""
     adopted = None if is_own else adopt(path)
     if adopted is None and not is_own:
         return 0
@@ -112,22 +113,22 @@ def _shrink_ended(journal_dir: Path, path: Path, excess: int, *, is_own: bool) -
 
 
 def _delete_ended_segments(reader: LaneReader, notes: EndedRuns, excess: int) -> int:
-    freed, left = 0, _MAX_READ
-    known = notes.known()
+    freed, remaining_bytes = 0, _MAX_READ
+    ended = notes.known()
     waiting: list[tuple[int, RunsSeen]] = []
     for number in reader.segments():
-        left -= reader.segment_bytes(number)
-        if left < 0:
+        remaining_bytes -= reader.segment_bytes(number)
+        if remaining_bytes < 0:
             break
         seen = runs_in(reader.segment_path(number).read_bytes())
-        notes.note(seen.ended - known)  # before the segment is deleted: others of these runs do not have their end
-        known |= seen.ended
+        notes.note(seen.ended - ended)  # before the segment is deleted: others of these runs do not have their end
+        ended |= seen.ended
         waiting.append((number, seen))
         # The last one is being written to, or was written last.
-        for old, what in [pair for pair in waiting[:-1] if pair[1].runs <= known]:
+        for old, runs_seen in [pair for pair in waiting[:-1] if pair[1].runs <= ended]:
             freed += reader.segment_bytes(old)
             reader.delete_segment(old)
-            waiting.remove((old, what))
+            waiting.remove((old, runs_seen))
             if freed >= excess:
                 return freed
     return freed

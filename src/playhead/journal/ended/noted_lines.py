@@ -41,11 +41,11 @@ class NotedLines:
 
     def _cut(self) -> None:
         """Removes the older half of the file. Lines that another process appends at the same time may be lost."""
-        kept = self._path.read_bytes()[-_MAX_BYTES // 2 :].partition(b"\n")[2]
+        tail = self._path.read_bytes()[-_MAX_BYTES // 2 :].partition(b"\n")[2]
         new = self._path.with_suffix(f".{os.getpid()}.new")
         with suppress(FileNotFoundError):
             new.unlink()
         fd = open_private(new, os.O_WRONLY | os.O_EXCL)
         with os.fdopen(fd, "wb") as file:
-            file.write(kept)
+            file.write(tail)
         new.replace(self._path)

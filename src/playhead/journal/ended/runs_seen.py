@@ -40,15 +40,15 @@ def runs_in(data: bytes) -> RunsSeen:
     for kind, payload, _ in readable_frames(data) if _ROOT in data else ():
         if kind not in (SPAN, ANNOUNCEMENT) or _ROOT not in payload:
             continue
-        found = _RUN.findall(payload)
+        run_ids = _RUN.findall(payload)
         session, keeps = _SESSION.search(payload), _RETENTION.search(payload)
         if kind == SPAN:
-            ended.update(found)
+            ended.update(run_ids)
         if session is not None:
-            sessions |= dict.fromkeys(found, _key(session[1]))
+            sessions |= dict.fromkeys(run_ids, _key(session[1]))
         if keeps is not None:
-            said = dict.fromkeys([*found, *(sessions[run] for run in found if run in sessions)], float(keeps[1]))
-            retention = _longer(retention, said)
+            periods = dict.fromkeys([*run_ids, *(sessions[run] for run in run_ids if run in sessions)], float(keeps[1]))
+            retention = _longer(retention, periods)
     return RunsSeen(runs, frozenset(ended), sessions, retention)
 
 
@@ -74,11 +74,11 @@ def merge_runs_seen(seen: Iterable[RunsSeen]) -> RunsSeen:
     runs, ended = set[bytes](), set[bytes]()
     sessions: dict[bytes, bytes] = {}
     retention: dict[bytes, float] = {}
-    for each in seen:
-        runs |= each.runs
-        ended |= each.ended
-        sessions |= each.sessions
-        retention = _longer(retention, each.retention)
+    for segment_runs in seen:
+        runs |= segment_runs.runs
+        ended |= segment_runs.ended
+        sessions |= segment_runs.sessions
+        retention = _longer(retention, segment_runs.retention)
     return RunsSeen(frozenset(runs), frozenset(ended), sessions, retention)
 
 
@@ -87,5 +87,5 @@ def _key(session: bytes) -> bytes:
     return b"s" + sha256(session).hexdigest()[: _KEY_DIGITS - 1].encode()
 
 
-def _longer(one: Mapping[bytes, float], other: Mapping[bytes, float]) -> dict[bytes, float]:
-    return {key: max(one.get(key, 0.0), other.get(key, 0.0)) for key in {**one, **other}}
+def _longer(left: Mapping[bytes, float], right: Mapping[bytes, float]) -> dict[bytes, float]:
+    return {key: max(left.get(key, 0.0), right.get(key, 0.0)) for key in {**left, **right}}

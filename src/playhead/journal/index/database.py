@@ -96,9 +96,9 @@ def empty_memory() -> sqlite3.Connection:
 def remove(journal_dir: Path) -> None:
     """Deletes the index.  Does nothing where that is impossible."""
     path = path_of(journal_dir)
-    for each in (path, path.with_name(f"{_FILE}-journal")):
+    for file_path in (path, path.with_name(f"{_FILE}-journal")):
         with suppress(OSError):
-            each.unlink()
+            file_path.unlink()
 
 
 def forget_segment(db: sqlite3.Connection, segment: int) -> None:

@@ -169,8 +169,8 @@ class JournalIndex:
         try:
             db = self._open()
             with transaction(db):
-                for each in projections:
-                    _write(db, each)
+                for projection in projections:
+                    _write(db, projection)
         except (sqlite3.Error, OSError):
             pass  # they are made again when they are asked for
 
@@ -193,26 +193,30 @@ class JournalIndex:
         return self._mended(lambda: self._thread(start))
 
     def _records(self, run: str) -> list[Frame]:
-        found: list[Frame] = []
+        frames: list[Frame] = []
         rows = self._rows("select segment, resource, spots from record where run = ? order by segment, at", _id(run))
         for segment, resource, spots in rows:
             with suppress(FileNotFoundError):  # deleted meanwhile, to free space
                 holds = b"" if resource == NO_RESOURCE else self._frame(segment, resource, None)[1]
-                found += [Frame(*self._frame(segment, at, size), holds) for at, size in SPOT.iter_unpack(spots)]
-        return found
+                frames += [
+                    Frame(*self._frame(segment, offset, size), holds) for offset, size in SPOT.iter_unpack(spots)
+                ]
+        return frames
 
     def _contents(self, starts: Sequence[bytes]) -> dict[bytes, bytes]:
-        found: dict[bytes, bytes] = {}
+        payloads: dict[bytes, bytes] = {}
         for first in range(0, len(starts), _VALUES):
-            some = starts[first : first + _VALUES]
-            for start, segment, at, size in self._rows(_FIRST_CONTENTS.format(",".join(["(?)"] * len(some))), *some):
+            batch = starts[first : first + _VALUES]
+            for start, segment, offset, size in self._rows(
+                _FIRST_CONTENTS.format(",".join(["(?)"] * len(batch))), *batch
+            ):
                 try:
-                    payload = self._frame(segment, at, size)[1]
+                    payload = self._frame(segment, offset, size)[1]
                 except FileNotFoundError:  # deleted meanwhile, to free space
                     payload = self._payload("content", start, behind=segment)
                 if payload is not None:
-                    found[start] = payload
-        return found
+                    payloads[start] = payload
+        return payloads
 
     def _thread(self, start: bytes) -> bytes | None:
         return self._payload("thread", start, behind=0)
@@ -221,29 +225,29 @@ class JournalIndex:
         """The payload from the first existing segment after `behind` that has it; None if none has."""
         query = f"select segment, at, size from {table} where start = ? and segment > ? order by segment limit 1"  # noqa: S608
         while rows := self._rows(query, start, behind):
-            behind, at, size = rows[0]
+            behind, offset, size = rows[0]
             with suppress(FileNotFoundError):
-                return self._frame(behind, at, size)[1]
+                return self._frame(behind, offset, size)[1]
         return None
 
-    def _frame(self, segment: int, at: int, size: int | None) -> tuple[bytes, bytes]:
+    def _frame(self, segment: int, offset: int, size: int | None) -> tuple[bytes, bytes]:
         """Kind and payload of a frame; `size` of the payload, None if unknown.  Raises OSError and _Misplaced."""
         if size is None:
-            size = int.from_bytes(self._read(segment, at, 4), "big")
-        for kind, payload, end in frames_in(self._read(segment, at, HEADER_BYTES + size)):
+            size = int.from_bytes(self._read(segment, offset, 4), "big")
+        for kind, payload, end in frames_in(self._read(segment, offset, HEADER_BYTES + size)):
             if end == HEADER_BYTES + size:
                 return kind, payload
         raise _Misplaced(segment)
 
-    def _read(self, segment: int, at: int, size: int) -> bytes:
+    def _read(self, segment: int, offset: int, size: int) -> bytes:
         of, start, block = self._block
-        if of != segment or not start <= at <= start + len(block) - size:
+        if of != segment or not start <= offset <= start + len(block) - size:
             file = self._file_of(segment)
-            file.seek(at)
-            start, block = at, file.read(max(size, _BLOCK_BYTES))
-            self._block = segment, at, block
+            file.seek(offset)
+            start, block = offset, file.read(max(size, _BLOCK_BYTES))
+            self._block = segment, offset, block
             self.bytes_read += len(block)
-        return block[at - start : at - start + size]
+        return block[offset - start : offset - start + size]
 
     def _file_of(self, segment: int) -> FileIO:
         """The file of a segment, which stays open until `_mended` returns."""
@@ -264,11 +268,11 @@ class JournalIndex:
         while True:
             try:
                 return read()
-            except _Misplaced as found:
-                if found.segment in mended:
-                    raise OSError("the journal changes while it is read") from found
-                mended.add(found.segment)
-                self._index_again(found.segment)
+            except _Misplaced as misplaced:
+                if misplaced.segment in mended:
+                    raise OSError("the journal changes while it is read") from misplaced
+                mended.add(misplaced.segment)
+                self._index_again(misplaced.segment)
             finally:
                 self._close_file()
 
@@ -319,16 +323,19 @@ class JournalIndex:
         return path
 
 
-def _write(db: sqlite3.Connection, kept: KeptProjection) -> None:
-    run = _id(kept.run)
+def _write(db: sqlite3.Connection, projection: KeptProjection) -> None:
+    run = _id(projection.run)
     for table in ("block", "lifted"):
         db.execute(f"delete from {table} where run = ?", (run,))  # noqa: S608
     db.execute(
-        "insert or replace into projection (run, version, head) values (?, ?, ?)", (run, kept.version, kept.head)
+        "insert or replace into projection (run, version, head) values (?, ?, ?)",
+        (run, projection.version, projection.head),
     )
-    rows = ((run, number, body) for number, body in enumerate(kept.blocks))
+    rows = ((run, number, body) for number, body in enumerate(projection.blocks))
     db.executemany("insert into block (run, number, body) values (?, ?, ?)", rows)
-    db.executemany("insert or ignore into lifted (start, run) values (?, ?)", ((each, run) for each in kept.lifted))
+    db.executemany(
+        "insert or ignore into lifted (start, run) values (?, ?)", ((start, run) for start in projection.lifted)
+    )
 
 
 def is_damage(error: sqlite3.Error) -> bool:

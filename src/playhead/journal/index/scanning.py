@@ -54,32 +54,32 @@ class Scanned:
 
 def scan(data: bytes, start: int, resource: int) -> Scanned:
     """Scans `data`, a segment's bytes from offset `start` on; `resource`: offset of the resource that applies there."""
-    found = Scanned(start, resource)
+    scanned = Scanned(start, resource)
     last = 0
     for kind, payload, end in readable_frames(data):
-        at = end - len(payload) - HEADER_BYTES
-        found.damaged += at - last
+        offset = end - len(payload) - HEADER_BYTES
+        scanned.damaged += offset - last
         last = end
-        _take(found, kind, payload, start + at)
+        _take(scanned, kind, payload, start + offset)
     rest = data[last:]
-    found.covered = start + last
-    found.damaged_end = len(rest) if rest and not is_cut_frame(rest) else 0
-    return found
+    scanned.covered = start + last
+    scanned.damaged_end = len(rest) if rest and not is_cut_frame(rest) else 0
+    return scanned
 
 
-def _take(found: Scanned, kind: bytes, payload: bytes, at: int) -> None:
+def _take(scanned: Scanned, kind: bytes, payload: bytes, offset: int) -> None:
     if kind == CONTENT:
-        found.contents[payload[:START_BYTES]] = at, len(payload)
+        scanned.contents[payload[:START_BYTES]] = offset, len(payload)
     elif kind == THREAD:
         extension = read_thread(payload)
         for node in extend(extension.messages, extension.parent):
-            found.nodes[node.ref.digest[:START_BYTES]] = at, len(payload)
+            scanned.nodes[node.ref.digest[:START_BYTES]] = offset, len(payload)
     elif kind == RESOURCE:
-        found.resource = at
+        scanned.resource = offset
     elif kind in (SPAN, ANNOUNCEMENT, LOG) and (run := run_in(kind, payload)) is not None:
-        found.runs.setdefault((run, found.resource), []).append(SPOT.pack(at, len(payload)))
+        scanned.runs.setdefault((run, scanned.resource), []).append(SPOT.pack(offset, len(payload)))
         for parent in _FORK.findall(payload):
-            found.forks.add((run, bytes.fromhex(parent.decode())))
+            scanned.forks.add((run, bytes.fromhex(parent.decode())))
 
 
 def run_in(kind: bytes, payload: bytes) -> bytes | None:

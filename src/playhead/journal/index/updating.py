@@ -75,20 +75,20 @@ class IndexUpdate:
 
     def _changed(self) -> list[tuple[str, Path]]:
         """Names and paths of the lanes that may have changed since the last update, deleted ones included."""
-        known = self._final_lanes()
+        final_lanes = self._final_lanes()
         others = {name for (name,) in self._db.execute("select name from lane where not is_final")}
-        found: list[tuple[str, Path]] = []
+        changed_lanes: list[tuple[str, Path]] = []
         folder = os.fspath(self._journal_dir)
         for name in names_in(self._journal_dir):
-            files = known.pop(name, None)
+            files = final_lanes.pop(name, None)
             path = f"{folder}/{name}"
             if files is not None:
                 if not _is_unchanged(path, files):
-                    found.append((name, Path(path)))
+                    changed_lanes.append((name, Path(path)))
             elif name in others or (name != database.FOLDER and _is_lane(path)):
                 others.discard(name)
-                found.append((name, Path(path)))
-        return [*found, *((name, self._journal_dir / name) for name in (*known, *others))]
+                changed_lanes.append((name, Path(path)))
+        return [*changed_lanes, *((name, self._journal_dir / name) for name in (*final_lanes, *others))]
 
     def _final_lanes(self) -> dict[str, list[_KnownFile]]:
         """The folder and the segments of each lane that has ended, by the lane's name."""
@@ -96,14 +96,14 @@ class IndexUpdate:
             "select name, lane.changed, number, size, segment.changed from lane left join segment "
             "on segment.lane = lane.id where is_final"
         )
-        found: dict[str, list[_KnownFile]] = {}
+        lanes: dict[str, list[_KnownFile]] = {}
         for name, folder_changed, number, size, changed in self._db.execute(query):
-            files = found.get(name)
+            files = lanes.get(name)
             if files is None:
-                files = found[name] = [("", None, folder_changed)]
+                files = lanes[name] = [("", None, folder_changed)]
             if number is not None:
                 files.append((f"/{number:08d}.segment", size, changed))
-        return found
+        return lanes
 
     def _update_lane(self, name: str, path: Path) -> None:
         reader = LaneReader(path)
@@ -141,25 +141,25 @@ class IndexUpdate:
                 self._db.execute("delete from segment where id = ?", (segment,))
 
     def _update_segment(self, lane: int, number: int, path: Path) -> None:
-        known = self._segment(lane, number)
+        known_segment = self._segment(lane, number)
         try:
             with path.open("rb") as file:
                 state = os.fstat(file.fileno())
                 size, changed = state.st_size, state.st_mtime_ns
-                if known is not None and (size, changed) == (known.size, known.changed):
+                if known_segment is not None and (size, changed) == (known_segment.size, known_segment.changed):
                     return
-                if known is not None and (size < known.covered or size == known.size):
-                    database.forget_segment(self._db, known.id)  # another file, or written to in the middle
-                    known = _KnownSegment(known.id, 0, 0, 0, NO_RESOURCE, 0)
-                start = 0 if known is None else known.covered
+                if known_segment is not None and (size < known_segment.covered or size == known_segment.size):
+                    database.forget_segment(self._db, known_segment.id)  # another file, or written to in the middle
+                    known_segment = _KnownSegment(known_segment.id, 0, 0, 0, NO_RESOURCE, 0)
+                start = 0 if known_segment is None else known_segment.covered
                 file.seek(start)
                 data = file.read()
         except FileNotFoundError:  # deleted meanwhile, to free space
             return
         self.bytes_read += len(data)
-        found = scan(data, start, NO_RESOURCE if known is None else known.resource)
-        damaged = found.damaged + (0 if known is None else known.damaged)
-        values = (size, changed, found.covered, found.resource, damaged, found.damaged_end)
+        scanned = scan(data, start, NO_RESOURCE if known_segment is None else known_segment.resource)
+        damaged = scanned.damaged + (0 if known_segment is None else known_segment.damaged)
+        values = (size, changed, scanned.covered, scanned.resource, damaged, scanned.damaged_end)
         row = self._db.execute(
             "insert into segment (lane, number, size, changed, covered, resource, damaged, damaged_end) "
             "values (?, ?, ?, ?, ?, ?, ?, ?) on conflict (lane, number) do update set size = excluded.size, "
@@ -167,7 +167,7 @@ class IndexUpdate:
             "damaged = excluded.damaged, damaged_end = excluded.damaged_end returning id",
             (lane, number, *values),
         ).fetchone()
-        self._add(row[0], found)
+        self._add(row[0], scanned)
 
     def _segment(self, lane: int, number: int) -> _KnownSegment | None:
         row = self._db.execute(
@@ -176,19 +176,19 @@ class IndexUpdate:
         ).fetchone()
         return None if row is None else _KnownSegment(*row)
 
-    def _add(self, segment: int, found: Scanned) -> None:
+    def _add(self, segment: int, scanned: Scanned) -> None:
         self._db.executemany(
             "insert or replace into record (run, segment, at, resource, spots) values (?, ?, ?, ?, ?)",
             (
                 (run, segment, int.from_bytes(spots[0][:4], "big"), resource, b"".join(spots))
-                for (run, resource), spots in found.runs.items()
+                for (run, resource), spots in scanned.runs.items()
             ),
         )
         self._db.executemany(
             "insert or ignore into fork (parent, run, segment) values (?, ?, ?)",
-            ((parent, run, segment) for run, parent in found.forks),
+            ((parent, run, segment) for run, parent in scanned.forks),
         )
-        for table, spots in (("content", found.contents), ("thread", found.nodes)):
+        for table, spots in (("content", scanned.contents), ("thread", scanned.nodes)):
             self._db.executemany(
                 f"insert or replace into {table} (start, segment, at, size) values (?, ?, ?, ?)",  # noqa: S608
                 _rows(segment, spots),

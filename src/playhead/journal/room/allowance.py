@@ -13,7 +13,7 @@ _MIN_ALLOWED = 4096
 _WAIT_SECONDS, _FULL_WAIT_SECONDS = 0.25, 0.02
 # How often to measure while there is room, and how often while there is none.
 _LOOK_SECONDS, _SHORT_LOOK_SECONDS = 5.0, 1.0
-# Not the generator of `random`: a program that seeds that gets the numbers that it expects.
+# Not the generator of `random`: a program that seeds that one must get the numbers that it expects.
 _random = SystemRandom()
 
 
@@ -29,7 +29,7 @@ class Room:
         self._reserve = 0
         """Bytes that may be appended during a measurement, without waiting for it."""
         self._beyond = self.allowance
-        """Bytes that may be appended beyond these, while a measurement takes long."""
+        """Bytes that may be appended in addition, if a measurement takes long."""
         self._left = max_bytes
         """Bytes that all processes together may append."""
         self._max_bytes = max_bytes
@@ -62,15 +62,15 @@ class Room:
         """To be called before the folder is measured, so that no other measurement begins meanwhile."""
         self._looked = self._now()
 
-    def measured(self, left: int, active_lanes: int) -> bool:
+    def measured(self, remaining_bytes: int, active_lanes: int) -> bool:
         """Notes the bytes that are left for all processes.  Returns whether there is room for payloads, too."""
-        self._left = left
-        share = left // max(1, active_lanes)  # what each process may write before any of them measures again
+        self._left = remaining_bytes
+        share = remaining_bytes // max(1, active_lanes)  # what each process may write before any of them measures again
         least, most = self._max_bytes // _MIN_ALLOWED, self._max_bytes // _MAX_ALLOWED
-        self.allowance = min(left, most, max(least, share // 2))
+        self.allowance = min(remaining_bytes, most, max(least, share // 2))
         self._reserve = max(0, min(self.allowance, share - self.allowance))
         self._beyond = max(0, share - self.allowance - self._reserve)
-        return left > self._max_bytes * (1 - _FOR_PAYLOADS)
+        return remaining_bytes > self._max_bytes * (1 - _FOR_PAYLOADS)
 
     def end_measurement(self) -> None:
         """To be called after a measurement; if it failed, the room of the last one remains valid."""
