@@ -17,9 +17,9 @@ __all__ = ["AsyncClient", "Client"]
 
 
 def __getattr__(name: str) -> Any:
-    """Loads the clients, and with them an HTTP library, when they are asked for: operations do without."""
+    """Imports the clients on first use, because they import an HTTP library, which the operations do not need."""
     if name not in __all__:
         raise AttributeError(f"module 'playhead.client' has no attribute {name!r}")
-    from playhead.client import clients  # noqa: PLC0415 - as above
+    from playhead.client import clients  # noqa: PLC0415 - see above
 
     return getattr(clients, name)

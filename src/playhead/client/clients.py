@@ -20,7 +20,7 @@ T = TypeVar("T")
 
 
 class Client(Operations):
-    """Client of the query API that waits for answers.  Thread-safe.  Methods raise ClientError or a subclass of it."""
+    """Synchronous client of the query API. Thread-safe. Methods raise ClientError or a subclass of it."""
 
     def __init__(
         self,
@@ -36,7 +36,9 @@ class Client(Operations):
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
         self.close()
 
     def close(self) -> None:
@@ -52,11 +54,11 @@ class Client(Operations):
         return answer(self.base_url, request, response)
 
     def pages(self, listing: PagedRequest[T]) -> Iterator[T]:
-        """The items of a list; fetches the next page when it is needed.  Raises ClientError."""
+        """Yields the items of a list; requests the next page when it is needed. Raises ClientError."""
         return items_of(self, listing)
 
     def watching(self, request: WatchRequest) -> Iterator[RecordedEvent]:
-        """Events as they happen; a connection that is lost is made again.  Raises ClientError."""
+        """Yields events as they happen; reconnects when the connection is lost. Raises ClientError."""
         watch = Watch(request, None if request.run is None else self.ask(named_run(request.run))["run"], monotonic)
         while not watch.is_done:
             lost: CollectorUnreachable | None = None
@@ -76,7 +78,8 @@ class Client(Operations):
 
 
 class AsyncClient(Operations):
-    """The same operations as in `Client`; answers are awaited, and lists are read with `async for`."""
+    """Asynchronous client with the same operations as `Client`: answers are awaited, lists are read with `async
+    for`."""
 
     def __init__(
         self,
@@ -93,7 +96,7 @@ class AsyncClient(Operations):
         return self
 
     async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         await self.aclose()
 
@@ -110,7 +113,7 @@ class AsyncClient(Operations):
         return answer(self.base_url, request, response)
 
     async def pages(self, listing: PagedRequest[T]) -> AsyncIterator[T]:
-        """The items of a list; fetches the next page when it is needed.  Raises ClientError."""
+        """Yields the items of a list; requests the next page when it is needed. Raises ClientError."""
         rest: PagedRequest[T] | None = listing if listing.remaining != 0 else None
         if rest is not None and (named := rest.run_lookup()) is not None:
             rest = rest.of_run((await self.ask(named))["run"])
@@ -121,7 +124,7 @@ class AsyncClient(Operations):
             rest = rest.after_page(page)
 
     async def watching(self, request: WatchRequest) -> AsyncIterator[RecordedEvent]:
-        """Events as they happen; a connection that is lost is made again.  Raises ClientError."""
+        """Yields events as they happen; reconnects when the connection is lost. Raises ClientError."""
         run = None if request.run is None else (await self.ask(named_run(request.run)))["run"]
         watch = Watch(request, run, monotonic)
         while not watch.is_done:

@@ -1,4 +1,4 @@
-"""The collector's address and key for a client, and exceptions from failed requests."""
+"""The collector's address and key for a client, and the exceptions for failed requests."""
 
 import os
 from collections.abc import Mapping
@@ -38,8 +38,8 @@ class ClientSettings:
 
 
 T = TypeVar("T")
-# Longer than a question may wait and then take (PLAYHEAD_ANALYSIS_SECONDS, 30 s, for each): the collector's own timeout
-# comes first, and says what to do.
+# Longer than a request may wait for its turn and then run (PLAYHEAD_ANALYSIS_SECONDS, 30 s, for each). So the timeout
+# of the collector comes first; its message says what to do.
 TIMEOUT_SECONDS = 70.0
 _LOOPBACK = {"localhost", "127.0.0.1", "::1"}
 _MEANS: Mapping[int, type[ClientError]] = {
@@ -52,16 +52,17 @@ _MEANS: Mapping[int, type[ClientError]] = {
 
 
 def in_force(environ: Mapping[str, str] = os.environ, **options: Any) -> tuple[InForce, ...]:
-    """The client's settings with the source of each value.  Raises SettingInvalid."""
+    """Returns the client's settings with the source of each value. Raises SettingInvalid."""
     try:
         return in_force_of(ClientSettings, environ, options)
     except InvalidSettingValue as error:
         raise SettingInvalid(str(error)) from None
 
 
-def collector_url(given: str | None = None, environ: Mapping[str, str] = os.environ) -> str:
-    """URL of the collector: `given`, else the variable, else the one that receives spans.  Raises SettingInvalid."""
-    (line,) = in_force(environ, collector_url=given)
+def collector_url(base_url: str | None = None, environ: Mapping[str, str] = os.environ) -> str:
+    """Returns the collector's URL: `base_url`, else the one from the environment, else the collector that receives
+    spans. Raises SettingInvalid."""
+    (line,) = in_force(environ, collector_url=base_url)
     url = line.value or settings.load(environ).endpoint
     if url is None:
         raise SettingInvalid(
@@ -72,7 +73,7 @@ def collector_url(given: str | None = None, environ: Mapping[str, str] = os.envi
 
 
 def options(base_url: str, api_key: str | None, timeout_seconds: float) -> dict[str, Any]:
-    """Arguments for `httpx.Client` and `httpx.AsyncClient`.  `api_key` None: the key from the environment."""
+    """Returns arguments for `httpx.Client` and `httpx.AsyncClient`. `api_key` None: the key from the environment."""
     key = settings.load(api_key=api_key or None).api_key
     return {
         "base_url": base_url + "/api/v1/",
@@ -84,7 +85,7 @@ def options(base_url: str, api_key: str | None, timeout_seconds: float) -> dict[
 
 
 def unreachable(base_url: str, error: httpx.TransportError) -> CollectorUnreachable:
-    """The exception for a request without a response."""
+    """Makes the exception for a request that got no response."""
     if isinstance(error, httpx.TimeoutException):
         return CollectorUnreachable(f"the collector at {base_url} did not answer in time: try again, or ask for less")
     plain = ", without TLS if that begins with http://" if base_url.startswith("https:") and "SSL" in str(error) else ""
@@ -95,7 +96,8 @@ def unreachable(base_url: str, error: httpx.TransportError) -> CollectorUnreacha
 
 
 def answer(base_url: str, request: ApiRequest[T], response: httpx.Response) -> T:
-    """The answer in a response.  Raises ClientError for an error response, and if it is not from a collector."""
+    """Reads the answer from a response. Raises ClientError for an error response, and if the response is not from a
+    collector."""
     if not response.is_success:
         code, message = _refusal(response)
         if message is None or COLLECTOR_HEADER not in response.headers:
@@ -107,14 +109,14 @@ def answer(base_url: str, request: ApiRequest[T], response: httpx.Response) -> T
         raise _not_a_collector(base_url) from None
 
 
-def _not_a_collector(base_url: str, said: str = "") -> CollectorUnreachable:
+def _not_a_collector(base_url: str, detail: str = "") -> CollectorUnreachable:
     return CollectorUnreachable(
-        f"what answers at {base_url} is no Playhead collector{said}: say where it is with PLAYHEAD_COLLECTOR_URL"
+        f"what answers at {base_url} is no Playhead collector{detail}: say where it is with PLAYHEAD_COLLECTOR_URL"
     )
 
 
 def _refusal(response: httpx.Response) -> tuple[str | None, str | None]:
-    """Code and message of an error response; None where it has none."""
+    """Returns the code and the message of an error response; None for both if the body is not an error of the API."""
     try:
         error = parse_json(response.content)["error"]
         return error.get("code"), str(error["message"])

@@ -37,14 +37,15 @@ class ApiRequest(Generic[T]):
     """By default GET, or POST for a request with a body."""
 
     def request(self, http: httpx.Client | httpx.AsyncClient) -> httpx.Request:
-        """The HTTP request.  Parameters that are None are left out."""
+        """Builds the HTTP request. Leaves out parameters that are None."""
         params = {name: value for name, value in self.params.items() if value is not None}
         method = self.method or ("GET" if self.body is None else "POST")
         return http.build_request(method, self.path, params=params, json=self.body)
 
 
 def _read_page(response: httpx.Response) -> Page[Any]:
-    """Raises ValueError when it is no page: another program answers there."""
+    """Reads a page of a list. Raises ValueError if the body is not a page: then another program answers at this
+    address."""
     page = parse_json(response.content)
     if not isinstance(page, dict) or not {"items", "next_cursor"} <= page.keys() or not isinstance(page["items"], list):
         raise ValueError
@@ -61,35 +62,37 @@ class PagedRequest(Generic[T]):
     page_size: int = _PAGE
 
     def next_request(self) -> ApiRequest[Page[T]]:
-        """The request for the next page."""
+        """Returns the request for the next page."""
         size = self.page_size if self.remaining is None else max(1, min(self.page_size, self.remaining))
         return ApiRequest(self.path, {**self.params, "limit": size}, read=_read_page)
 
     def run_lookup(self) -> ApiRequest[dict[str, Any]] | None:
-        """A request for the run's id if the path has a name that may change between pages (`last`); None otherwise."""
+        """Returns the request that looks up the run's id, if the path names the run by anything but a whole id: a name
+        such as `last` may mean another run when the next page is requested. None if there is nothing to look up."""
         parts = self.path.split("/")
         if len(parts) < _RUN_LIST or parts[0] != "runs" or _WHOLE_ID.fullmatch(parts[1]):
             return None
         return ApiRequest("/".join(parts[:2]))
 
     def of_run(self, run: str) -> PagedRequest[T]:
-        """The same list of the run with this id."""
+        """Returns a request for the same list of the run with this id."""
         runs, _, *rest = self.path.split("/")
         return replace(self, path="/".join((runs, run, *rest)))
 
     def after_page(self, page: Page[T]) -> PagedRequest[T] | None:
-        """The request for the page after this one; None after the last."""
-        left = None if self.remaining is None else self.remaining - len(page["items"])
-        if page["next_cursor"] is None or (left is not None and left <= 0):
+        """Returns the request for the page after this one; None after the last page."""
+        remaining = None if self.remaining is None else self.remaining - len(page["items"])
+        if page["next_cursor"] is None or (remaining is not None and remaining <= 0):
             return None
-        return replace(self, params={**self.params, "cursor": page["next_cursor"]}, remaining=left)
+        return replace(self, params={**self.params, "cursor": page["next_cursor"]}, remaining=remaining)
 
 
 @dataclass(frozen=True, slots=True)
 class WatchRequest:
-    """Which events to receive. `run` None: those of all runs. `limit`: ends after so many events (None: no limit).
+    """Which events to receive. `run` None: the events of all runs. `limit`: number of events after which the stream
+    ends (None: no limit).
 
-    `reconnect_seconds`: for how long a lost connection is tried again.
+    `reconnect_seconds`: for how long to try to reconnect when the connection is lost.
     """
 
     run: str | None
@@ -101,7 +104,7 @@ class WatchRequest:
 
 
 def items_of(requests: SyncRequests, listing: PagedRequest[T]) -> Iterator[T]:
-    """The items of a list; asks for the next page when it is needed.  Raises ClientError."""
+    """Yields the items of a list; requests the next page when it is needed. Raises ClientError."""
     rest: PagedRequest[T] | None = listing if listing.remaining != 0 else None
     if rest is not None and (named := rest.run_lookup()) is not None:
         rest = rest.of_run(requests.ask(named)["run"])
@@ -160,7 +163,7 @@ class client_method(Generic[P, T]):  # noqa: N801 - a decorator
     @overload
     def __get__(self, client: None, owner: Any = None) -> Self: ...
     def __get__(self, client: SyncRequests | AsyncRequests | None, owner: Any = None) -> Any:
-        """The method of this client."""
+        """Returns the method bound to this client. Read from the class: the decorator itself."""
         if client is None:
             return self
 
@@ -190,7 +193,7 @@ class paged_client_method(Generic[P, T]):  # noqa: N801 - a decorator
     @overload
     def __get__(self, client: None, owner: Any = None) -> Self: ...
     def __get__(self, client: SyncRequests | AsyncRequests | None, owner: Any = None) -> Any:
-        """The method of this client."""
+        """Returns the method bound to this client. Read from the class: the decorator itself."""
         if client is None:
             return self
 
@@ -220,7 +223,7 @@ class watch_client_method(Generic[P]):  # noqa: N801 - a decorator
     @overload
     def __get__(self, client: None, owner: Any = None) -> Self: ...
     def __get__(self, client: SyncRequests | AsyncRequests | None, owner: Any = None) -> Any:
-        """The method of this client."""
+        """Returns the method bound to this client. Read from the class: the decorator itself."""
         if client is None:
             return self
 
@@ -234,7 +237,8 @@ class watch_client_method(Generic[P]):  # noqa: N801 - a decorator
 
 
 def run_path(run: str, *rest: str) -> str:
-    """The path of a run, or with `rest` of something in it.  Raises NotFound for a part that cannot be in a path."""
+    """Returns the path of a run or, with `rest`, of something in the run. Raises NotFound for a part that cannot be in
+    a path: an empty one, `.`, `..`, or one with a slash."""
     if not _can_be_asked(run):
         raise NotFound(
             f"there is no run {run!r}: name one by its id, a part of it, or `last`; `playhead runs` lists them"

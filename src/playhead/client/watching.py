@@ -1,4 +1,4 @@
-"""[client]: events of runs as they happen: server-sent events, with a connection that is made again by itself."""
+"""[client]: live events of runs: server-sent events, with automatic reconnection."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -13,21 +13,22 @@ from playhead.errors import CollectorUnreachable
 from playhead.model.canonical import parse_json
 from playhead.wire.answers import RecordedEvent, RunDetail
 
-# The collector sends something every 15 s by default; on a silent connection there is nobody.
+# The collector sends something every 15 s by default: a connection that is silent for longer than this is lost.
 _SILENCE_SECONDS = 60.0
 _FIRST_DELAY, _LAST_DELAY = 0.25, 10.0
-# The collector's own bound for one connection.
+# Maximum number of events that the collector sends on one connection.
 _MOST = 1_000
-# A collector that was never reached, and is busy, is tried for this long.
+# For how long a busy collector is tried again, if no connection was made yet.
 _FIRST_SECONDS = 10.0
 _NOTHING_NEW: Final = 204
 _BUSY: Final = frozenset({429, 502, 503, 504})
-# Not the generator of `random`: a program that seeds that gets the numbers that it expects.
+# Not the shared generator of `random`: a program that seeds it must get the numbers that it expects.
 _random = SystemRandom()
 
 
 def named_run(run: str) -> ApiRequest[RunDetail]:
-    """The question for the run that a name names; the name may mean another run later."""
+    """Returns the request for the run with this name, to get its id: a name such as `last` may mean another run
+    later."""
     return ApiRequest(run_path(run))
 
 
@@ -49,14 +50,14 @@ class MessageDecoder:
     _message: StreamMessage = field(default_factory=StreamMessage)
 
     def feed(self, data: bytes) -> Iterator[StreamMessage]:
-        """The messages that are complete with these bytes."""
+        """Yields the messages that these bytes complete."""
         *lines, self._rest = (self._rest + data).split(b"\n")
         for line in lines:
             if (message := self._line(line.removesuffix(b"\r"))) is not None:
                 yield message
 
     def cut(self) -> None:
-        """The connection is over: the rest of a message will not come."""
+        """Drops the beginning of a message, after the connection has ended."""
         self._rest, self._message, self._id = b"", StreamMessage(), self.last_id
 
     def _line(self, line: bytes) -> StreamMessage | None:
@@ -79,7 +80,7 @@ class MessageDecoder:
 
 
 class Watch:
-    """One watched stream over several connections.  `clock` gives seconds."""
+    """One stream of events, over several connections. `clock` returns seconds."""
 
     def __init__(self, request: WatchRequest, run: str | None, clock: Callable[[], float]) -> None:
         """`run`: the id of the run that `request` names."""
@@ -94,7 +95,7 @@ class Watch:
         self._attempts = 0
 
     def request(self, http: httpx.Client | httpx.AsyncClient) -> httpx.Request:
-        """The request for the next connection."""
+        """Returns the request for the next connection."""
         params = {name: value for name, value in self._request.params.items() if value is not None}
         if self._left is not None:
             params["limit"] = min(self._left, _MOST)
@@ -105,19 +106,20 @@ class Watch:
         return http.build_request("GET", self._path, params=params, headers=headers, timeout=timeout)
 
     def opened(self, response: httpx.Response) -> bool:
-        """Whether the response is a stream.  If not, nothing is to come (`is_done`), or `check` says what is wrong."""
+        """Whether the response is a stream. If not, either the stream has ended (then `is_done` is set), or the request
+        was refused: call `check`."""
         self.is_done = response.status_code == _NOTHING_NEW
         return response.is_success and not self.is_done
 
     def check(self, base_url: str, response: httpx.Response) -> None:
-        """Raises ClientError for the response of a request that was refused, unless it may be sent again later."""
+        """Raises ClientError for an error response, unless the request may be sent again later."""
         is_new = not self._was_open and self._lost_at is not None and self._clock() - self._lost_at > _FIRST_SECONDS
         if response.status_code not in _BUSY or is_new:
-            asked: ApiRequest[object] = ApiRequest(self._path)
-            answer(base_url, asked, response)
+            request: ApiRequest[object] = ApiRequest(self._path)
+            answer(base_url, request, response)
 
     def feed(self, data: bytes) -> Iterator[RecordedEvent]:
-        """The events in these bytes."""
+        """Yields the events in these bytes."""
         self._was_open, self._lost_at, self._attempts = True, None, 0
         for message in self._decoder.feed(data):
             value = parse_json(message.data)
@@ -136,12 +138,13 @@ class Watch:
                 case "end":
                     self.is_done = self.is_done or not (value["reconnect"] or value["reason"] == "limit")
                 case _:
-                    pass  # of a later version
+                    pass  # a message of a later version
 
     def lost(self, unreachable: CollectorUnreachable | None = None) -> float:
-        """The connection is over, or was refused: the seconds to wait before the next one.
+        """Handles a connection that has ended or was refused. Returns the seconds to wait before the next one.
 
-        Raises `unreachable` if there never was a connection, or none for too long.
+        Raises CollectorUnreachable (`unreachable`, if it is given) if there was never a connection, or none for
+        `reconnect_seconds`.
         """
         self._decoder.cut()
         now = self._clock()

@@ -1,4 +1,4 @@
-"""[client]: the operations of the query API, a file per kind of answer."""
+"""[client]: the operations of the query API, one file per kind of answer."""
 
 from playhead.client.operations.across.analytics import AnalyticsOperations
 from playhead.client.operations.across.scores import ScoresOperations

@@ -32,10 +32,10 @@ class ContentOperations:
     def about(
         self, ref: str, *, limit: int = 20, cursor: str | None = None, run: str | None = None
     ) -> ApiRequest[ContentAbout]:
-        """What a content is, how large, when it was first and last seen, and which runs and calls had it.
+        """Kind and size of a content, when it was first and last seen, and the runs and calls that had it.
 
-        `cursor` is the `next_cursor` of the previous answer, `limit` the number of runs in this one.  With `run`, only
-        that run counts, of a fork with the events that it shares with its parent.  Raises NotFound.
+        `cursor`: the `next_cursor` of the previous answer; `limit`: number of runs in this answer. `run`: counts this
+        run only; of a fork, with the events that it shares with its parent. Raises NotFound.
         """
         query = {"limit": limit, "cursor": cursor, "run": run}
         return ApiRequest("content/" + quote(ref, safe=":") + "/about", query)
@@ -47,9 +47,10 @@ class ContentOperations:
 
     @client_method
     def content_pack(self, refs: Sequence[str]) -> ApiRequest[tuple[Pack, int]]:
-        """Stored contents and threads of up to 1,000 refs, and how many of the refs fitted: ask for the others again.
+        """Stored contents and threads of up to 1,000 refs, and how many of the refs (from the first) the answer covers:
+        request the others again.
 
-        Refs that are not stored are left out.  A thread has all messages from its beginning.
+        Refs that are not stored are left out. A thread has all messages from its beginning.
         """
         return ApiRequest("content/pack", body={"refs": list(refs)}, read=_pack)
 

@@ -20,7 +20,8 @@ class DecisionsOperations:
 
     @client_method
     def tree(self, run: str, *, limit: int = 100, cursor: str | None = None) -> ApiRequest[DecisionTree]:
-        """The decisions that the run took, the options that were left, and the runs that went another way.
+        """The tree of the run's decisions: those that it took, options that it did not take, and runs that decided
+        differently.
 
         `cursor` is the `next_cursor` of the previous answer.
         """

@@ -19,7 +19,7 @@ class PromisesOperations:
         run: str | None = None,
         limit: int | None = None,
     ) -> PagedRequest[Promise]:
-        """What runs wait for, oldest first.  `run` is a whole id."""
+        """Promises (what runs wait for), oldest first. `run` is a whole id."""
         return PagedRequest("promises", {"state": state, "kind": kind, "run": run}, limit)
 
     @client_method
@@ -29,7 +29,7 @@ class PromisesOperations:
 
     @client_method
     def open_promise(self, promise: Promise) -> ApiRequest[Promise]:
-        """Open a promise; opening it again returns it as it is, with its answer."""
+        """Open a promise. If it exists already, returns it unchanged, with its answer."""
         names = ("id", "kind", "key", "run", "name", "action", "risk", "details", "schema")
         body: dict[str, Any] = {name: promise[name] for name in names if promise[name] is not None}
         body["key"] = body.get("key", "")
@@ -53,5 +53,6 @@ class PromisesOperations:
 
     @client_method
     def expire_promise(self, promise: str) -> ApiRequest[Promise]:
-        """Say that nobody waits for it any more; if it was answered meanwhile, it keeps that answer."""
+        """Mark a promise as expired: nobody waits for it any more. If it was answered meanwhile, it keeps that
+        answer."""
         return ApiRequest(f"promises/{promise}/expire", method="POST", body={})

@@ -35,12 +35,12 @@ class ReasoningOperations:
         system: str | None = None,
         messages: Sequence[Mapping[str, Any]] | None = None,
     ) -> ApiRequest[AskedAgain]:
-        """The answer of a model that is asked once more what a recorded call asked, with these changes.
+        """Ask a model again with the input of a recorded call and these changes. Returns its answer.
 
         `at`: any event of the call; default: the last call. `model`: one that the collector's operator configured.
-        `system` and `messages` (in the form of Chat Completions) stand in place of the recorded ones. Nothing of it
-        becomes a part of the run. Needs a key of scope `admin`; raises Conflict if no model is configured.
+        `system` and `messages` (in the form of Chat Completions) replace the recorded ones. The run is not changed.
+        Needs a key of scope `admin`; raises Conflict if no model is configured.
         """
-        given = None if messages is None else [dict(message) for message in messages]
-        body = {"at": at, "model": model, "system": system, "messages": given}
+        message_dicts = None if messages is None else [dict(message) for message in messages]
+        body = {"at": at, "model": model, "system": system, "messages": message_dicts}
         return ApiRequest(run_path(run, "ask-again"), body=body)

@@ -41,9 +41,9 @@ class RunsOperations:
         until: str | datetime | None = None,
         limit: int | None = None,
     ) -> PagedRequest[a.RunSummary]:
-        """Runs that meet all conditions, newest first, at most `limit`.  `id` is a part of the run's id.
+        """Runs that meet all conditions, newest first, at most `limit`. `id` is a part of the run's id.
 
-        `trace`: the id of a trace that has spans of them.  `linked`: the id of a run that they name and are no part of.
+        `trace`: runs with spans of the trace with this id. `linked`: other runs whose spans link the run with this id.
         `score` is a condition for the run's latest score of a name: `resolved`, `resolved=true`, `quality>=0.5`.
         """
         words = {"agent": agent, "status": status, "session": session, "user": user, "tag": tag, "model": model}
@@ -107,12 +107,12 @@ class RunsOperations:
         on_moved: Callable[[a.EventsMoved], None] | None = None,
         reconnect_seconds: float = 300.0,
     ) -> WatchRequest:
-        """Events of a run as they happen: first those that are there (with a seq greater than `after`), then each new
-        one, until the run has ended.  Without `run`, events of all runs from now on (or `since`), without an end.
+        """Events of a run as they happen: first the stored ones (with a seq greater than `after`), then each new one,
+        until the run has ended. Without `run`: events of all runs from now on (or from `since`), without an end.
 
-        Every event comes once.  A connection that is lost is made again, for up to `reconnect_seconds`, and nothing is
-        missed.  `on_changed` is called with an event that came before and has other data now, `on_moved` when a late
-        event changed the seqs of others.
+        Yields each event once. After a lost connection, reconnects for up to `reconnect_seconds`; no event is missed.
+        `on_changed` is called with an event that was yielded before and whose data has changed, `on_moved` when a late
+        event changed the seqs of other events.
         """
         params = {
             "preview": preview or None,
@@ -173,16 +173,17 @@ class RunsOperations:
 
     @paged_client_method
     def otlp(self, run: str) -> PagedRequest[OtlpRequest]:
-        """Spans and log events of a run as stored, as OTLP requests in JSON; `content_pack` has what they name."""
+        """Spans and log events of a run as stored, as OTLP requests in JSON; `content_pack` returns the contents that
+        they refer to."""
         return PagedRequest(run_path(run, "otlp"), {}, None, page_size=4)
 
     @client_method
     def test_of(self, run: str) -> ApiRequest[str]:
-        """The run as the text of a pytest file: the recorded answers of its model, and asserts that the agent does the
-        same again."""
+        """The text of a pytest file made from the run: it has the recorded answers of the model, and asserts that the
+        agent does the same again."""
         return ApiRequest(run_path(run, "test"), read=lambda response: response.text)
 
 
 def time_text(moment: str | datetime | None) -> str | None:
-    """A time as the API reads it; texts are left as they are."""
+    """Returns a time as text for the API. A text is returned unchanged."""
     return moment.astimezone(UTC).isoformat() if isinstance(moment, datetime) else moment

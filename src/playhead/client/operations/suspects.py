@@ -22,11 +22,13 @@ class SuspectsOperations:
     ) -> ApiRequest[Suspects]:
         """Steps of a failed run that most likely went wrong, ranked, with evidence.
 
-        `siblings`: at most five runs of the same task that succeeded, to compare with.  Without any, the newest five
-        are found, unless `find_siblings` is False: runs of the same `task` (`input`, `session`, `user`, or `tag:` and
-        what the tag begins with; default: `tag:task:`, of a run without such a tag `input`) that succeeded by
-        `outcome` (a score as NAME, NAME=VALUE or NAME>=NUMBER; default: the newest score of this run that is false or
-        below 0.5, without any the status).  `siblings` of the answer says which were used.
+        `siblings`: at most five succeeded runs of the same task, to compare with. If none are given, the newest five
+        are looked up, unless `find_siblings` is False; the `siblings` of the answer names them.
+
+        `task`: what runs of the same task have in common: `input`, `session`, `user`, or `tag:` and the beginning of
+        the tag; default: `tag:task:`, or `input` if the run has no such tag. `outcome`: the score that says whether a
+        run succeeded, as NAME, NAME=VALUE or NAME>=NUMBER; default: the newest score of this run that is false or below
+        0.5; if there is none, the status.
         """
         finding = {"task": task, "outcome": outcome, "find_siblings": None if find_siblings else False}
         return ApiRequest(run_path(run, "suspects"), {"sibling": list(siblings) or None, **finding, "limit": limit})
@@ -41,11 +43,10 @@ class SuspectsOperations:
         outcome: str | None = None,
         find_siblings: bool = True,
     ) -> ApiRequest[RerankedSuspects]:
-        """The ten first suspects, and their order according to the model that the collector's operator configured.
+        """The first ten suspects, and their order according to the model that the collector's operator configured.
 
-        Siblings are those of `suspects`.
-        The answer may take a minute: set `timeout_seconds` of the client accordingly.  Raises Conflict if no model is
-        configured.
+        The parameters are those of `suspects`. The answer may take a minute: set `timeout_seconds` of the client
+        accordingly. Raises Conflict if no model is configured.
         """
         body = {"siblings": list(siblings), "task": task, "outcome": outcome, "find_siblings": find_siblings}
         return ApiRequest(run_path(run, "suspects", "rerank"), body=body)

@@ -1,1 +1,1 @@
-"""[client]: questions about many runs: scores, and what is computed across runs."""
+"""[client]: operations on many runs: scores, searches and analyses."""

@@ -1,4 +1,4 @@
-"""[client]: questions across runs."""
+"""[client]: analyses of many runs."""
 
 from datetime import datetime
 from typing import Any, TypedDict, Unpack
@@ -9,10 +9,10 @@ from playhead.wire.answers.across import analytics as a
 
 
 class ChosenRuns(TypedDict, total=False):
-    """Which runs are looked at: those that meet all conditions and have ended, newest first, without forks.
+    """Conditions for the runs to analyse: runs that have ended and meet all conditions, newest first, without forks.
 
-    `outcome` says when a run has succeeded: a condition for a score (`resolved`, `quality>=0.5`); default: when it
-    completed.  `runs` is how many runs are looked at, at most.
+    `outcome`: when a run counts as succeeded: a condition for a score (`resolved`, `quality>=0.5`); default: when it
+    completed. `runs`: maximum number of runs.
     """
 
     agent: str
@@ -30,11 +30,11 @@ class ChosenRuns(TypedDict, total=False):
 
 
 class AnalyticsOperations:
-    """Questions across runs.  All take the conditions of `ChosenRuns`."""
+    """Analyses of many runs. All take the conditions of `ChosenRuns`."""
 
     @client_method
     def statistics(self, **chosen: Unpack[ChosenRuns]) -> ApiRequest[a.RunStatistics]:
-        """What runs take: turns, tools, tokens, cost, time and context; outcomes; use of tools."""
+        """Statistics of runs: turns, tool calls, tokens, cost, time, context size, outcomes, and use of tools."""
         return ApiRequest("analytics/statistics", _params(chosen))
 
     @client_method
@@ -44,12 +44,13 @@ class AnalyticsOperations:
 
     @client_method
     def patterns(self, *, limit: int = 100, **chosen: Unpack[ChosenRuns]) -> ApiRequest[a.DecisionPatterns]:
-        """What is called after which result of which tool, in 5 runs or more, and how the runs end that have it."""
+        """Which tool is called after which result of which tool, in 5 runs or more, and the outcomes of these runs."""
         return ApiRequest("analytics/patterns", _params(chosen, limit=limit))
 
     @client_method
     def differences(self, *, limit: int = 50, **chosen: Unpack[ChosenRuns]) -> ApiRequest[a.OutcomeDifferences]:
-        """What distinguishes failed from succeeded runs, by p, corrected for how many features were tested."""
+        """Features that distinguish failed from succeeded runs, smallest p first; `q` is p corrected for the number of
+        tested features."""
         return ApiRequest("analytics/differences", _params(chosen, limit=limit))
 
     @client_method
@@ -59,23 +60,23 @@ class AnalyticsOperations:
 
     @client_method
     def failures(self, *, limit: int = 20, **chosen: Unpack[ChosenRuns]) -> ApiRequest[a.FailureClusters]:
-        """Failed runs in clusters: those with the same last error and the same last two tool calls."""
+        """Clusters of failed runs with the same last error and the same last two tool calls."""
         return ApiRequest("analytics/failures", _params(chosen, limit=limit))
 
     @client_method
     def divergences(
         self, *, task: str = "input", limit: int = 20, **chosen: Unpack[ChosenRuns]
     ) -> ApiRequest[a.Divergences]:
-        """Where succeeded and failed runs of the same task part ways.
+        """Points at which succeeded and failed runs of the same task diverge.
 
-        `task`: what runs of one task have in common: `input`, `name`, `session`, `user`, or `tag:` and what the tag
-        begins with.
+        `task`: what runs of the same task have in common: `input`, `name`, `session`, `user`, or `tag:` and the
+        beginning of the tag.
         """
         return ApiRequest("analytics/divergences", _params(chosen, task=task, limit=limit))
 
     @client_method
     def context_contents(self, *, limit: int = 20, **chosen: Unpack[ChosenRuns]) -> ApiRequest[a.ContextContents]:
-        """The messages that fill contexts most: bytes times how often they were sent."""
+        """Messages that take most space in contexts: size in bytes, times the number of times that they were sent."""
         return ApiRequest("analytics/contents", _params(chosen, limit=limit))
 
 

@@ -26,15 +26,16 @@ class ScoresOperations:
         span: str | None = None,
         time: str | datetime | None = None,
     ) -> ApiRequest[RecordedScore]:
-        """Score a run, or with `at` the call that this event belongs to: a number, a boolean, or a category's name.
+        """Score a run or, with `at`, the call that this event belongs to. `value`: a number, a boolean, or the name of
+        a category.
 
-        A score of the same name replaces the one before; both are kept.  Sent again with the same `id`, it is stored
-        once.  `span` and `time` are for scores that are moved from elsewhere: the call by its span's id, and when the
-        score was given, instead of now.  Raises NotFound, and Conflict for an id of another score.
+        A score replaces the earlier score of the same name; both are stored. A score that is sent twice with the same
+        `id` is stored once. For scores that are imported from elsewhere: `span` is the span id of the call, and `time`
+        is when the score was given (default: now). Raises NotFound, and Conflict if the `id` is that of another score.
         """
         body = {"name": name, "value": value, "label": label, "comment": comment, "author": author}
         body |= {"at": None if at is None else str(at), "id": id or uuid.uuid4().hex}
-        body |= {name: given for name, given in (("span", span), ("time", time_text(time))) if given is not None}
+        body |= {name: text for name, text in (("span", span), ("time", time_text(time))) if text is not None}
         return ApiRequest(run_path(run, "scores"), body=body)
 
     @paged_client_method
@@ -49,6 +50,6 @@ class ScoresOperations:
         until: str | datetime | None = None,
         limit: int | None = None,
     ) -> PagedRequest[RecordedScore]:
-        """Scores of all runs, or of one, newest first.  `latest`: without those that a later score replaces."""
+        """Scores of all runs, or of one run, newest first. `latest`: without scores that a later one replaces."""
         params = {"run": run, "name": name, "source": source, "latest": latest or None}
         return PagedRequest("scores", params | {"since": time_text(since), "until": time_text(until)}, limit)

@@ -1,4 +1,4 @@
-"""[client]: decisions and texts, searched for in all runs."""
+"""[client]: search for decisions and texts in all runs."""
 
 from collections.abc import Mapping
 from datetime import datetime
@@ -12,7 +12,8 @@ _SHOWN = 50
 
 
 class SearchOperations:
-    """Decisions and texts of all sealed runs. The collector indexes runs in the background, after they were sealed."""
+    """Search for decisions and texts in all sealed runs. The collector indexes a run in the background, after it was
+    sealed."""
 
     @paged_client_method
     def search_decisions(
@@ -35,12 +36,12 @@ class SearchOperations:
     ) -> PagedRequest[FoundDecision]:
         """Decisions that meet all conditions, at most `limit`: newest runs first, in each run the last decision first.
 
-        `arguments`: names and values that the call has; a name is a path (`flights[0].date`), a path without indices,
-        or its last part.  `value`: a value of any argument.  `source`: where such a value is from (user, tool_result,
-        assistant, system, definition, derived, invented); `suspect`: whether that is doubtful.  `attribution`: why the
-        tool was called.  `result`: what the call came to (ok, error, empty, cancelled, open, unknown); `after`: the
-        result of the agent's tool call before it, `first` if there was none.  `status`, `since` and `until` are about
-        the run.
+        `arguments`: arguments of the call, by name; a name is a path (`flights[0].date`), a path without indices, or
+        the last part of a path. `value`: a value of any argument. `source`: where a value comes from (user,
+        tool_result, assistant, system, definition, derived, invented); `suspect`: whether its origin is doubtful.
+        `attribution`: why the tool was called. `result`: how the call ended (ok, error, empty, cancelled, open,
+        unknown); `after`: the result of the agent's previous tool call, `first` if there was none. `status`, `since`
+        and `until` are conditions for the run.
         """
         named = [f"{name}={value}" for name, value in (arguments or {}).items()]
         words = {"kind": kind, "tool": tool, "argument": named or None, "value": value, "attribution": attribution}
@@ -59,17 +60,17 @@ class SearchOperations:
         until: str | datetime | None = None,
         limit: int | None = None,
     ) -> PagedRequest[FoundText]:
-        """Contents with these words in their text, at most `limit`, those first that came up last, with quotes and the
-        runs that saw them.  `words` may have `"phrases"`, `or` and `-not`.
+        """Contents with these words in their text, at most `limit`, with quotes and the runs that saw them. Contents
+        whose first run began last come first. `words` may have `"phrases"`, `or` and `-not`.
 
-        Instead of words, `ref`: this content, and `limit` is the number of runs in `seen`, at most 1,000 (default: 50);
-        `about` reads all of them.
-        `role`: only messages of this role.  `since` and `until`: when the first run began that had the content.
+        With `ref` instead of words: this content only; then `limit` is the number of runs in `seen`, at most 1,000
+        (default: 50), and `about` returns all of them. `role`: only messages of this role. `since` and `until`: start
+        time of the first run that had the content.
         """
         params = {"q": words, "ref": ref, "role": role, "since": time_text(since), "until": time_text(until)}
         return PagedRequest("search/content", params, limit, page_size=_SHOWN if ref is None else limit or _SHOWN)
 
     @client_method
     def unindexed_runs(self) -> ApiRequest[int]:
-        """The number of sealed runs that searches do not find yet, at most 1,000."""
+        """The number of sealed runs that are not indexed yet, so that searches do not find them; at most 1,000."""
         return ApiRequest("search/decisions", {"limit": 1}, read=lambda response: response.json()["unindexed"])

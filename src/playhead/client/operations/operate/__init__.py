@@ -1,1 +1,1 @@
-"""[client]: operations of those who run a collector: keys, deletion, forwarding."""
+"""[client]: operations for people who run a collector: keys, deletion, forwarding, storage."""

@@ -1,4 +1,4 @@
-"""[client]: what the collector forwards to other backends."""
+"""[client]: forwarding of spans and log events to other backends."""
 
 from collections.abc import Sequence
 from urllib.parse import quote
@@ -12,29 +12,31 @@ class ForwardOperations:
 
     @client_method
     def destinations(self) -> ApiRequest[Destinations]:
-        """The backends that the collector forwards to, with what waits for each and what was refused."""
+        """The backends that the collector forwards to, with the number of waiting and of refused entries of each."""
         return ApiRequest("forward")
 
     @client_method
     def dead_letters(self, destination: str, *, after: int = 0, limit: int = 100) -> ApiRequest[ForwardDeadLetters]:
-        """What a destination refused, oldest first; `after` is the last `entry` of the page before."""
+        """Dead letters (entries that a destination refused), oldest first; `after` is the last `entry` of the previous
+        page."""
         return ApiRequest(f"{_path(destination)}/dead", {"after": after or None, "limit": limit})
 
     @client_method
     def retry_forward(self, destination: str, entries: Sequence[int] | None = None) -> ApiRequest[Affected]:
-        """Send dead letters again (None: all), and end a pause that the destination was given.  Raises NotFound."""
+        """Send dead letters again (`entries` None: all), and end the destination's pause after failures. Raises
+        NotFound."""
         return ApiRequest(f"{_path(destination)}/retry", body={"entries": _listed(entries)})
 
     @client_method
     def drop_forward(
         self, destination: str, entries: Sequence[int] | None = None, *, waiting: bool = False
     ) -> ApiRequest[Affected]:
-        """Forget dead letters (None: all); with `waiting`, also all that waits to be sent."""
+        """Delete dead letters (`entries` None: all) without sending them; with `waiting`, also all waiting entries."""
         return ApiRequest(f"{_path(destination)}/drop", body={"entries": _listed(entries), "waiting": waiting})
 
     @client_method
     def backfill(self, destination: str, run: str | None = None, *, since: str | None = None) -> ApiRequest[Backfilled]:
-        """Send what is stored of a run, or of all runs that began since.  Raises NotFound."""
+        """Forward what is stored of a run, or of all runs that began at `since` or later. Raises NotFound."""
         return ApiRequest(f"{_path(destination)}/backfill", body={"run": run, "since": since})
 
 

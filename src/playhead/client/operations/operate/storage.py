@@ -1,15 +1,15 @@
-"""[client]: how much is stored."""
+"""[client]: amounts of stored data."""
 
 from playhead.client.operation import ApiRequest, client_method
 from playhead.wire.answers.across.storage import Storage
 
 
 class StorageOperations:
-    """How much is stored."""
+    """Amounts of stored data."""
 
     @client_method
     def storage(self) -> ApiRequest[Storage]:
-        """How much is stored, by kind: contents, their bytes, and the inline bytes that they stand for.
+        """Amounts of stored data by kind: contents, their bytes, and the bytes that they would take inline in spans.
 
         Each number says whether it is exact or an estimate.
         """
