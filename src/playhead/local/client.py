@@ -1,4 +1,4 @@
-"""A client that asks the journal in this process, without HTTP where it can."""
+"""A client that answers requests from the journal in this process, without HTTP where possible."""
 
 from __future__ import annotations
 
@@ -18,24 +18,24 @@ if TYPE_CHECKING:
     from playhead.local.source import JournalSource
 
 T = TypeVar("T")
-# Nobody is asked there. A host of this machine: no proxy of the environment takes these requests.
+# No request is sent there. It is a local address so that no proxy from the environment gets these requests.
 _NO_COLLECTOR = "http://localhost"
 
 
 @dataclass(frozen=True, slots=True)
 class _ResponseBody:
-    """The part of a response that requests read."""
+    """The part of a response that `ApiRequest.read` needs."""
 
     content: bytes
 
 
 class JournalClient(Operations):
-    """Has the operations of `Client`; they are answered from the journal of this machine."""
+    """Client with the operations of `Client`, answered from the journal of this machine."""
 
     def __init__(self, journal_dir: Path, on_damage: Callable[[str], None], timeout_seconds: float) -> None:
-        """`on_damage` gets a sentence for each file of the journal of which a part cannot be read.
+        """`on_damage` is called with a sentence for each file of the journal of which a part cannot be read.
 
-        Raises SettingInvalid when libraries of the command line are not installed, and JournalUnusable.
+        Raises SettingInvalid if libraries of the command line are not installed, and JournalUnusable.
         """
         self._source = open_source(journal_dir, on_damage)
         self._timeout_seconds = timeout_seconds
@@ -43,35 +43,37 @@ class JournalClient(Operations):
 
     @property
     def source(self) -> JournalSource:
-        """The journal that is asked."""
+        """The journal that this client reads."""
         return self._source
 
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
         self.close()
 
     def close(self) -> None:
-        """Keeps what was projected for the next question, and closes the files."""
+        """Stores new projections for later processes, and closes the files."""
         if self._http is not None:
             self._http.close()
         self._source.close()
 
     def ask(self, request: ApiRequest[T]) -> T:
-        """The answer.  Raises ClientError."""
+        """Returns the answer to a request. Raises ClientError."""
         if request.body is None and request.method is None:
-            found = self._source.direct.answer(request.path, request.params)
-            if found is not None:
-                return request.read(cast(Any, _ResponseBody(found)))
+            body = self._source.direct.answer(request.path, request.params)
+            if body is not None:
+                return request.read(cast(Any, _ResponseBody(body)))
         return self._over_http().ask(request)
 
     def pages(self, listing: PagedRequest[T]) -> Iterator[T]:
-        """The items of a list.  Raises ClientError."""
+        """Yields the items of a list. Raises ClientError."""
         return items_of(self, listing)
 
     def watching(self, request: WatchRequest) -> Iterator[RecordedEvent]:
-        """Raises BadRequest: only a collector has what happens elsewhere."""
+        """Raises BadRequest when the first event is read: only a collector can send events of other processes."""
         return self._over_http().watching(request)
 
     def _over_http(self) -> Client:
@@ -85,7 +87,7 @@ class JournalClient(Operations):
 
 
 def open_source(journal_dir: Path, on_damage: Callable[[str], None]) -> JournalSource:
-    """The journal as a source of answers.  Raises SettingInvalid without the libraries for it, and JournalUnusable."""
+    """Opens the journal. Raises SettingInvalid if a library for reading it is not installed, and JournalUnusable."""
     try:
         from playhead.local.source import JournalSource  # noqa: PLC0415 - needs some of the collector's libraries
     except ImportError as error:
@@ -94,7 +96,7 @@ def open_source(journal_dir: Path, on_damage: Callable[[str], None]) -> JournalS
 
 
 def libraries_missing(error: ImportError) -> SettingInvalid:
-    """What to do about a library that is not installed."""
+    """Makes the exception for a library that is not installed; its message says what to install."""
     return SettingInvalid(
         f"the journal is read with the libraries of the command line, of which {error.name} is not installed: "
         "pip install 'playhead[cli]', or name a collector with --url"

@@ -1,6 +1,6 @@
-"""The questions that are asked most, answered without the HTTP application, which takes a second to load.
+"""Answers the most frequent requests without the HTTP application, which takes a second to load.
 
-What answers only one of them is imported where it is called.
+Modules that only one kind of request needs are imported in the function that answers it.
 """
 
 import re
@@ -29,7 +29,8 @@ class _NotDirect(Exception):
 
 
 class _Asked:
-    """The parameters of a request.  All must be read; what the application would refuse raises _NotDirect."""
+    """The parameters of a request. Methods raise _NotDirect for a value that the application would refuse; `end` raises
+    it if a parameter was not read."""
 
     def __init__(self, params: Mapping[str, Any]) -> None:
         self._left = {name: value for name, value in params.items() if value is not None}
@@ -46,9 +47,9 @@ class _Asked:
             raise _NotDirect
         return value
 
-    def text(self, name: str, *known: str) -> str | None:
+    def text(self, name: str, *choices: str) -> str | None:
         value = self._left.pop(name, None)
-        if value is not None and (value not in known if known else not _is_short(value)):
+        if value is not None and (value not in choices if choices else not _is_short(value)):
             raise _NotDirect
         return None if value is None else str(value)
 
@@ -62,56 +63,57 @@ def _is_short(value: object) -> bool:
 
 
 class DirectAnswers:
-    """Answers of the query API over a store that never waits for anything."""
+    """Answers requests of the query API from a store whose coroutines never wait."""
 
     def __init__(self, store: RecordStore) -> None:
         self._store = store
 
     def answer(self, path: str, params: Mapping[str, Any]) -> bytes | None:
-        """The JSON of the answer; None when the application has to be asked, which also says why it refuses."""
-        asked = _Asked(params)
+        """Returns the answer as JSON; None if the HTTP application has to answer. That also makes all error
+        responses."""
+        parameters = _Asked(params)
         try:
             if path == "runs":
-                return json_bytes(finished(self._runs(asked)))
-            found = _RUN.fullmatch(path)
-            return None if found is None else json_bytes(_run(self._of_run(found[1], found[2], asked), found[2]))
+                return json_bytes(finished(self._runs(parameters)))
+            match = _RUN.fullmatch(path)
+            return None if match is None else json_bytes(_run(self._of_run(match[1], match[2], parameters), match[2]))
         except (_NotDirect, Refused):
             return None
 
     async def project_now(self, project_id: int, run: str) -> None:
-        """Does nothing: the store projects what it is asked for."""
+        """Does nothing: the store projects a run when it is read."""
 
     async def catch_up(self) -> None:
-        """Does nothing, as above."""
+        """Does nothing, for the same reason."""
 
-    async def _runs(self, asked: _Asked) -> Any:
+    async def _runs(self, parameters: _Asked) -> Any:
         from playhead_collector.read.prices import shipped  # noqa: PLC0415
         from playhead_collector.read.runs import list_runs  # noqa: PLC0415
 
-        limit, cursor = asked.number("limit", 50, 1, _MOST), asked.text("cursor")
-        asked.end()
+        limit, cursor = parameters.number("limit", 50, 1, _MOST), parameters.text("cursor")
+        parameters.end()
         return await list_runs(self._store, _PROJECT, RunFilter(), limit, cursor, shipped())
 
-    async def _of_run(self, run: str, what: str | None, asked: _Asked) -> Any:
+    async def _of_run(self, run: str, resource: str | None, parameters: _Asked) -> Any:
         record = await open_record(self._store, self, _PROJECT, run)
-        return await _ANSWERS[what](record, asked)
+        return await _ANSWERS[resource](record, parameters)
 
 
-async def _detail(record: RunRecord, asked: _Asked) -> Any:
+async def _detail(record: RunRecord, parameters: _Asked) -> Any:
     from playhead_collector.read.prices import shipped  # noqa: PLC0415
     from playhead_collector.read.runs import run_detail  # noqa: PLC0415
 
-    asked.end()
+    parameters.end()
     return await run_detail(record, shipped())
 
 
-async def _events(record: RunRecord, asked: _Asked) -> Any:
-    kinds = asked.text("kinds")
-    where = EventFilter(kinds.split(",") if kinds else (), asked.text("priority", "critical", "normal"))
-    preview, last = asked.number("preview", 0, 0, _MOST_PREVIEW), asked.number("last", None, 1, _MOST)
-    limit, cursor = asked.number("limit", 100, 1, _MOST), asked.text("cursor")
-    after = asked.number("after", 0, 0, _LAST_SEQ)
-    asked.end()
+async def _events(record: RunRecord, parameters: _Asked) -> Any:
+    kinds = parameters.text("kinds")
+    where = EventFilter(kinds.split(",") if kinds else (), parameters.text("priority", "critical", "normal"))
+    preview, last = parameters.number("preview", 0, 0, _MOST_PREVIEW), parameters.number("last", None, 1, _MOST)
+    limit, cursor = parameters.number("limit", 100, 1, _MOST), parameters.text("cursor")
+    after = parameters.number("after", 0, 0, _LAST_SEQ)
+    parameters.end()
     if not set(where.kinds).issubset(EVENT_KINDS) or (last is not None and (cursor is not None or after)):
         raise _NotDirect
     if last is not None:
@@ -119,37 +121,37 @@ async def _events(record: RunRecord, asked: _Asked) -> Any:
     return await list_events(record, where, limit, read_seq(cursor) if cursor else after, preview)
 
 
-async def _state(record: RunRecord, asked: _Asked) -> Any:
+async def _state(record: RunRecord, parameters: _Asked) -> Any:
     from playhead_collector.read.prices import shipped  # noqa: PLC0415
     from playhead_collector.read.state import answer_state  # noqa: PLC0415
 
-    at, hydrate = asked.text("at"), asked.flag("hydrate", default=False)
-    asked.end()
+    at, hydrate = parameters.text("at"), parameters.flag("hydrate", default=False)
+    parameters.end()
     return await answer_state(record, at, hydrate, shipped())
 
 
-async def _context(record: RunRecord, asked: _Asked) -> Any:
+async def _context(record: RunRecord, parameters: _Asked) -> Any:
     from playhead_collector.read.context.context import answer_context  # noqa: PLC0415
 
-    at, form = asked.text("at"), asked.text("form", "parts", "openai") or "parts"
-    exact = asked.flag("exact", default=False)
-    asked.end()
+    at, form = parameters.text("at"), parameters.text("form", "parts", "openai") or "parts"
+    exact = parameters.flag("exact", default=False)
+    parameters.end()
     return await answer_context(record, at, form, exact)
 
 
-async def _messages(record: RunRecord, asked: _Asked) -> Any:
+async def _messages(record: RunRecord, parameters: _Asked) -> Any:
     from playhead_collector.read.context.messages import list_history  # noqa: PLC0415
 
-    at, hydrate = asked.text("at"), asked.flag("hydrate", default=True)
-    limit, cursor = asked.number("limit", 100, 1, _MOST), asked.text("cursor")
-    asked.end()
+    at, hydrate = parameters.text("at"), parameters.flag("hydrate", default=True)
+    limit, cursor = parameters.number("limit", 100, 1, _MOST), parameters.text("cursor")
+    parameters.end()
     return await list_history(record, limit, read_seq(cursor), hydrate, at)
 
 
-async def _checkpoints(record: RunRecord, asked: _Asked) -> Any:
-    preview = asked.number("preview", 0, 0, _MOST_PREVIEW)
-    limit, cursor = asked.number("limit", 100, 1, _MOST), asked.text("cursor")
-    asked.end()
+async def _checkpoints(record: RunRecord, parameters: _Asked) -> Any:
+    preview = parameters.number("preview", 0, 0, _MOST_PREVIEW)
+    limit, cursor = parameters.number("limit", 100, 1, _MOST), parameters.text("cursor")
+    parameters.end()
     return await list_checkpoints(record, limit, read_seq(cursor) if cursor else 0, preview)
 
 
@@ -159,12 +161,12 @@ _ANSWERS: Mapping[str | None, _Answer] = {
 }  # fmt: skip
 
 
-# These count tokens in threads.
+# Requests that count tokens in threads, so that they need an event loop.
 _IN_THREADS = frozenset({"context", "messages"})
 
 
-def _run(answering: Coroutine[Any, Any, Any], what: str | None) -> Any:
-    if what not in _IN_THREADS:
+def _run(answering: Coroutine[Any, Any, Any], resource: str | None) -> Any:
+    if resource not in _IN_THREADS:
         return finished(answering)
     import asyncio  # noqa: PLC0415 - 20 ms
 

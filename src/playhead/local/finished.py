@@ -1,4 +1,4 @@
-"""Coroutines that wait for nothing, run without an event loop: questions of a store that reads files or memory."""
+"""Runs coroutines that never wait, without an event loop: those of a store that reads files or memory."""
 
 from collections.abc import Coroutine
 from typing import Any, TypeVar
@@ -7,7 +7,8 @@ T = TypeVar("T")
 
 
 def finished(answering: Coroutine[Any, Any, T]) -> T:
-    """The result of a coroutine that waits for nothing.  Raises what it raises, and RuntimeError for one that waits."""
+    """Runs a coroutine that never waits, and returns its result. Raises what the coroutine raises, and RuntimeError if
+    it waits."""
     try:
         answering.send(None)
     except StopIteration as done:

@@ -25,10 +25,10 @@ _Record = TypeVar("_Record", Span, LogEvent)
 
 
 class JournalRecords:
-    """Implements `RecordSource` over the lanes of a journal's folder, also of processes that still record.
+    """Implements `RecordSource` over the lanes of a journal's folder, including those of processes that still record.
 
-    It has what was recorded when it was made; `update` takes what was recorded since.  Reading a run costs what the run
-    is, however much else the journal has.
+    It has the records that existed when it was made; `update` adds later ones. The cost of reading a run depends on the
+    size of the run, not on the size of the journal.
     """
 
     def __init__(self, journal_dir: Path) -> None:
@@ -36,14 +36,14 @@ class JournalRecords:
         self._journal_dir = journal_dir
         self.index = JournalIndex(journal_dir)
         self._lifted = MemoryRecords()
-        """Contents and threads that stood in spans of other instrumentations, of the runs that were read."""
+        """Contents and threads lifted from spans of other instrumentations, of the runs that were read."""
         self._known: dict[ContentRef, ThreadNode] = {}
-        """Nodes of threads that are recorded whole."""
+        """Nodes of completely recorded threads."""
         self._lifted_of: dict[str, set[bytes]] = {}
         self.update()
 
     def update(self) -> None:
-        """Takes what was recorded since.  Raises JournalUnusable."""
+        """Adds the records that were written since the last update. Raises JournalUnusable."""
         try:
             self.index.update()
         except OSError as error:
@@ -54,7 +54,7 @@ class JournalRecords:
 
     @property
     def damaged(self) -> Mapping[Path, int]:
-        """Files of which a part cannot be read, with the bytes of that part: what stood there is left out."""
+        """Files of which a part cannot be read, with the size of that part in bytes. Records in it are left out."""
         return self.index.damaged()
 
     def runs(self) -> Sequence[str]:
@@ -71,28 +71,28 @@ class JournalRecords:
 
         spans: list[Span] = []
         logs: list[LogEvent] = []
-        for each in self.index.records(run):
+        for record in self.index.records(run):
             with suppress(ValueError, TypeError, IndexError):  # a record of another version of this library
-                resource: Attributes = orjson.loads(each.resource or b"{}")
-                if each.kind == LOG:
-                    logs.append(_with_origin(read_log(each.payload), resource))
+                resource: Attributes = orjson.loads(record.resource or b"{}")
+                if record.kind == LOG:
+                    logs.append(_with_origin(read_log(record.payload), resource))
                 else:
-                    spans.append(_with_origin(read_span(each.payload), resource))
+                    spans.append(_with_origin(read_span(record.payload), resource))
         shared = SharedMessages()
         lifted, lifted_logs = [lift(span, shared=shared) for span in spans], lift_logs(logs)
         starts = self._lifted_of.setdefault(run, set())
-        for each in (*lifted, *lifted_logs):
-            for thread in each.threads:
+        for record in (*lifted, *lifted_logs):
+            for thread in record.threads:
                 self._take_parent(thread.parent)
-            self._lifted.add(contents=each.contents, threads=each.threads)
-            starts |= {_start(content.ref) for content in each.contents}
-            for thread in each.threads:
+            self._lifted.add(contents=record.contents, threads=record.threads)
+            starts |= {_start(content.ref) for content in record.contents}
+            for thread in record.threads:
                 starts |= {_start(node.ref) for node in extend(thread.messages, thread.parent)}
-        spans, logs = [each.span for each in lifted], [each.log for each in lifted_logs]
+        spans, logs = [record.span for record in lifted], [record.log for record in lifted_logs]
         return RunRecords(spans, logs, last_recorded_ns(spans, logs))
 
     def _take_parent(self, parent: ContentRef | None) -> None:
-        """A lifted thread may continue one of the journal's."""
+        """Adds the thread before a lifted thread to the lifted ones, if the journal has it."""
         if parent is not None and not self._lifted.nodes([parent]):
             nodes = sorted(self.nodes([parent]).values(), key=lambda node: node.depth)
             if nodes:
@@ -102,7 +102,7 @@ class JournalRecords:
         lanes = self.index.lanes(run)
         try:
             return bool(lanes) and not any(map(is_owned, lanes))
-        except OSError:  # its lock cannot be looked at: that it is gone is not known
+        except OSError:  # the lock cannot be read, so the process may still be alive
             return False
 
     def lifted(self, run: str) -> Iterable[bytes]:
@@ -111,74 +111,76 @@ class JournalRecords:
 
     def contents(self, refs: Iterable[ContentRef]) -> Mapping[ContentRef, Content]:
         wanted = {ref.plain for ref in refs}
-        found: dict[ContentRef, Content] = {}
+        by_ref: dict[ContentRef, Content] = {}
         payloads = self.index.contents({_start(ref) for ref in wanted})
         for ref in wanted:
             if (payload := payloads.get(_start(ref))) is not None:
                 with suppress(IndexError, ValueError):
-                    found[ref] = read_content(payload)[1]
-        rest = wanted - found.keys()
+                    by_ref[ref] = read_content(payload)[1]
+        rest = wanted - by_ref.keys()
         self._lift(rest)
-        return {**self._lifted.contents(rest), **found}
+        return {**self._lifted.contents(rest), **by_ref}
 
     def nodes(self, threads: Iterable[ContentRef]) -> Mapping[ContentRef, ThreadNode]:
-        found: dict[ContentRef, ThreadNode] = {}
+        by_ref: dict[ContentRef, ThreadNode] = {}
         for thread in threads:
-            at: ContentRef | None = thread.plain
-            while at is not None and at not in found and (node := self._node(at)) is not None:
-                found[at] = node
-                at = node.parent
-        return found
+            ref: ContentRef | None = thread.plain
+            while ref is not None and ref not in by_ref and (node := self._node(ref)) is not None:
+                by_ref[ref] = node
+                ref = node.parent
+        return by_ref
 
     def last_nodes(self, threads: Iterable[ContentRef]) -> Mapping[ContentRef, ThreadNode]:
-        found = ((thread.plain, self._node(thread.plain)) for thread in threads)
-        return {thread: node for thread, node in found if node is not None}
+        nodes = ((thread.plain, self._node(thread.plain)) for thread in threads)
+        return {thread: node for thread, node in nodes if node is not None}
 
     def _node(self, thread: ContentRef) -> ThreadNode | None:
-        """The last node of a thread that is recorded whole."""
+        """Returns the last node of a thread; None if the thread is not completely recorded."""
         if thread not in self._known:
             self._known |= self._nodes(thread, self._known)
         return self._known.get(thread)
 
     def beginning_with(self, beginnings: Iterable[bytes]) -> Sequence[ContentRef]:
         wanted = set(beginnings)
-        found = {payload[:32] for payload in self.index.contents(wanted).values()}
+        digests = {payload[:32] for payload in self.index.contents(wanted).values()}
         for start in wanted:
             self._lift_start(start)
-        here = [ContentRef.from_digest(digest) for digest in found]
-        return [*here, *(ref for ref in self._lifted.beginning_with(wanted) if ref.digest not in found)]
+        here = [ContentRef.from_digest(digest) for digest in digests]
+        return [*here, *(ref for ref in self._lifted.beginning_with(wanted) if ref.digest not in digests)]
 
-    def _nodes(self, thread: ContentRef, known: Mapping[ContentRef, ThreadNode]) -> dict[ContentRef, ThreadNode]:
-        """The nodes of a thread that are not known, from the first to the last; empty if it is not recorded whole."""
-        found: dict[ContentRef, ThreadNode] = {}
+    def _nodes(self, thread: ContentRef, known_nodes: Mapping[ContentRef, ThreadNode]) -> dict[ContentRef, ThreadNode]:
+        """Returns the nodes of a thread that are not in `known_nodes`, first to last; empty if the thread is not
+        completely recorded."""
+        nodes: dict[ContentRef, ThreadNode] = {}
         frames: list[tuple[ThreadExtension, ContentRef]] = []
-        at: ContentRef | None = thread
-        while at is not None and at not in known:
-            payload = self.index.thread(_start(at))
+        ref: ContentRef | None = thread
+        while ref is not None and ref not in known_nodes:
+            payload = self.index.thread(_start(ref))
             if payload is None:
-                self._lift([at])
-                found |= self._lifted.nodes([at])
-                if at not in found:
+                self._lift([ref])
+                nodes |= self._lifted.nodes([ref])
+                if ref not in nodes:
                     return {}
                 break
             extension = read_thread(payload)
-            frames.append((extension, at))
-            at = extension.parent
-        depth = 0 if at is None else (found.get(at) or known[at]).depth
+            frames.append((extension, ref))
+            ref = extension.parent
+        depth = 0 if ref is None else (nodes.get(ref) or known_nodes[ref]).depth
         for extension, last in reversed(frames):
             for node in extend(extension.messages, extension.parent, depth):
-                found[node.ref] = node
+                nodes[node.ref] = node
                 depth = node.depth
                 if node.ref == last:
                     break
-        return found
+        return nodes
 
     def _lift(self, refs: Iterable[ContentRef]) -> None:
         for ref in refs:
             self._lift_start(_start(ref))
 
     def _lift_start(self, start: bytes) -> None:
-        """Lifts the spans of the runs that are known to have a content, or a thread, in them."""
+        """Lifts the spans of the runs that have a content or a thread with this beginning of its digest in their
+        spans."""
         for run in self.index.runs_lifting(start):
             if run not in self._lifted_of:
                 self.records(run)
@@ -189,12 +191,13 @@ def _start(ref: ContentRef) -> bytes:
 
 
 def _with_origin(record: _Record, resource: Attributes) -> _Record:
-    """The record with what stands once for many in a file: its resource, and the scope of our own records."""
+    """Sets the values that a file holds once for many records: the resource, and the scope of our own records. Returns
+    the record."""
     record.resource, record.scope = resource, record.scope or names.SCOPE
     return record
 
 
 def damage_of(damaged: Mapping[Path, int]) -> Iterator[str]:
-    """A sentence for each file of which a part cannot be read."""
+    """Yields a sentence for each file of which a part cannot be read."""
     for path, size in damaged.items():
         yield f"{size:,} bytes of {path} are damaged: what stood there is left out"

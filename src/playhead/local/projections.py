@@ -1,4 +1,4 @@
-"""Projections of the journal's runs, kept beside its index: a run with nothing new is not projected again."""
+"""Projections of the journal's runs, stored in its index, so that a run without new records is not projected again."""
 
 import os
 import zlib
@@ -20,16 +20,16 @@ from playhead.project.run_row import HandedProcess, RunRow
 from playhead_collector.store.records.ports import RunProjection
 
 T = TypeVar("T", RunEvent, RunState)
-# As many as a question reads at a time.
+# Events per block: as many as one request reads.
 _EVENTS = 256
 _QUICK = 1
 _TUPLES = ("tags", "agents", "models", "tools", "continued_by", "traces", "linked")
-# What projections are made of: of other code, they may be others.
+# The packages whose code makes projections: when it changes, projections may change.
 _CODE = ("model", "dialect", "lift", "project")
 
 
 class JournalProjections:
-    """Implements `ProjectionCache`: keeps projections in memory, and from `keep` on in the index of the journal."""
+    """Implements `ProjectionCache`: keeps projections in memory; `keep` also stores them in the journal's index."""
 
     def __init__(self, records: JournalRecords) -> None:
         self._records = records
@@ -37,12 +37,12 @@ class JournalProjections:
         self._new: dict[str, RunProjection] = {}
 
     def get(self, run: str) -> RunProjection | None:
-        found = self._here.get(run)
-        if found is None and (kept := self._records.index.kept(run)) is not None:
-            found = _read(self._records.index, run, *kept)
-            if found is not None:
-                self._here[run] = found
-        return found
+        projection = self._here.get(run)
+        if projection is None and (stored := self._records.index.kept(run)) is not None:
+            projection = _read(self._records.index, run, *stored)
+            if projection is not None:
+                self._here[run] = projection
+        return projection
 
     def put(self, run: str, projection: RunProjection) -> None:
         self._here[run] = self._new[run] = projection
@@ -51,15 +51,15 @@ class JournalProjections:
         """Writes new projections into the index.  Never raises."""
         new, self._new = self._new, {}
         if new:
-            made = (_kept(each, run, self._records) for run, each in new.items())
-            self._records.index.keep(each for each in made if each is not None)
+            made = (_kept(projection, run, self._records) for run, projection in new.items())
+            self._records.index.keep(projection for projection in made if projection is not None)
 
 
 class _Stored(Sequence[T]):
-    """A list that is read from the index when it is looked at, a block at a time."""
+    """A sequence that is read from the index on access, one block at a time."""
 
     def __init__(self, count: int, size: int, block: Callable[[int], list[T]]) -> None:
-        """`block` gives the items of a block, each of `size`, by its number."""
+        """`block` returns the items of the block with this number; `size`: items per block."""
         self._count = count
         self._size = size
         self._block = block
@@ -74,14 +74,14 @@ class _Stored(Sequence[T]):
     def __getitem__(self, index: slice) -> list[T]: ...
     def __getitem__(self, index: int | slice) -> T | list[T]:
         if isinstance(index, int):
-            at = range(self._count)[index]
-            return self._at(at // self._size)[at % self._size]
+            position = range(self._count)[index]
+            return self._at(position // self._size)[position % self._size]
         start, stop, step = index.indices(self._count)
         if step < 1 or start >= stop:
             return list(self)[index]
         first, last = start // self._size, (stop - 1) // self._size
-        found = [each for number in range(first, last + 1) for each in self._at(number)]
-        return found[start - first * self._size : stop - first * self._size : step]
+        items = [item for number in range(first, last + 1) for item in self._at(number)]
+        return items[start - first * self._size : stop - first * self._size : step]
 
     def __iter__(self) -> Iterator[T]:
         for number in range(-(-self._count // self._size)):
@@ -98,8 +98,8 @@ def _kept(projection: RunProjection, run: str, records: JournalRecords) -> KeptP
     events = projection.events
     try:
         blocks = [
-            _packed([event_to_json(event) for event in events[at : at + _EVENTS]])
-            for at in range(0, len(events), _EVENTS)
+            _packed([event_to_json(event) for event in events[start : start + _EVENTS]])
+            for start in range(0, len(events), _EVENTS)
         ]
         states = _packed([state_to_json(state) for state in projection.snapshots])
         head = {
@@ -115,8 +115,8 @@ def _kept(projection: RunProjection, run: str, records: JournalRecords) -> KeptP
 def _read(index: JournalIndex, run: str, version: str, head: bytes) -> RunProjection | None:
     """Reads a projection that `_kept` wrote; None if another version of the code wrote it."""
     try:
-        said = orjson.loads(head)
-        if said["code"] != code_stamp():
+        fields = orjson.loads(head)
+        if fields["code"] != code_stamp():
             return None
 
         def block(number: int) -> list[Any]:
@@ -127,17 +127,17 @@ def _read(index: JournalIndex, run: str, version: str, head: bytes) -> RunProjec
 
         return RunProjection(
             version=version,
-            row=_row(said["row"]),
+            row=_row(fields["row"]),
             events=_Stored(
-                said["events"], _EVENTS, lambda number: [event_from_json(each) for each in block(number + 1)]
+                fields["events"], _EVENTS, lambda number: [event_from_json(value) for value in block(number + 1)]
             ),
             snapshots=_Stored(
-                said["states"], max(1, said["states"]), lambda _: [state_from_json(each) for each in block(0)]
+                fields["states"], max(1, fields["states"]), lambda _: [state_from_json(value) for value in block(0)]
             ),
-            awaited=frozenset(map(ContentRef, said["awaited"])),
-            last_ns=said["last_ns"],
-            is_quiet=said["is_quiet"],
-            above=said["above"],
+            awaited=frozenset(map(ContentRef, fields["awaited"])),
+            last_ns=fields["last_ns"],
+            is_quiet=fields["is_quiet"],
+            above=fields["above"],
         )
     except (ValueError, KeyError, TypeError):  # damaged
         return None
@@ -146,8 +146,8 @@ def _read(index: JournalIndex, run: str, version: str, head: bytes) -> RunProjec
 def _row(values: dict[str, Any]) -> RunRow:
     values |= {name: tuple(values[name]) for name in _TUPLES}
     if values["usage"] is not None:
-        values["usage"] = tuple(ModelUsage(**each) for each in values["usage"])
-    values["processes"] = tuple(HandedProcess(**each) for each in values["processes"])
+        values["usage"] = tuple(ModelUsage(**entry) for entry in values["usage"])
+    values["processes"] = tuple(HandedProcess(**entry) for entry in values["processes"])
     return RunRow(**values)
 
 
@@ -157,11 +157,12 @@ def _packed(values: list[Any]) -> bytes:
 
 @cache
 def code_stamp() -> str:
-    """Changes with the code that projects: with each version of Playhead, and while one is made."""
+    """Returns a text that changes when the code that makes projections changes: with each version of Playhead, and
+    during development."""
     folder = os.path.dirname(os.path.dirname(__file__))  # noqa: PTH120 - a hundred files: Path objects take longer
-    said: list[tuple[str, int, int]] = []
+    entries: list[tuple[str, int, int]] = []
     for part in _CODE:
         for where, _, files in os.walk(f"{folder}/{part}"):
             states = ((name, os.stat(f"{where}/{name}")) for name in files if name.endswith(".py"))  # noqa: PTH116
-            said += [(f"{where}/{name}", state.st_mtime_ns, state.st_size) for name, state in states]
-    return f"{zlib.crc32(repr(sorted(said)).encode()):08x}"
+            entries += [(f"{where}/{name}", state.st_mtime_ns, state.st_size) for name, state in states]
+    return f"{zlib.crc32(repr(sorted(entries)).encode()):08x}"

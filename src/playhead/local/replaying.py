@@ -1,4 +1,4 @@
-"""`playhead.replay`: the recorded events of this machine's journal, in order, from wherever a reader stopped."""
+"""`playhead.replay`: the recorded events of this machine's journal, in order, from any position."""
 
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
@@ -34,19 +34,19 @@ def replay(
     last: int | None = None,
     session: str | None = None,
 ) -> Iterator[dict[str, Any]]:
-    """The events that the local journal has, without a collector: those of a run by `seq`, of all runs or those of a
-    `session` by time.
+    """Yields the events in the local journal, without a collector: of one run by `seq`; of all runs, or of the runs of
+    a `session`, by time.
 
-    An event is a dictionary as the API gives it, with `time_ns`.  `run` is an id, a part of one that no other run has,
-    or "last".  A reader that was away asks for what it missed: `after`: only greater seqs, for all runs a mapping of
-    run ids to the last seq that was read of each; `since`: a time, or ns since 1970 (the last `time_ns` + 1), that time
-    included.  `kinds` and `priority` choose among these, `limit` the first so many, `last` the last so many.
+    An event is a dictionary as in the API, with `time_ns`. `run` is an id, a unique part of an id, or "last". To read
+    only what is new: `after`: only events with a greater seq; for all runs, a mapping of run ids to the last seq that
+    was read of each. `since`: only events from this time on, a time or ns since 1970 (the last `time_ns` + 1). `kinds`
+    and `priority`: only such events. Of these, `limit` gives the first so many, and `last` the last so many.
 
-    What is recorded late (by a parallel branch, or another process) may take the seq of an event that was read before,
-    as in live streams; ids stay.  It has what was recorded when the first event is taken, of this and other
-    processes; of runs that were delivered and have ended, for as long as PLAYHEAD_JOURNAL_KEEP_SECONDS says.  Raises
-    ValueError or TypeError for arguments that could never match, and when the first event is taken NotFound and
-    JournalUnusable.
+    An event that is recorded late (by a parallel branch, or another process) may get the seq of an event that was read
+    before, as in live streams; ids do not change. The events are those that this and other processes had recorded when
+    the first one is read. Runs that were delivered and have ended are kept for PLAYHEAD_JOURNAL_KEEP_SECONDS. Raises
+    ValueError or TypeError for arguments that could never match; raises NotFound and JournalUnusable when the first
+    event is read.
     """
     wanted = frozenset([kinds] if isinstance(kinds, str) else kinds or ())
     if unknown := sorted(wanted.difference(EVENT_KINDS)):
@@ -78,10 +78,10 @@ def _replayed(
     source = JournalSource(settings_in_force().journal_dir, _ignore)
     try:
         if run is None:
-            found = _of_runs(source, session, after if isinstance(after, Mapping) else {}, where)
+            events = _of_runs(source, session, after if isinstance(after, Mapping) else {}, where)
         else:
-            found = _of_run(source, run, after, where)
-        wanted = islice(found, limit) if last is None else iter(deque(found, last))
+            events = _of_run(source, run, after, where)
+        wanted = islice(events, limit) if last is None else iter(deque(events, last))
         first = next(wanted, None)
         READING.add(perf_counter() - began)
         if first is None:
@@ -108,7 +108,8 @@ def _of_run(source: JournalSource, name: str, after: int | Mapping[str, int], wh
 def _of_runs(
     source: JournalSource, session: str | None, after: Mapping[str, int], where: EventFilter
 ) -> Iterator[RunEvent]:
-    """By time, of all runs, or of those of a session. Of a fork, its own events: those before are its parent's."""
+    """Yields the events of all runs, or of the runs of a session, by time. Of a fork, only its own events: the events
+    before them are its parent's."""
     lists = [_own(source, run, session, after.get(run, 0), where) for run in source.records.runs()]
     return merge(*filter(None, lists), key=lambda event: (event.time_ns, event.run, event.seq))
 
@@ -119,8 +120,8 @@ def _own(source: JournalSource, run: str, session: str | None, after: int, where
         return []
     if where.since_ns is not None and projection.last_ns < where.since_ns:
         return []
-    found = [event for event in projection.events if event.seq > after and where.fits(event)]
-    return sorted(found, key=lambda event: (event.time_ns, event.seq))
+    events = [event for event in projection.events if event.seq > after and where.fits(event)]
+    return sorted(events, key=lambda event: (event.time_ns, event.seq))
 
 
 def _time_ns(moment: datetime | str | int | None) -> int | None:
@@ -134,4 +135,4 @@ def _time_ns(moment: datetime | str | int | None) -> int | None:
 
 
 def _ignore(sentence: str) -> None:
-    """What is damaged is left out; `playhead runs --local` says what."""
+    """Ignores a sentence about a damaged file: its damaged part is left out, and `playhead runs --local` names it."""

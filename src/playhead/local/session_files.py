@@ -1,15 +1,17 @@
-"""`playhead export --local`: the sessions of the journal as JSON Lines, a file for each in a folder of its first day.
+"""`playhead export --local`: the sessions of the journal as JSON Lines, one file each, in a folder of the session's
+first day.
 
 Each line is a JSON object with a `type`:
 
 | type | has |
 |---|---|
-| `run` | what is known of a run as a whole |
-| `event` | an event of a run, as the API gives it |
-| `content` | a content that an event or a message names, by its `ref`: `value` (JSON), `text` or `base64` |
+| `run` | the row of the run: name, status, times, counts |
+| `event` | an event of a run, as in the API |
+| `content` | a content that an event or a message refers to: its `ref`, and `value` (JSON), `text` or `base64` |
 | `node` | the last message of a thread: `ref`, `parent` (the thread before it) and `message` |
 
-A content and a node stand once, before what names them first.  A file that is there gets the lines that it lacks.
+Each content and each node is written once, before the first event that refers to it, directly or through other lines. A
+file that exists gets only the lines that it lacks.
 """
 
 import base64
@@ -33,7 +35,7 @@ from playhead.model.ref import ContentRef
 from playhead_collector.store.records.ports import RunProjection
 
 _SUFFIX = ".jsonl"
-# What all file systems take as a part of a name.
+# Characters that not all file systems allow in a name.
 _NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9._-]")
 _MOST_NAME = 100
 _REF = re.compile(rb"sha256:[0-9a-f]{64}")
@@ -42,7 +44,7 @@ _Line = dict[str, Any]
 
 @dataclass(slots=True)
 class WrittenSessions:
-    """What was written. `lines`: those that the files did not have."""
+    """Counts of what was written. `lines`: lines that the files did not have before."""
 
     sessions: int = 0
     runs: int = 0
@@ -51,7 +53,7 @@ class WrittenSessions:
 
 
 def write_sessions(source: JournalSource, folder: Path, runs: Iterable[str]) -> WrittenSessions:
-    """Writes these runs of the journal below the folder.  Raises OSError."""
+    """Writes these runs of the journal to files below `folder`. Raises OSError."""
     written = WrittenSessions()
     by_session: dict[str, list[RunProjection]] = {}
     for run in runs:
@@ -72,15 +74,16 @@ def _file_name(projection: RunProjection) -> str:
     if session is None:
         return f"run-{projection.row.run}{_SUFFIX}"
     name = _NOT_IN_NAMES.sub("_", session)[:_MOST_NAME]
-    if name != session or name.startswith((".", "run-")):  # other sessions may look the same
+    if name != session or name.startswith((".", "run-")):  # another session may get the same name
         name = f"session-{name}-{sha256(session.encode(errors='replace')).hexdigest()[:8]}"
     return name + _SUFFIX
 
 
 def _path(folder: Path, name: str, started_ns: int) -> Path:
-    """The file of a session: where it is already, else in the folder of the day on which it began."""
-    found = sorted(folder.glob(f"[0-9]*-[0-9]*-[0-9]*/{name}"))
-    return found[0] if found else folder / datetime.fromtimestamp(started_ns / 1e9, UTC).strftime("%Y-%m-%d") / name
+    """Returns the path of a session's file: the existing file, or one in the folder of the day on which the session
+    began."""
+    paths = sorted(folder.glob(f"[0-9]*-[0-9]*-[0-9]*/{name}"))
+    return paths[0] if paths else folder / datetime.fromtimestamp(started_ns / 1e9, UTC).strftime("%Y-%m-%d") / name
 
 
 def _lines(source: JournalSource, projections: Iterable[RunProjection]) -> Iterator[_Line]:
@@ -94,14 +97,15 @@ def _lines(source: JournalSource, projections: Iterable[RunProjection]) -> Itera
 
 
 class _Values:
-    """Lines of contents and of threads, each once."""
+    """Makes the lines of contents and of threads, each once."""
 
     def __init__(self, source: JournalSource) -> None:
         self._records = source.records
         self._seen: set[ContentRef] = set()
 
     def of(self, refs: Iterable[ContentRef]) -> Iterator[_Line]:
-        """Lines of these and of all that they name, as far as the journal has it."""
+        """Yields the lines of these contents and threads, and of all that they refer to, as far as the journal has
+        them."""
         wanted = [ref.plain for ref in refs]
         while wanted:
             new = list(dict.fromkeys(ref for ref in wanted if ref not in self._seen))
@@ -117,10 +121,10 @@ class _Values:
 
 
 def _named(content: Content) -> list[ContentRef]:
-    """Refs in a message: of parts that are large."""
+    """Returns the refs in a message: large parts of a message are stored as contents of their own."""
     if content.media_type != JSON:
         return []
-    return [ContentRef(found.decode()) for found in _REF.findall(content.data)]
+    return [ContentRef(ref.decode()) for ref in _REF.findall(content.data)]
 
 
 def _content_line(ref: ContentRef, content: Content) -> _Line:
@@ -146,7 +150,7 @@ def _texts(value: Any) -> Iterator[str]:
 
 
 def _append(path: Path, lines: Iterable[_Line]) -> int:
-    """Adds the lines that the file lacks.  Returns how many.  Raises OSError."""
+    """Adds the lines that the file lacks, and returns their number. Raises OSError."""
     make_private_folder(path.parent)
     with os.fdopen(open_private(path, os.O_RDWR), "r+b") as file:
         has: set[bytes] = set()

@@ -1,4 +1,4 @@
-"""The journal, ready to be asked: its records, their projections, and the store over both."""
+"""The journal for reading: its records, their projections, and the store over both."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -11,10 +11,11 @@ from playhead_collector.store.records.store import RecordStore
 
 
 class JournalSource:
-    """One look at a journal: what was recorded when it was made."""
+    """A journal with the records that existed when this object was made."""
 
     def __init__(self, journal_dir: Path, on_damage: Callable[[str], None]) -> None:
-        """`on_damage` gets a sentence for each file of which a part cannot be read.  Raises JournalUnusable."""
+        """`on_damage` is called with a sentence for each file of which a part cannot be read. Raises
+        JournalUnusable."""
         self.records = JournalRecords(journal_dir)
         self.projections = JournalProjections(self.records)
         self.store = RecordStore(self.records, self.projections)
@@ -24,11 +25,11 @@ class JournalSource:
         self.keep()
 
     def projection(self, run: str) -> RunProjection | None:
-        """A run with all that is recorded of it; None when there is no such run."""
+        """Returns the projection of a run; None if there is no such run."""
         return self.store.projection(run)
 
     def keep(self) -> None:
-        """Keeps new projections for later processes, and says what damage was found since."""
+        """Stores new projections for later processes, and reports damage that was found since the last call."""
         self.projections.keep()
         damaged = {path: size for path, size in self.records.damaged.items() if path not in self._said}
         self._said |= damaged.keys()
@@ -36,6 +37,6 @@ class JournalSource:
             self._on_damage(sentence)
 
     def close(self) -> None:
-        """As `keep`, and closes the index."""
+        """Calls `keep`, and closes the index."""
         self.keep()
         self.records.index.close()

@@ -1,4 +1,4 @@
-"""The query API over the journal, as a transport of HTTP requests: a client asks it as it asks a collector."""
+"""HTTP transports that answer from the journal: a client uses them in the same way as it asks a collector."""
 
 import asyncio
 from collections.abc import Callable
@@ -16,10 +16,11 @@ if TYPE_CHECKING:
 
 
 class JournalTransport(httpx.BaseTransport):
-    """Answers requests from the journal, in this process.  What it cannot answer gets an error that says why."""
+    """Answers requests from the journal, in this process. A request that it cannot answer gets an error response that
+    says why."""
 
     def __init__(self, source: "JournalSource") -> None:
-        """Raises SettingInvalid when libraries of the command line are not installed."""
+        """Raises SettingInvalid if libraries of the command line are not installed."""
         try:
             from playhead_collector.serve.local import local_app  # noqa: PLC0415 - half a second of imports
         except ImportError as error:
@@ -28,7 +29,7 @@ class JournalTransport(httpx.BaseTransport):
         self._app = httpx.ASGITransport(local_app(source.records, cache=source.projections))
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
-        """The answer of the query API."""
+        """Returns the response of the query API."""
         try:
             return asyncio.run(self._answer(request))
         finally:
@@ -40,17 +41,19 @@ class JournalTransport(httpx.BaseTransport):
 
 
 class CollectorOrJournal(httpx.BaseTransport):
-    """Asks the collector; when nothing answers there and the journal has records, the journal from then on."""
+    """Sends requests to the collector. If no collector can be reached and the journal has records, answers from the
+    journal from then on."""
 
     def __init__(self, journal_dir: Path, say: Callable[[str], None]) -> None:
-        """`say` gets a sentence when the journal is asked instead, and one for each of its damaged files."""
+        """`say` is called with a sentence when the journal answers instead, and for each of its damaged files."""
         self._journal_dir = journal_dir
         self._say = say
         self._collector = httpx.HTTPTransport()
         self._journal: JournalTransport | None = None
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
-        """The answer of the one or the other."""
+        """Returns the response of the collector, or else of the journal. Raises httpx.ConnectError if neither can
+        answer."""
         if self._journal is not None:
             return self._journal.handle_request(request)
         try:
