@@ -14,7 +14,7 @@
     connection  the collector, and which run is meant       options  what several commands take
     output      tables, texts and JSON
 
-It works without any extra; a command that needs one says which.
+It needs the extra `cli`; a command that needs another one says which.
 """
 
 import sys
@@ -32,26 +32,27 @@ _PARTS = {"app": "every", "collector_options": "group", "exit_code": "group"}
 
 
 def __getattr__(name: str) -> Any:
-    """Loads the commands when they are asked for: `main` mostly needs one of them."""
+    """Imports the commands on first use: `main` mostly needs only one of them."""
     if name not in _PARTS:
         raise AttributeError(f"module 'playhead.cli' has no attribute {name!r}")
-    from importlib import import_module  # noqa: PLC0415 - as above
+    from importlib import import_module  # noqa: PLC0415 - only for these names
 
     return getattr(import_module(f"playhead.cli.application.{_PARTS[name]}"), name)
 
 
 def command_line(args: Sequence[str]) -> "typer.Typer":
-    """The command line for these arguments: with one command alone where that is enough, which starts sooner."""
-    from playhead.cli.application.single import single  # noqa: PLC0415 - as above
+    """Returns the command line for these arguments. Where one command is enough, it has only that one, which starts
+    sooner."""
+    from playhead.cli.application.single import single  # noqa: PLC0415 - see `__getattr__`
 
-    found = single(args)
-    if found is not None:
-        return found
-    from playhead.cli.application.every import app  # noqa: PLC0415 - as above
+    application = single(args)
+    if application is not None:
+        return application
+    from playhead.cli.application.every import app  # noqa: PLC0415 - see `__getattr__`
 
     return app
 
 
 def main() -> None:
-    """The `playhead` command."""
+    """Runs the `playhead` command."""
     command_line(sys.argv[1:])()

@@ -60,16 +60,16 @@ def _said(value: Any) -> str:
 
 
 def _pair(pair: CallPair) -> str:
-    one, other = pair["a"], pair["b"]
-    call = one or other
-    what = f"{call['kind']} {call['name'] or ''}".strip() if call else ""
-    if one is not None and other is not None:
-        return f"{what} at {one['seq']} and {other['seq']} ({', '.join(pair['differs'])})"
-    return f"{what} at {call['seq'] if call else ''}, in {'a' if one else 'b'} only"
+    call_a, call_b = pair["a"], pair["b"]
+    call = call_a or call_b
+    label = f"{call['kind']} {call['name'] or ''}".strip() if call else ""
+    if call_a is not None and call_b is not None:
+        return f"{label} at {call_a['seq']} and {call_b['seq']} ({', '.join(pair['differs'])})"
+    return f"{label} at {call['seq'] if call else ''}, in {'a' if call_a else 'b'} only"
 
 
 def _row(pair: CallPair) -> tuple[object, ...]:
-    one, other = pair["a"], pair["b"]
-    call: ComparedCall | None = one or other
+    call_a, call_b = pair["a"], pair["b"]
+    call: ComparedCall | None = call_a or call_b
     named = (call["kind"], call["name"]) if call else (None, None)
-    return (_SIGNS[pair["op"]], one and one["seq"], other and other["seq"], *named, pair["differs"])
+    return (_SIGNS[pair["op"]], call_a and call_a["seq"], call_b and call_b["seq"], *named, pair["differs"])

@@ -1,4 +1,4 @@
-"""`playhead compressions`: what was dropped from contexts, and what of it was needed later."""
+"""`playhead compressions`: messages dropped from contexts, and facts in them that were needed later."""
 
 from collections.abc import Iterable
 from typing import Annotated, Any, cast
@@ -21,13 +21,13 @@ def compressions(
 ) -> None:
     """List where the context lost messages; with SEQ, show what went, which facts, and which were needed later."""
     with ctx.ensure_object(CollectorAddress).ask() as client:
-        found = run_id(client, run)
-        one = client.compression(found, seq) if seq is not None else None
-        rows = first(ctx, "compressions", client.compressions(found, limit=limit + 1), limit) if one is None else []
+        full_id = run_id(client, run)
+        audit = client.compression(full_id, seq) if seq is not None else None
+        rows = first(ctx, "compressions", client.compressions(full_id, limit=limit + 1), limit) if audit is None else []
     if json:
-        output.as_json(one or rows)
-    elif one is not None:
-        _audit(one)
+        output.as_json(audit or rows)
+    elif audit is not None:
+        _audit(audit)
     else:
         columns = ("seq", "time", "actor", "strategy", "origin", "messages", "kept", "summarised", "dropped", "tokens")
         output.table(columns, map(_line, rows))
@@ -36,34 +36,38 @@ def compressions(
 def _line(row: Compression) -> tuple[object, ...]:
     counts, tokens = row["messages"], row["tokens"]
     changed = None if tokens["saved"] is None else f"{tokens['before']} to {tokens['after']}"
-    what = (f"{counts['before']} to {counts['after']}", counts["kept"], counts["summarised"], counts["dropped"])
-    return (row["seq"], row["time"][11:23], row["actor"], row["strategy"], row["origin"], *what, changed)
+    cells = (f"{counts['before']} to {counts['after']}", counts["kept"], counts["summarised"], counts["dropped"])
+    return (row["seq"], row["time"][11:23], row["actor"], row["strategy"], row["origin"], *cells, changed)
 
 
-def _audit(one: CompressionAudit) -> None:
+def _audit(audit: CompressionAudit) -> None:
     names = ("run", "seq", "actor", "origin", "strategy", "strength", "rule", "reason", "call", "messages", "tokens")
-    facts: dict[str, Any] = {name: cast(dict[str, Any], one)[name] for name in names}
-    counts = {"facts lost": one["lost_total"], "needed later": one["needed_total"], "preserved": one["preserved_total"]}
+    facts: dict[str, Any] = {name: cast(dict[str, Any], audit)[name] for name in names}
+    counts = {
+        "facts lost": audit["lost_total"],
+        "needed later": audit["needed_total"],
+        "preserved": audit["preserved_total"],
+    }
     output.facts({**facts, **counts})
     typer.echo()
-    if one["summary"] is not None:
-        summary = cast(Message, one["summary"])
+    if audit["summary"] is not None:
+        summary = cast(Message, audit["summary"])
         output.message("summary: ", summary["role"], summary)
     gone = [
-        *(("summarised", message) for message in one["summarised"]),
-        *(("dropped", message) for message in one["dropped"]),
+        *(("summarised", message) for message in audit["summarised"]),
+        *(("dropped", message) for message in audit["dropped"]),
     ]
     output.table(("fate", "seq", "role", "message"), (_gone(fate, message) for fate, message in gone))
     typer.echo()
     rows = (
         (fact["kind"], fact["text"], fact["label"], _seqs(fact["quotes"]), _needs(fact["needed"]))
-        for fact in one["lost"]
+        for fact in audit["lost"]
     )
     output.table(("lost", "fact", "called", "said at", "needed later"), rows)
     typer.echo()
     kept = (
         (fact["kind"], fact["text"], fact["label"], _seqs(fact["quotes"]), [kept["where"] for kept in fact["kept_in"]])
-        for fact in one["preserved"]
+        for fact in audit["preserved"]
     )
     output.table(("preserved", "fact", "called", "said at", "stands in"), kept)
 

@@ -1,4 +1,4 @@
-"""Which collector is asked, and which run is meant."""
+"""Where commands find the collector or the journal, and the id of the run that a user names."""
 
 from __future__ import annotations
 
@@ -16,47 +16,50 @@ if TYPE_CHECKING:
     from playhead.local.client import JournalClient
 
 _WHOLE = re.compile("[0-9a-f]{32}")
-# Longer than a collector takes for any question, so that its refusal is seen.
+# Longer than a collector takes for any request, so that its own error arrives first.
 _SECONDS = 40.0
-# A shell that waits for longer seems to hang; without a collector it just completes nothing.
+# With a longer wait, the shell would seem to hang. Without an answer, nothing is completed.
 _COMPLETION_SECONDS = 1.0
 _MAX_COMPLETED = 30
 
 
 @dataclass(frozen=True, slots=True)
 class CollectorAddress:
-    """Where the options say the collector is."""
+    """The collector that the command line's options name."""
 
     url: str | None
     api_key: str | None
     is_local: bool = False
-    """Whether the journal of this machine is asked instead."""
+    """Whether to read the journal of this machine instead."""
 
     def ask(self, timeout_seconds: float = _SECONDS) -> Client:
-        """A client for questions, to be used in a `with`.  Without a collector they are answered from the journal:
-        with `--local`, and, which stderr says, when no address was given and nothing answers at the default one."""
+        """Returns a client, to be used in a `with`. It reads the journal instead of a collector with `--local`, with
+        PLAYHEAD_ENDPOINT=none and, after a note on stderr, if no address was given and no collector answers at the
+        default one."""
         if self.asks_journal:
             return cast("Client", self.ask_journal(timeout_seconds))
         from playhead.client import Client  # noqa: PLC0415 - `--help` does without an HTTP library
-        from playhead.local.transport import CollectorOrJournal  # noqa: PLC0415 - as above
+        from playhead.local.transport import CollectorOrJournal  # noqa: PLC0415 - needs the HTTP library, too
 
         transport = None if self.url else CollectorOrJournal(load().journal_dir, _say)
         return Client(self.url, self.api_key, timeout_seconds=timeout_seconds, transport=transport)
 
     @property
     def asks_journal(self) -> bool:
-        """Whether the journal is asked in any case: so it was said, or that there is no collector."""
+        """Whether to read the journal in any case: with `--local`, or if the settings say that there is no
+        collector."""
         return self.is_local or (self.url is None and load().endpoint is None)
 
     def ask_journal(self, timeout_seconds: float = _SECONDS) -> JournalClient:
-        """A client of the journal of this machine, to be used in a `with`."""
+        """Returns a client of this machine's journal, to be used in a `with`."""
         from playhead.local.client import JournalClient  # noqa: PLC0415 - only for this
 
         return JournalClient(load().journal_dir, _say, timeout_seconds)
 
     def ask_collector(self, timeout_seconds: float = _SECONDS) -> Client:
-        """A client for what only a collector can do, to be used in a `with`."""
-        from playhead.client import Client  # noqa: PLC0415 - as above
+        """Returns a client for operations that only a collector has, to be used in a `with`. Raises SettingInvalid with
+        `--local`, and if there is no collector."""
+        from playhead.client import Client  # noqa: PLC0415 - see `ask`
 
         if self.is_local:
             raise SettingInvalid("only a collector can do this, and the journal cannot: leave out --local")
@@ -73,18 +76,19 @@ def _say(sentence: str) -> None:
 
 
 def run_id(client: Client, run: str) -> str:
-    """The id that a user means by an id, a part of one that no other run has, or `last`.  Raises NotFound."""
+    """Returns the id of a run that the user names by its id, a unique part of it, or `last`. Raises NotFound."""
     return run if is_run_id(run) else client.run(run)["run"]
 
 
 def is_run_id(text: str) -> bool:
-    """Whether this is a whole id of a run."""
+    """Whether a text is a whole run id."""
     return _WHOLE.fullmatch(text) is not None
 
 
 def complete_run(ctx: Any, incomplete: str) -> Iterator[tuple[str, str]]:
-    """For a shell's completion: the ends of the newest runs' ids that begin so, and what each run is."""
-    from playhead.cli.output import short_ids, visible  # noqa: PLC0415 - as above
+    """Completes a run in a shell. Yields `last`, and the short ids of the newest runs that begin with `incomplete`,
+    each with a description."""
+    from playhead.cli.output import short_ids, visible  # noqa: PLC0415 - only for completion
 
     options = ctx.find_root().params
     if "last".startswith(incomplete):

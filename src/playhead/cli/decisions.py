@@ -1,4 +1,4 @@
-"""`playhead decisions`: where the agent chose, and what else was open."""
+"""`playhead decisions`: the decisions of agents, and their other options."""
 
 from typing import Any
 
@@ -14,13 +14,13 @@ from playhead.wire.answers.analysis.decisions import DecisionDetail
 def decisions(ctx: typer.Context, run: Run, seq: SEQ_ARGUMENT = None, limit: Limit = 1_000, json: Json = False) -> None:
     """List where the agent chose; with SEQ, show one choice, what else was open, and what was chosen elsewhere."""
     with ctx.ensure_object(CollectorAddress).ask() as client:
-        found = run_id(client, run)
-        one = client.decision(found, seq) if seq is not None else None
-        rows = first(ctx, "decisions", client.decisions(found, limit=limit + 1), limit) if seq is None else []
+        full_id = run_id(client, run)
+        detail = client.decision(full_id, seq) if seq is not None else None
+        rows = first(ctx, "decisions", client.decisions(full_id, limit=limit + 1), limit) if seq is None else []
     if json:
-        output.as_json(one or rows)
-    elif one is not None:
-        _decision(one)
+        output.as_json(detail or rows)
+    elif detail is not None:
+        _decision(detail)
     else:
         output.table(
             ("seq", "time", "kind", "actor", "chosen", "reason"),
@@ -38,24 +38,24 @@ def decisions(ctx: typer.Context, run: Run, seq: SEQ_ARGUMENT = None, limit: Lim
         )
 
 
-def _decision(one: DecisionDetail) -> None:
-    facts: dict[str, Any] = {name: one[name] for name in ("seq", "kind", "actor", "call", "chosen", "reason")}
-    output.facts({**facts, "reasoning": one["reasoning"], "messages before": one["context"]["messages"]})
+def _decision(detail: DecisionDetail) -> None:
+    facts: dict[str, Any] = {name: detail[name] for name in ("seq", "kind", "actor", "call", "chosen", "reason")}
+    output.facts({**facts, "reasoning": detail["reasoning"], "messages before": detail["context"]["messages"]})
     typer.echo()
     output.table(
         ("option", "chosen", "from", "considered"),
-        ((o["name"], "yes" if o["chosen"] else "", o["origin"], o["considered"]) for o in one["options"]),
+        ((o["name"], "yes" if o["chosen"] else "", o["origin"], o["considered"]) for o in detail["options"]),
     )
-    if one["elsewhere"]:
+    if detail["elsewhere"]:
         typer.echo("\nchosen elsewhere in exactly this context:")
         output.table(
             ("calls", "same", "chosen", "runs"),
             (
                 (len(e["calls"]), "yes" if e["same"] else "", _text(e["chosen"]), [c["run"] for c in e["calls"][:3]])
-                for e in one["elsewhere"]
+                for e in detail["elsewhere"]
             ),
         )
-    for attribution in one["attributions"]:
+    for attribution in detail["attributions"]:
         typer.echo()
         show_attribution(attribution)
 

@@ -1,4 +1,4 @@
-"""`playhead diff`: what is different between two moments of a run."""
+"""`playhead diff`: differences between two events of a run."""
 
 from typing import Annotated, Any, cast
 
@@ -57,8 +57,8 @@ def _state(answer: Diff) -> dict[str, object]:
 
 
 def _value(value: Any, values: dict[str, Any]) -> str:
-    known = values.get(value, value) if isinstance(value, str) else value
-    return output.shortened(_plain(known))
+    content = values.get(value, value) if isinstance(value, str) else value
+    return output.shortened(_plain(content))
 
 
 def _plain(value: object) -> str:

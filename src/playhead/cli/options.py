@@ -1,4 +1,4 @@
-"""Arguments and options that several commands have."""
+"""Arguments and options of several commands."""
 
 import re
 from collections.abc import Iterable
@@ -39,9 +39,10 @@ _UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks
 
 
 def moment(text: str | None, now: datetime | None = None) -> str | None:
-    """A moment as the collector reads it: `90s`, `30m`, `1h`, `2d`, `1w` ago; what begins as a date as it is.
+    """Returns a time for the API. `90s`, `30m`, `1h`, `2d` and `1w` are times ago; a text that begins like a date is
+    returned unchanged.
 
-    Raises SettingInvalid for anything else.
+    Raises SettingInvalid for any other text.
     """
     ago = _AGO.fullmatch((text or "").strip().lower())
     if ago is None:
@@ -55,15 +56,16 @@ def moment(text: str | None, now: datetime | None = None) -> str | None:
     return ((now or datetime.now(UTC)) - passed).isoformat()
 
 
-def first(ctx: typer.Context, what: str, found: Iterable[T], limit: int) -> list[T]:
-    """Takes the first `limit` of these; when the command ends, stderr says if there are more. Ask for one more."""
-    rows = list(islice(found, limit + 1))
-    note_more(ctx, what, limit, is_more=len(rows) > limit)
+def first(ctx: typer.Context, noun: str, items: Iterable[T], limit: int) -> list[T]:
+    """Returns the first `limit` items. If there are more, stderr says so when the command ends: request one item more
+    than `limit`."""
+    rows = list(islice(items, limit + 1))
+    note_more(ctx, noun, limit, is_more=len(rows) > limit)
     return rows[:limit]
 
 
-def note_more(ctx: typer.Context, what: str, limit: int, *, is_more: bool) -> None:
-    """Says on stderr, when the command ends, that its list has more than was shown."""
+def note_more(ctx: typer.Context, noun: str, limit: int, *, is_more: bool) -> None:
+    """Prints on stderr, when the command ends, that there are more items than were shown, if `is_more` is set."""
     if is_more:
-        text = f"there are more {what} than these {limit:,}: ask with a larger --limit"
+        text = f"there are more {noun} than these {limit:,}: ask with a larger --limit"
         ctx.call_on_close(lambda: typer.echo(text, err=True))

@@ -1,4 +1,4 @@
-"""`playhead why`: why tools were called, where their arguments are from, and what an event rests on."""
+"""`playhead why`: why tools were called, where their arguments come from, and the causes of an event."""
 
 from typing import Annotated
 
@@ -24,19 +24,19 @@ def why(
 ) -> None:
     """Say why tools were called, and where their arguments are from; with SEQ, one call, or any event's causes."""
     with ctx.ensure_object(CollectorAddress).ask() as client:
-        found = run_id(client, run)
+        full_id = run_id(client, run)
         if causes:
             if seq is None:
                 raise NotFound("causes of which event? Give its seq: `playhead events RUN` lists them")
-            graph = client.causes(found, seq)
+            graph = client.causes(full_id, seq)
             output.as_json(graph) if json else _causes(graph)
             return
-        one = client.why(found, seq) if seq is not None else None
-        rows = [one] if one else first(ctx, "calls", client.attributions(found, limit=limit + 1), limit)
+        answer = client.why(full_id, seq) if seq is not None else None
+        rows = [answer] if answer else first(ctx, "calls", client.attributions(full_id, limit=limit + 1), limit)
     if json:
-        output.as_json(one or rows)
-    elif one is not None:
-        show_attribution(one)
+        output.as_json(answer or rows)
+    elif answer is not None:
+        show_attribution(answer)
     else:
         output.table(
             ("seq", "tool", "why", "strength", "rule", "because", "suspects"),
@@ -44,10 +44,10 @@ def why(
         )
 
 
-def show_attribution(one: Attribution) -> None:
-    """Shows why one tool was called."""
-    output.facts({name: one[name] for name in ("seq", "name", "kind", "strength", "rule", "reason")})
-    for evidence in one["evidence"]:
+def show_attribution(attribution: Attribution) -> None:
+    """Prints why one tool was called."""
+    output.facts({name: attribution[name] for name in ("seq", "name", "kind", "strength", "rule", "reason")})
+    for evidence in attribution["evidence"]:
         output.echo(f"  {evidence['what']} {evidence['seq'] or ''}: {evidence['quote']}")
     output.table(
         ("argument", "value", "from", "how", "strength", "rule", "entered", "quote"),
@@ -62,7 +62,7 @@ def show_attribution(one: Attribution) -> None:
                 value["first"] and value["first"]["seq"],
                 value["evidence"][0]["quote"] if value["evidence"] else value["note"],
             )
-            for value in one["values"]
+            for value in attribution["values"]
         ),
     )
 

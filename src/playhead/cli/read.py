@@ -1,4 +1,4 @@
-"""The commands that read what happened in a run: events (also live), state, context, messages, content."""
+"""Commands that read a run: events (also live), state, context, messages, content."""
 
 import base64
 from typing import Annotated, Any, Literal, cast
@@ -12,12 +12,12 @@ from playhead.model.message import Message
 from playhead.wire.answers import EventsMoved, HistoryEntry, RecordedEvent, StateAt
 from playhead.wire.answers.content import ContentAbout
 
-# What fits beside an event without drowning the others, and what `--values` shows: the most that can be asked for.
+# Characters of a value beside an event, and with `--values`: the maximum that the API returns.
 _SHORT, _LONG = 120, 10_000
 _COLUMNS = ("seq", "time", "kind", "actor", "data")
-_INTERRUPTED = 130  # what shells say of a command that Ctrl-C ended
-_ID_END = 8  # digits of a run's id, which is random at its end
-# Messages have events of their own; what a provider was sent besides them, and answered, is `--json`'s and `context`'s.
+_INTERRUPTED = 130  # the exit code of a command that Ctrl-C ended
+_ID_END = 8  # digits shown of a run's id, from its end, which is random
+# Fields that are not shown: messages have events of their own, and `--json` and `context` show the rest.
 _NOT_SHOWN = frozenset({"request", "response", "tools", "system"})
 
 
@@ -42,11 +42,11 @@ def events(
     """
     preview = _LONG if values else 0 if json else _SHORT
     with ctx.ensure_object(CollectorAddress).ask() as client:
-        found = client.events(
+        listing = client.events(
             run_id(client, run), kinds=kind or (), priority=priority, after=after, preview=preview, last=last,
             limit=limit + 1,
         )  # fmt: skip
-        rows = first(ctx, "events", found, limit)
+        rows = first(ctx, "events", listing, limit)
     if json:
         output.as_json(rows)
         return
@@ -78,11 +78,11 @@ def watch(
     preview = _LONG if values else 0 if json else _SHORT
     try:
         with ctx.ensure_object(CollectorAddress).ask() as client:
-            found = client.watch(
+            stream = client.watch(
                 run, after=after, kinds=kind or (), priority=priority, preview=preview, on_moved=_note_move
             )
-            for number, event in enumerate(found):
-                if not number and not json:  # not earlier: the run may be unknown
+            for number, event in enumerate(stream):
+                if not number and not json:  # only after the first event: the run may be unknown
                     output.line(_COLUMNS if run is not None else ("run", *_COLUMNS))
                 _show(event, with_run=run is None, as_json=json)
     except KeyboardInterrupt:
@@ -117,8 +117,8 @@ def checkpoints(
     """List the states that a run can go on from; `playhead content REF` has a whole one."""
     preview = _LONG if values else 0 if json else _SHORT
     with ctx.ensure_object(CollectorAddress).ask() as client:
-        found = client.checkpoints(run_id(client, run), preview=preview, limit=limit + 1)
-        rows = first(ctx, "checkpoints", found, limit)
+        listing = client.checkpoints(run_id(client, run), preview=preview, limit=limit + 1)
+        rows = first(ctx, "checkpoints", listing, limit)
     if json:
         output.as_json(rows)
         return
@@ -188,22 +188,22 @@ def content(
         if about:
             _about(client.about(ref), json=json)
             return
-        found = client.content(ref)
+        payload = client.content(ref)
     if json:
-        text = None if output.is_binary(found) else found.data.decode("utf-8", "replace")
-        coded = base64.b64encode(found.data).decode() if text is None else None
-        answer = {"media_type": found.media_type, "size": len(found.data), "text": text, "base64": coded}
+        text = None if output.is_binary(payload) else payload.data.decode("utf-8", "replace")
+        coded = base64.b64encode(payload.data).decode() if text is None else None
+        answer = {"media_type": payload.media_type, "size": len(payload.data), "text": text, "base64": coded}
         output.as_json({name: value for name, value in answer.items() if value is not None})
         return
-    output.content(found)
+    output.content(payload)
 
 
-def _about(found: ContentAbout, *, json: bool) -> None:
+def _about(about: ContentAbout, *, json: bool) -> None:
     if json:
-        output.as_json(found)
+        output.as_json(about)
         return
     names = ("ref", "kind", "role", "media_type", "size", "first_seen", "last_seen", "runs", "calls", "bytes_sent")
-    output.facts({name: found[name] for name in names})
+    output.facts({name: about[name] for name in names})
     typer.echo()
     output.table(
         ("run", "name", "status", "started", "calls", "where"),
@@ -212,10 +212,10 @@ def _about(found: ContentAbout, *, json: bool) -> None:
                 *(run["run"], run["name"], run["status"], run["started"][:19], run["calls"]),
                 [f"{place['use']} at {place['seq']}" for place in run["places"]],
             )
-            for run in found["items"]
+            for run in about["items"]
         ),
     )
-    if found["next_cursor"] is not None or not found["complete"]:
+    if about["next_cursor"] is not None or not about["complete"]:
         typer.echo("there are more runs than these", err=True)
 
 
@@ -233,16 +233,16 @@ def _note_move(moved: EventsMoved) -> None:
 
 def _event(row: RecordedEvent) -> tuple[object, ...]:
     values = {name: text for name, text in row.get("previews", {}).items() if name not in _NOT_SHOWN}
-    said = ", ".join(filter(None, [output.pairs(row["data"]), output.pairs(values)]))
-    return (row["seq"], row["time"][11:23], row["kind"], row["actor"], said or None)
+    summary = ", ".join(filter(None, [output.pairs(row["data"]), output.pairs(values)]))
+    return (row["seq"], row["time"][11:23], row["kind"], row["actor"], summary or None)
 
 
 def _state(answer: StateAt) -> dict[str, Any]:
-    """Names and values for people: counts instead of lists of refs, errors with their texts."""
+    """Returns names and values to print: counts instead of lists of refs, errors with their texts."""
     facts: dict[str, Any] = {**answer, "history": f"{len(answer['history'])} messages"}
     facts["compressions"] = f"at {', '.join(map(str, answer['compressions']))}" if answer["compressions"] else None
-    facts["errors"] = [f"{each['error_type']}: {each['message']} (at {each['seq']})" for each in answer["errors"]]
-    facts["open_calls"] = [f"{each['kind']} {each['name']} (since {each['seq']})" for each in answer["open_calls"]]
+    facts["errors"] = [f"{entry['error_type']}: {entry['message']} (at {entry['seq']})" for entry in answer["errors"]]
+    facts["open_calls"] = [f"{entry['kind']} {entry['name']} (since {entry['seq']})" for entry in answer["open_calls"]]
     values = facts.pop("values", None)
     if values is not None:
         point = answer["checkpoint"]

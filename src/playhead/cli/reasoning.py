@@ -1,5 +1,5 @@
-"""`playhead reasoning`, `explain` and `ask-again`: what the model was thinking, what another one says about it, and
-what one would have answered."""
+"""`playhead reasoning`, `explain` and `ask-again`: a model's reasoning, an explanation by another model, and the answer
+of a model that is asked again."""
 
 from pathlib import Path
 from typing import Annotated, Any, cast
@@ -13,7 +13,7 @@ from playhead.errors import SettingInvalid
 from playhead.model.canonical import parse_json
 from playhead.wire.answers import Explanation, Quoted, Reasoning, StructuredReasoning
 
-# A model may think for minutes before it says the first word.
+# A model may think for minutes before it begins to answer.
 _EXPLAIN_SECONDS = 600.0
 
 
@@ -68,9 +68,9 @@ def ask_again(
     json: Json = False,
 ) -> None:
     """Ask a recorded model call again, of a model that the collector is configured with. The run stays as it is."""
-    given = None if messages is None else _read_messages(messages)
+    message_list = None if messages is None else _read_messages(messages)
     with ctx.ensure_object(CollectorAddress).ask(_EXPLAIN_SECONDS) as client:
-        answer = client.ask_again(run_id(client, run), at, model=model, system=system, messages=given)
+        answer = client.ask_again(run_id(client, run), at, model=model, system=system, messages=message_list)
     if json:
         output.as_json(answer)
         return
@@ -78,20 +78,20 @@ def ask_again(
     facts = {"call": answer["seq"], "changed": changed, "model": answer["model"], "kept as": answer["ref"]}
     output.facts({**facts, **answer["usage"], "same answer": "yes" if answer["same"] else "no"})
     for name in ("recorded", "answer"):
-        found = answer[name]
-        if found is not None:
-            calls = [f"{tool['name']}({output.compact(tool['arguments'])})" for tool in found["tools"]]
-            output.echo(f"\n{name}:\n" + "\n".join(filter(None, [found["text"], *calls])))
+        reply = answer[name]
+        if reply is not None:
+            calls = [f"{tool['name']}({output.compact(tool['arguments'])})" for tool in reply["tools"]]
+            output.echo(f"\n{name}:\n" + "\n".join(filter(None, [reply["text"], *calls])))
 
 
 def _read_messages(path: Path) -> list[dict[str, Any]]:
     try:
-        found = parse_json(path.read_bytes())
+        value = parse_json(path.read_bytes())
     except (OSError, ValueError) as error:
         raise SettingInvalid(f"{path} cannot be read as JSON ({error}): give a file with a list of messages") from None
-    if not isinstance(found, list) or not all(isinstance(each, dict) for each in cast(list[object], found)):
+    if not isinstance(value, list) or not all(isinstance(item, dict) for item in cast(list[object], value)):
         raise SettingInvalid(f'{path} has no list of messages: [{{"role": "user", "content": "..."}}]')
-    return cast(list[dict[str, Any]], found)
+    return cast(list[dict[str, Any]], value)
 
 
 def _structured(written: StructuredReasoning) -> None:
@@ -119,15 +119,15 @@ def _inferred(answer: Reasoning) -> None:
 
 
 def _explanation(answer: Explanation) -> None:
-    told = {name: answer[name] for name in ("goal", "key_decisions", "mistakes", "alternatives")}
-    is_read = any(told.values())
+    sections = {name: answer[name] for name in ("goal", "key_decisions", "mistakes", "alternatives")}
+    is_read = any(sections.values())
     about = "the run" if answer["seq"] is None else f"the decision at {answer['seq']}"
     output.facts({"explains": f"{about}, by {answer['model']}, from {answer['shown']}"})
     if not is_read:
         output.echo(answer["text"])
         return
-    for name, said in told.items():
-        for line in [said] if isinstance(said, str) else said or []:
+    for name, section in sections.items():
+        for line in [section] if isinstance(section, str) else section or []:
             output.facts({name.replace("_", " "): line})
 
 

@@ -1,7 +1,7 @@
-"""The commands that run a program again on a record: resume, fork.  The program's own code is not touched.
+"""Commands that run a program again on a recorded run: resume, fork. The program's own code is not changed.
 
-What to do travels to the program in its environment (see `playhead.rewind`); its exit code is the command's, but where
-the run was stopped (`playhead.replay.stops`).
+The request is passed to the program in its environment (see `playhead.rewind`). The command's exit code is that of the
+program, except if the run was stopped (see `playhead.replay.stops`).
 """
 
 import json
@@ -41,7 +41,7 @@ from playhead.replay.stops import StopNote
 from playhead.rewind import ASKED, CHOICES
 from playhead.settings.sdk import load
 
-# A program is mostly waiting for models, but each takes memory of its own.
+# Programs mostly wait for models, but each needs memory.
 _AT_A_TIME = 4
 _Z = 1.96  # 95 %
 _MAX_SHOWN = 100
@@ -120,8 +120,8 @@ def resume(
     _check_choices(options)
     options |= {"force": force} | _diverged(on_divergence, completed, renamed, new)
     options["outcomes"] = dict(map(_named_outcome, outcome or ()))
-    what = {"resume": _run_id(ctx, run), "options": options}
-    raise typer.Exit(_start(program, what).returncode)
+    request = {"resume": _run_id(ctx, run), "options": options}
+    raise typer.Exit(_start(program, request).returncode)
 
 
 def fork(
@@ -173,40 +173,40 @@ def fork(
     run_id = _run_id(ctx, run)
     if at.isdecimal() and len(at) < _SPAN_ID_DIGITS:
         options["at"] = _span_at(ctx, run_id, int(at))
-    what = {"fork": run_id, "options": options}
+    request = {"fork": run_id, "options": options}
     if times == 1:
-        raise typer.Exit(_start(program, what).returncode)
-    _run_many(program, what, run_id, times)
+        raise typer.Exit(_start(program, request).returncode)
+    _run_many(program, request, run_id, times)
 
 
 @dataclass(frozen=True, slots=True)
 class ProgramResult:
-    """How one run of the program ended: what it comes to is its exit code and its last line."""
+    """How one execution of the program ended: its exit code, and the last line of its output."""
 
     code: int
     line: str
 
 
-def _run_many(program: list[str], what: dict[str, Any], parent: str, times: int) -> None:
+def _run_many(program: list[str], request: dict[str, Any], parent: str, times: int) -> None:
     from rich.console import Console  # noqa: PLC0415 - `--help` does without it
     from rich.progress import track  # noqa: PLC0415
 
     with ThreadPoolExecutor(_AT_A_TIME) as pool:
-        running = [pool.submit(_run, program, what) for _ in range(times)]
-        ended = [one.result() for one in track(running, "forks", times, console=Console(stderr=True))]
+        running = [pool.submit(_run, program, request) for _ in range(times)]
+        ended = [outcome.result() for outcome in track(running, "forks", times, console=Console(stderr=True))]
     seen = Counter(ended).most_common()
-    for one, count in seen:
-        output.echo(f"{count:5} x  exit {one.code}  {one.line[:_MAX_SHOWN]}")
-    # One that has not ended would go on live, which nobody has asked for.
+    for outcome, count in seen:
+        output.echo(f"{count:5} x  exit {outcome.code}  {outcome.line[:_MAX_SHOWN]}")
+    # A parent that has not ended would go on live, which the user did not request.
     whole = _has_ended(parent)
-    as_it_was = {"resume": parent, "options": {"unrecorded": what["options"]["unrecorded"]}}
+    as_it_was = {"resume": parent, "options": {"unrecorded": request["options"]["unrecorded"]}}
     usual = _run(program, as_it_was) if whole else seen[0][0]
-    other = sum(one != usual for one in ended)
+    other = sum(outcome != usual for outcome in ended)
     low, high = wilson(other, times)
     usually = "the parent's" if whole else "the most frequent one (the parent has not ended)"
     output.echo(f"{usually}: exit {usual.code}  {usual.line[:_MAX_SHOWN]}")
     typer.echo(f"another outcome in {other} of {times}: {other / times:.0%} (95 %: {low:.0%} to {high:.0%})")
-    raise typer.Exit(max(one.code for one in ended))
+    raise typer.Exit(max(outcome.code for outcome in ended))
 
 
 def _has_ended(run_id: str) -> bool:
@@ -214,7 +214,8 @@ def _has_ended(run_id: str) -> bool:
 
     settings = load()
     record = read_record(run_id, settings.journal_dir, lambda: Client(settings.collector, settings.api_key))
-    # Calls without an agent may be followed by others, and a fork's record has its parent's spans, too.
+    # A root that is a model or tool call does not end the run: other calls may follow. A fork's record also has its
+    # parent's spans.
     return any(
         names.RUN_ROOT in span.attributes
         and span.attributes.get(names.KIND) not in names.CALL_KINDS
@@ -224,21 +225,24 @@ def _has_ended(run_id: str) -> bool:
     )
 
 
-def _run(program: list[str], what: dict[str, Any]) -> ProgramResult:
-    done = _start(program, what, stdout=subprocess.PIPE)
+def _run(program: list[str], request: dict[str, Any]) -> ProgramResult:
+    done = _start(program, request, stdout=subprocess.PIPE)
     lines = done.stdout.strip().splitlines()
     return ProgramResult(done.returncode, lines[-1] if lines else "")
 
 
-def _start(program: list[str], what: dict[str, Any], stdout: int | None = None) -> "subprocess.CompletedProcess[str]":
-    """Runs the program to its end; its exit code is 76 if the run was stopped, whatever the program made of that.
+def _start(
+    program: list[str], request: dict[str, Any], stdout: int | None = None
+) -> "subprocess.CompletedProcess[str]":
+    """Runs the program to its end. Its exit code becomes 76 if the run was stopped, whatever code the program returned.
 
-    Raises ReplayError when it ends well and has not gone on with the run at all.
+    Raises ReplayError if the program ends with code 0 without having continued the run; SettingInvalid if it cannot be
+    started.
     """
     made, mark = tempfile.mkstemp(prefix="playhead-")
     os.close(made)
     stop = StopNote(Path(f"{mark}.stop"))
-    environ = {**_environment(what), ASKED: json.dumps({**what, "mark": mark, "stop": f"{mark}.stop"})}
+    environ = {**_environment(request), ASKED: json.dumps({**request, "mark": mark, "stop": f"{mark}.stop"})}
     try:
         with _interrupts_are_the_programs():
             done = subprocess.run(program, env=environ, stdout=stdout, text=True, check=False)  # noqa: S603 - the user's own
@@ -261,15 +265,16 @@ def _start(program: list[str], what: dict[str, Any], stdout: int | None = None) 
         stop.delete()
 
 
-def _environment(what: dict[str, Any]) -> dict[str, str]:
-    """The environment of a program that is recorded as the run was.  Raises ReplayError for what would stop it."""
-    run_id = str(what.get("resume") or what.get("fork"))
+def _environment(request: dict[str, Any]) -> dict[str, str]:
+    """Returns the environment for the program, with the same recording options as when the run was recorded. Raises
+    ReplayError if the run cannot be continued."""
+    run_id = str(request.get("resume") or request.get("fork"))
     with _reading() as client:
         try:
             record = read_record(run_id, load().journal_dir, client)
         except (NoRecord, JournalUnusable):
-            return dict(os.environ)  # the program may say by itself where its journal is
-        options = what["options"]
+            return dict(os.environ)  # the program may set its journal's folder itself
+        options = request["options"]
         check_before_start(run_id, record, client, options.get("at"), options.get("unrecorded") or "raise")
     launch = launch_of(run_id, record)
     commands = has_commands(record) or launch == Launcher.RUN_WITH_COMMANDS
@@ -279,7 +284,7 @@ def _environment(what: dict[str, Any]) -> dict[str, str]:
 
 @contextmanager
 def _reading() -> Generator[Callable[[], Any]]:
-    """Gives a function that returns a client of the collector, made when it is needed."""
+    """Gives a function that returns a client of the collector; the client is made at the first call."""
     from playhead.client import Client  # noqa: PLC0415 - `--help` does without an HTTP library
 
     clients: list[Client] = []
@@ -293,17 +298,18 @@ def _reading() -> Generator[Callable[[], Any]]:
     try:
         yield client
     finally:
-        for each in clients:
-            each.close()
+        for open_client in clients:
+            open_client.close()
 
 
 @contextmanager
 def _interrupts_are_the_programs() -> Generator[None]:
-    """Ctrl-C reaches the program, too, which takes the time that it needs; `subprocess.run` would kill it soon."""
+    """Leaves Ctrl-C to the program, which also gets the signal and may take its time to end; `subprocess.run` would
+    kill it soon."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    before = signal.signal(signal.SIGINT, _leave_it_to_the_program)  # not ignored: that, the program would inherit
+    before = signal.signal(signal.SIGINT, _leave_it_to_the_program)  # not SIG_IGN: the program would inherit that
     try:
         yield
     finally:
@@ -311,11 +317,11 @@ def _interrupts_are_the_programs() -> Generator[None]:
 
 
 def _leave_it_to_the_program(number: int, frame: object) -> None:
-    """It gets the same signal."""
+    """Does nothing: the program gets the same signal."""
 
 
 def wilson(hits: int, of: int) -> tuple[float, float]:
-    """The interval in which the true share lies, 19 times in 20, having seen so many hits."""
+    """Returns the 95 % Wilson interval of the true share, given `hits` of `of`."""
     share, z2 = hits / of, _Z * _Z
     middle = (share + z2 / (2 * of)) / (1 + z2 / of)
     half = _Z / (1 + z2 / of) * sqrt(share * (1 - share) / of + z2 / (4 * of * of))
@@ -323,7 +329,7 @@ def wilson(hits: int, of: int) -> tuple[float, float]:
 
 
 def _run_id(ctx: typer.Context, run: str) -> str:
-    if len(run) == 32:  # the journal may have it, and then no collector is asked
+    if len(run) == 32:  # a whole id needs no request: the journal may have the run
         return run
     try:
         with ctx.ensure_object(CollectorAddress).ask() as client:
@@ -333,25 +339,26 @@ def _run_id(ctx: typer.Context, run: str) -> str:
 
 
 def _span_at(ctx: typer.Context, run_id: str, seq: int) -> int | str:
-    """The span of this event, which is found in the program's journal too; the seq where nobody can say it here.
+    """Returns the span id of this event; the seq if the event cannot be read here, since the program may use another
+    journal.
 
-    Raises NoRecord when the run has no such event, or one that belongs to no call.
+    Raises NoRecord if the run has no such event, or if the event belongs to no call.
     """
     try:
         with ctx.ensure_object(CollectorAddress).ask() as client:
             events = list(client.events(run_id, after=max(seq, 1) - 1, limit=1))
     except ClientError:
-        return seq  # the program's journal may be another one; it says why if it cannot either
+        return seq  # the program looks it up in its journal, and reports if that fails
     if not events or events[0]["seq"] != seq or not events[0]["span"]:
         raise NoRecord(f"run {run_id} has no call at {seq}; see `playhead events {run_id}` for what it has")
     return events[0]["span"]
 
 
-def _named_outcome(given: str) -> tuple[str, Any]:
-    at, equals, outcome = given.partition("=")
-    if not equals or not at:
-        raise SettingInvalid(f"--outcome {given}: expected SEQ_OR_ID=JSON, for example 9='{{\"result\": 5}}'")
-    return at, _outcome(outcome)
+def _named_outcome(text: str) -> tuple[str, Any]:
+    event, equals, outcome = text.partition("=")
+    if not equals or not event:
+        raise SettingInvalid(f"--outcome {text}: expected SEQ_OR_ID=JSON, for example 9='{{\"result\": 5}}'")
+    return event, _outcome(outcome)
 
 
 def _diverged(
@@ -359,29 +366,29 @@ def _diverged(
 ) -> dict[str, Any]:
     _check_choices({"on_divergence": on_divergence, "completed": completed})
     paths: dict[str, str] = {}
-    for given in renamed or ():
-        old, _, now = given.partition("=")
+    for pair in renamed or ():
+        old, _, now = pair.partition("=")
         if not old or not now:
-            raise SettingInvalid(f"--renamed {given}: expected OLD=NEW, for example trip/plan=trip/make_plan")
+            raise SettingInvalid(f"--renamed {pair}: expected OLD=NEW, for example trip/plan=trip/make_plan")
         paths[old] = now
     return {"on_divergence": on_divergence, "completed": completed, "renamed": paths, "new": new}
 
 
-def _outcome(given: str) -> Any:
+def _outcome(text: str) -> Any:
     try:
-        return json.loads(given)
+        return json.loads(text)
     except ValueError as error:
-        if given.lstrip()[:1] in _BEGINS_JSON:
+        if text.lstrip()[:1] in _BEGINS_JSON:
             expected = 'JSON such as {"result": 5} or {"error": "timeout"}, quoted for your shell, or a plain text'
             raise SettingInvalid(
-                f"--outcome {given}: this begins like JSON and is none ({error}); expected {expected} "
+                f"--outcome {text}: this begins like JSON and is none ({error}); expected {expected} "
                 '(a text that begins with {, [ or " has to be a JSON string)'
             ) from error
-        return given  # a text: what a tool returned, or a model said
+        return text  # a plain text: the result of a tool, or the answer of a model
 
 
 def _check_choices(options: Mapping[str, str | None]) -> None:
-    for option, given in options.items():
-        if given is not None and given not in CHOICES[option]:
+    for option, value in options.items():
+        if value is not None and value not in CHOICES[option]:
             expected = " or ".join(CHOICES[option])
-            raise SettingInvalid(f"--{option.replace('_', '-')} {given}: expected {expected}")
+            raise SettingInvalid(f"--{option.replace('_', '-')} {value}: expected {expected}")

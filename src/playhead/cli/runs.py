@@ -1,4 +1,4 @@
-"""The commands about whole runs: which there are, and what one of them was."""
+"""Commands for whole runs: list them, and show one."""
 
 from datetime import datetime
 from typing import Annotated, Any
@@ -65,7 +65,7 @@ def runs(
     On a terminal a run is named by the end of its id, which every command takes; calls are model calls + tool calls.
     """
     with ctx.ensure_object(CollectorAddress).ask() as client:
-        found = client.runs(
+        listing = client.runs(
             agent=agent,
             status=status,
             session=session,
@@ -80,7 +80,7 @@ def runs(
             score=score,
             limit=limit + 1,
         )
-        rows = first(ctx, "runs", found, limit)
+        rows = first(ctx, "runs", listing, limit)
     if json:
         output.as_json(rows)
     elif output.is_terminal():
@@ -105,10 +105,10 @@ def _facts(answer: RunDetail) -> dict[str, Any]:
     error = answer["error"]
     facts["error"] = f"{error['type']}: {error['message']}" if error else None
     facts["cost"] = _cost(answer)
-    # One that was made by a function's name has no seq of its own to tell.
-    at = [f", at {fork['at']}" if fork["at"] is not None else "" for fork in answer["forks"]]
+    # A fork that was made at a function's name has no seq of its parent.
+    places = [f", at {fork['at']}" if fork["at"] is not None else "" for fork in answer["forks"]]
     facts["forks"] = [
-        f"{fork['run']} ({fork['status']}{place})" for fork, place in zip(answer["forks"], at, strict=True)
+        f"{fork['run']} ({fork['status']}{place})" for fork, place in zip(answer["forks"], places, strict=True)
     ]
     facts["scores"] = [
         f"{score['name']} {shown_value(score)}" + (f", call {score['span']}" if score["span"] else "")
@@ -129,13 +129,14 @@ def _process(process: RunProcess) -> str:
 def _line(row: RunSummary) -> tuple[object, ...]:
     tokens, record = row["input_tokens"] + row["output_tokens"], _record(row)
     began = _local(row["started"]).strftime("%Y-%m-%d %H:%M:%S")
-    what = (row["events"], row["llm_calls"], row["tool_calls"], tokens, _cost(row))
-    said = (row["session"], row["user"], row["fork_count"] or None)
-    return (row["run"], row["status"], began, output.seconds(row["elapsed_ms"]), row["name"], *what, *said, record)
+    counts = (row["events"], row["llm_calls"], row["tool_calls"], tokens, _cost(row))
+    labels = (row["session"], row["user"], row["fork_count"] or None)
+    return (row["run"], row["status"], began, output.seconds(row["elapsed_ms"]), row["name"], *counts, *labels, record)
 
 
 def _line_for_people(row: RunSummary, name: str) -> tuple[object, ...]:
-    """For 80 columns: the day only where it is not today, calls in one column, what else is told below the name."""
+    """Returns a row for 80 columns: the day only if it is not today, calls in one column, other values below the
+    name."""
     began = _local(row["started"])
     is_today = began.date() == datetime.now().astimezone().date()
     calls, tokens = f"{row['llm_calls']}+{row['tool_calls']}", row["input_tokens"] + row["output_tokens"]
@@ -144,10 +145,10 @@ def _line_for_people(row: RunSummary, name: str) -> tuple[object, ...]:
 
 
 def _what(row: RunSummary) -> Text:
-    told = [f"{what} {row[what]}" for what in ("session", "user") if row[what]]
-    told += [f"fork of {row['fork_of'][-8:]}"] if row["fork_of"] else []
+    details = [f"{name} {row[name]}" for name in ("session", "user") if row[name]]
+    details += [f"fork of {row['fork_of'][-8:]}"] if row["fork_of"] else []
     record = _record(row)
-    lines = [Text(output.visible(row["name"] or ""))] + [Text(output.visible(line), style="dim") for line in told]
+    lines = [Text(output.visible(row["name"] or ""))] + [Text(output.visible(line), style="dim") for line in details]
     return Text("\n").join([*lines, *([Text(record, style="red")] if record != _COMPLETE else [])])
 
 
@@ -161,12 +162,12 @@ def _local(time: str) -> datetime:
 
 
 def _record(row: RunSummary) -> str:
-    """What the record lacks, or that it is complete."""
+    """Returns what the record lacks, or `complete`."""
     complete = row["completeness"]
     holes = {"spans missing": complete["spans_missing"], "contents pending": complete["content_pending"]}
-    told = [f"{count} {what}" for what, count in holes.items() if count]
+    parts = [f"{count} {name}" for name, count in holes.items() if count]
     if complete["parent_missing"]:
-        told.append("parent missing")
+        parts.append("parent missing")
     if row["status"] == "lost":
-        told.append(_NO_END)
-    return ", ".join(told) or _COMPLETE
+        parts.append(_NO_END)
+    return ", ".join(parts) or _COMPLETE

@@ -9,7 +9,7 @@ from playhead.cli.connection import CollectorAddress, run_id
 from playhead.cli.options import Json, Limit, Run
 from playhead.wire.answers.analysis.suspects import ComparedSiblings, RerankedSuspects, Suspect, Suspects
 
-# A model may think for minutes before it says the first word.
+# A model may think for minutes before it begins to answer.
 _RERANK_SECONDS = 600.0
 _TASK = (
     "What runs of one task have in common: input, session, user, tag:PREFIX; default: tag:task:, of a run without such "
@@ -43,11 +43,11 @@ def suspects(
 ) -> None:
     """Rank the steps of a failed run that most likely went wrong, each with its evidence."""
     with ctx.ensure_object(CollectorAddress).ask(*([_RERANK_SECONDS] if rerank else [])) as client:
-        found = run_id(client, run)
+        full_id = run_id(client, run)
         others = [run_id(client, other) for other in sibling or ()]
         beside: Any = {"siblings": others, "task": task, "outcome": outcome, "find_siblings": find_siblings}
-        opinion = client.rerank_suspects(found, **beside) if rerank else None
-        answer = opinion["computed"] if opinion else client.suspects(found, **beside, limit=limit)
+        opinion = client.rerank_suspects(full_id, **beside) if rerank else None
+        answer = opinion["computed"] if opinion else client.suspects(full_id, **beside, limit=limit)
     if json:
         output.as_json(opinion or answer)
         return

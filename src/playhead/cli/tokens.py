@@ -1,4 +1,4 @@
-"""`playhead tokens`: how a run's contexts grew, and what that cost."""
+"""`playhead tokens`: sizes and costs of a run's contexts."""
 
 from collections.abc import Iterable, Iterator
 from typing import Annotated, Any, cast
@@ -27,11 +27,11 @@ def tokens(
 ) -> None:
     """Show how a run's contexts grew, how near they came to their limits, and what that cost."""
     with ctx.ensure_object(CollectorAddress).ask() as client:
-        found = run_id(client, run)
-        answer = client.tokens(found, limit=min(limit, _PAGE), split=split)
+        full_id = run_id(client, run)
+        answer = client.tokens(full_id, limit=min(limit, _PAGE), split=split)
         points, cursor = answer["items"], answer["next_cursor"]
         while cursor and len(points) < limit:
-            page = client.tokens(found, limit=min(limit - len(points), _PAGE), cursor=cursor, split=split)
+            page = client.tokens(full_id, limit=min(limit - len(points), _PAGE), cursor=cursor, split=split)
             points, cursor = [*points, *page["items"]], page["next_cursor"]
         answer["items"], answer["next_cursor"] = points, cursor
         note_more(ctx, "points", limit, is_more=cursor is not None)
@@ -48,7 +48,7 @@ def tokens(
 
 
 def _split_lines(answer: TokenTimeline, points: Iterable[TokenPoint]) -> Iterator[tuple[object, ...]]:
-    """A line for each call, and one for their sum."""
+    """Yields a line for each call, and one for the sum."""
     for point in points:
         if point["kind"] == "llm_called":
             parts = _parts(point.get("split"))
@@ -71,8 +71,8 @@ def _totals(answer: TokenTimeline) -> None:
     for model in answer["models"]:
         scale = model["calibration"]
         rests_on = f"estimates x {scale['factor']} by {scale['calls']} calls of the {scale['scope']}" if scale else None
-        said = filter(None, [f"limit {model['limit']}" if model["limit"] else "limit unknown", rests_on])
-        facts[f"model {model['model']}"] = "; ".join(said)
+        parts = filter(None, [f"limit {model['limit']}" if model["limit"] else "limit unknown", rests_on])
+        facts[f"model {model['model']}"] = "; ".join(parts)
     output.facts(facts)
 
 

@@ -1,1 +1,1 @@
-"""[cli]: commands about many runs."""
+"""[cli]: commands for many runs."""

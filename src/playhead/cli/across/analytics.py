@@ -1,4 +1,4 @@
-"""`playhead across`: questions about many runs."""
+"""`playhead across`: analyses of many runs."""
 
 import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -39,14 +39,15 @@ _Task = Annotated[str, typer.Option(help=_TASK)]
 _Limit = Annotated[int, typer.Option(min=1, max=1_000, help="Show at most so many.")]
 
 
-def _question(show: Callable[[Any], None], method: str, summary: str, **own: tuple[Any, Any]) -> Callable[..., None]:
-    """A command that asks the client's `method`, with the conditions for runs and the `own` options (type, default)."""
+def _question(show: Callable[[Any], None], method: str, summary: str, **extra: tuple[Any, Any]) -> Callable[..., None]:
+    """Makes a command that calls the client's `method`. Its options are the conditions for runs and `extra` (name →
+    type and default). `show` prints the answer; `summary` is the help text."""
 
-    def ask(ctx: typer.Context, json: bool, **asked: Any) -> None:
-        asked["since"], asked["until"] = moment(asked["since"]), moment(asked["until"])
-        given = {name: value for name, value in asked.items() if value is not None}
+    def ask(ctx: typer.Context, json: bool, **options: Any) -> None:
+        options["since"], options["until"] = moment(options["since"]), moment(options["until"])
+        arguments = {name: value for name, value in options.items() if value is not None}
         with ctx.ensure_object(CollectorAddress).ask() as client:
-            answer = getattr(client, method)(**given)
+            answer = getattr(client, method)(**arguments)
         if json:
             output.as_json(answer)
         else:
@@ -55,7 +56,7 @@ def _question(show: Callable[[Any], None], method: str, summary: str, **own: tup
 
     keyword = inspect.Parameter.KEYWORD_ONLY
     parameters = [inspect.Parameter("ctx", keyword, annotation=typer.Context)]
-    parameters += [inspect.Parameter(name, keyword, default=of, annotation=kind) for name, (kind, of) in own.items()]
+    parameters += [inspect.Parameter(name, keyword, default=of, annotation=kind) for name, (kind, of) in extra.items()]
     parameters += [
         inspect.Parameter(name, keyword, default=None, annotation=kind) for name, kind in _CONDITIONS.items()
     ]
@@ -73,38 +74,38 @@ def _population(population: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _rate(success: SuccessRate) -> str:
-    """`3/4 (0.30 to 0.95)`: succeeded of those with an outcome, and the 95 % interval."""
+    """Returns `3/4 (0.30 to 0.95)`: succeeded runs of those with an outcome, and the 95 % interval."""
     of = success["succeeded"] + success["failed"]
     return f"{success['succeeded']}/{of}" + (f" ({success['low']:.2f} to {success['high']:.2f})" if of else "")
 
 
 def _moments(evidence: Sequence[Mapping[str, Any]]) -> str:
-    return ", ".join(f"{each['run'][-8:]} at {each['seq']}" for each in evidence[:3])
+    return ", ".join(f"{event['run'][-8:]} at {event['seq']}" for event in evidence[:3])
 
 
 def _statistics(answer: Any) -> None:
     columns = ("count", "mean", "p50", "p95", "max")
-    rows = [(name, *(f"{each[column]:g}" for column in columns)) for name, each in answer["measures"].items()]
+    rows = [(name, *(f"{row[column]:g}" for column in columns)) for name, row in answer["measures"].items()]
     output.table(("measure", *columns), rows)
     tools = ("tool", "runs", "calls", "failed", "returned_error")
-    output.table(tools, [tuple(each[column] for column in tools) for each in answer["tools"]])
+    output.table(tools, [tuple(row[column] for column in tools) for row in answer["tools"]])
 
 
 def _transitions(answer: Any) -> None:
     columns = ("from", "to", "times", "runs", "share", "succeeded", "evidence")
     output.table(columns, (
-        (each["source"], each["to"], each["times"], each["runs"], f"{each['share']:.2f}", _rate(each["success"]),
-         _moments(each["evidence"]))
-        for each in answer["transitions"]
+        (transition["source"], transition["to"], transition["times"], transition["runs"], f"{transition['share']:.2f}",
+         _rate(transition["success"]), _moments(transition["evidence"]))
+        for transition in answer["transitions"]
     ))  # fmt: skip
 
 
 def _patterns(answer: Any) -> None:
     columns = ("after", "result", "choice", "runs", "share", "succeeded", "otherwise", "evidence")
     output.table(columns, (
-        (each["tool"], each["result"], each["choice"], each["runs"], f"{each['share']:.2f}", _rate(each["success"]),
-         _rate(each["otherwise"]), _moments(each["evidence"]))
-        for each in answer["patterns"]
+        (pattern["tool"], pattern["result"], pattern["choice"], pattern["runs"], f"{pattern['share']:.2f}",
+         _rate(pattern["success"]), _rate(pattern["otherwise"]), _moments(pattern["evidence"]))
+        for pattern in answer["patterns"]
     ))  # fmt: skip
 
 
@@ -116,45 +117,54 @@ def _differences(answer: Any) -> None:
     output.facts({"features tried": answer["tried"], "correction of q": answer["correction"]})
 
 
-def _difference(each: OutcomeDifference) -> tuple[object, ...]:
+def _difference(difference: OutcomeDifference) -> tuple[object, ...]:
     def side(value: Any) -> str:
         return f"{value['runs']} of {value['of']}" if isinstance(value, dict) else f"median {value:g}"
 
-    sides, evidence = (side(each["failed"]), side(each["succeeded"])), [run[-8:] for run in each["evidence"]]
-    return each["feature"], *sides, f"{each['p']:.2g}", f"{each['q']:.2g}", evidence
+    sides, evidence = (
+        (side(difference["failed"]), side(difference["succeeded"])),
+        [run[-8:] for run in difference["evidence"]],
+    )
+    return difference["feature"], *sides, f"{difference['p']:.2g}", f"{difference['q']:.2g}", evidence
 
 
 def _compression(answer: Any) -> None:
-    output.table(("compressions", "succeeded"), ((n, _rate(each)) for n, each in answer["by_compressions"].items()))
+    output.table(
+        ("compressions", "succeeded"), ((n, _rate(success)) for n, success in answer["by_compressions"].items())
+    )
     output.facts({"p": answer["p"]})
 
 
 def _failures(answer: Any) -> None:
     columns = ("runs", "share", "error", "of", "last decisions", "pattern", "evidence")
     output.table(columns, (
-        (each["runs"], f"{each['share']:.2f}", each["error_type"], each["about"],
-         [f"{step['tool']} {step['result']}" for step in each["last"]], each["pattern"], _moments(each["evidence"]))
-        for each in answer["clusters"]
+        (cluster["runs"], f"{cluster['share']:.2f}", cluster["error_type"], cluster["about"],
+         [f"{step['tool']} {step['result']}" for step in cluster["last"]], cluster["pattern"],
+         _moments(cluster["evidence"]))
+        for cluster in answer["clusters"]
     ))  # fmt: skip
 
 
 def _divergences(answer: Any) -> None:
-    for each in answer["divergences"]:
-        after = " > ".join(each["after"]) or "the beginning"
-        output.echo(f"\n{each['task']}: {each['runs']} runs, {each['gain']:.2f} bits, after {after}")
-        output.table(("choice", "arguments", "succeeded", "evidence"), _branches(each["branches"]))
+    for divergence in answer["divergences"]:
+        after = " > ".join(divergence["after"]) or "the beginning"
+        output.echo(f"\n{divergence['task']}: {divergence['runs']} runs, {divergence['gain']:.2f} bits, after {after}")
+        output.table(("choice", "arguments", "succeeded", "evidence"), _branches(divergence["branches"]))
 
 
 def _branches(branches: Iterable[Any]) -> Iterable[tuple[object, ...]]:
-    return ((each["tool"], each["arguments"], _rate(each["success"]), _moments(each["evidence"])) for each in branches)
+    return (
+        (branch["tool"], branch["arguments"], _rate(branch["success"]), _moments(branch["evidence"]))
+        for branch in branches
+    )
 
 
 def _contents(answer: Any) -> None:
     columns = ("content", "role", "bytes", "sent", "runs", "share", "text")
     output.table(columns, (
-        (each["content"], each["role"], each["bytes"], each["sent"], each["runs"], f"{each['share']:.3f}",
-         output.shortened(each["preview"]))
-        for each in answer["contents"]
+        (content["content"], content["role"], content["bytes"], content["sent"], content["runs"],
+         f"{content['share']:.3f}", output.shortened(content["preview"]))
+        for content in answer["contents"]
     ))  # fmt: skip
 
 

@@ -1,4 +1,4 @@
-"""`playhead score` and `playhead scores`: how good runs were."""
+"""`playhead score` and `playhead scores`: scores of runs."""
 
 from typing import Annotated
 
@@ -46,8 +46,8 @@ def scores(
 ) -> None:
     """List scores, newest first."""
     with ctx.ensure_object(CollectorAddress).ask() as client:
-        found = client.scores(run, name=name, latest=not everything, since=moment(since), limit=limit + 1)
-        rows = first(ctx, "scores", found, limit)
+        listing = client.scores(run, name=name, latest=not everything, since=moment(since), limit=limit + 1)
+        rows = first(ctx, "scores", listing, limit)
     if json:
         output.as_json(rows)
     else:
@@ -55,18 +55,18 @@ def scores(
 
 
 def value_of(text: str) -> float | bool | str:
-    """A value as it is typed: a number, `true` or `false`, else the name of a category."""
+    """Parses a typed value: a number, `true` or `false`, else the name of a category."""
     if text.lower() in ("true", "false"):
         return text.lower() == "true"
     try:
         number = float(text)
     except ValueError:
         return text
-    return number if number - number == 0 else text  # `nan` and `inf` are names
+    return number if number - number == 0 else text  # `nan` and `inf` count as category names
 
 
 def shown_value(score: RecordedScore) -> str:
-    """A score's value in one word."""
+    """Returns a score's value as one word."""
     value = score["value"]
     if isinstance(value, bool):
         return str(value).lower()

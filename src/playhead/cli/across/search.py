@@ -47,12 +47,12 @@ def decisions(
 ) -> None:
     """List decisions of all sealed runs, newest runs first; all conditions must hold."""
     with ctx.ensure_object(CollectorAddress).ask() as client:
-        found = client.search_decisions(
+        matches = client.search_decisions(
             kind=kind, tool=tool, arguments=_named(argument or ()), value=value, attribution=attribution,
             source=source, suspect=suspect or None, result=result, after=after, agent=agent, status=status,
             since=moment(since), until=moment(until), limit=limit + 1,
         )  # fmt: skip
-        rows = first(ctx, "decisions", found, limit)
+        rows = first(ctx, "decisions", matches, limit)
         _note_what_was_not_searched(ctx, client, found_any=bool(rows))
     if json:
         output.as_json(rows)
@@ -78,10 +78,10 @@ def texts(
 ) -> None:
     """List contents of all sealed runs with these words, and the runs that saw them."""
     with ctx.ensure_object(CollectorAddress).ask() as client:
-        found = client.search_content(
+        matches = client.search_content(
             words, ref=ref, role=role, since=moment(since), until=moment(until), limit=limit + 1
         )
-        rows = first(ctx, "texts", found, limit)
+        rows = first(ctx, "texts", matches, limit)
         _note_what_was_not_searched(ctx, client, found_any=bool(rows))
     if json:
         output.as_json(rows)
@@ -98,7 +98,8 @@ def _named(arguments: Sequence[str]) -> dict[str, str]:
 
 
 def _note_what_was_not_searched(ctx: typer.Context, client: "Client", *, found_any: bool) -> None:
-    """On standard error, after the answer."""
+    """Prints on standard error, after the answer, how many runs are not indexed yet or, if nothing was found, when runs
+    are searched."""
     if number := client.unindexed_runs():
         text = f"{number:,} runs are not indexed yet, and were not searched"
     elif not found_any:
@@ -122,6 +123,6 @@ def _value(value: FoundValue) -> str:
 
 
 def _text(row: FoundText) -> tuple[object, ...]:
-    quotes = [each["quote"] for each in row["quotes"]]
-    seen = [f"{each['run']} {each['seq']}" for each in row["seen"]]
+    quotes = [entry["quote"] for entry in row["quotes"]]
+    seen = [f"{entry['run']} {entry['seq']}" for entry in row["seen"]]
     return (row["ref"], row["role"], row["since"][:19], " … ".join(quotes), ", ".join(seen))

@@ -1,1 +1,1 @@
-"""[cli]: the commands that answer what runs wait for."""
+"""[cli]: commands for the promises that runs wait for."""

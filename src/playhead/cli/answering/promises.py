@@ -1,4 +1,4 @@
-"""The commands about what runs wait for: promises, approve, deny, answer, interrupt."""
+"""Commands for promises (what runs wait for): promises, approve, deny, answer, interrupt."""
 
 import getpass
 import json as json_module
@@ -37,11 +37,11 @@ def promises(
     json: Json = False,
 ) -> None:
     """List what runs wait for: approvals, answers of people, events."""
-    found = [each for each in _store(ctx).listed(answered=every) if each["kind"] != p.INTERRUPT]
+    listing = [promise for promise in _store(ctx).listed(answered=every) if promise["kind"] != p.INTERRUPT]
     if json:
-        output.as_json(found)
+        output.as_json(listing)
         return
-    output.table(("id", "kind", "asked", "what", "risk", "details", "run", "answer"), map(_row, found))
+    output.table(("id", "kind", "asked", "what", "risk", "details", "run", "answer"), map(_row, listing))
 
 
 def approve(
@@ -55,12 +55,12 @@ def approve(
 ) -> None:
     """Approve of what a run wants to do. With --key and --action also before it asks."""
     if key is not None and action is not None:
-        given = None if details is None else _json(details)
-        promise = p.approval_id(key, action, given)
-        asked = unasked(promise, p.APPROVAL, key=key, action=action, details=given)
+        parsed_details = None if details is None else _json(details)
+        promise = p.approval_id(key, action, parsed_details)
+        new_promise = unasked(promise, p.APPROVAL, key=key, action=action, details=parsed_details)
     else:
-        asked = None
-    _answer(ctx, promise, p.APPROVED, by=by, reason=reason, asked=asked)
+        new_promise = None
+    _answer(ctx, promise, p.APPROVED, by=by, reason=reason, asked=new_promise)
 
 
 def deny(ctx: typer.Context, promise: Id, by: By = None, reason: Reason = None) -> None:
@@ -79,11 +79,11 @@ def answer(
     key: Key = None,
 ) -> None:
     """Answer a question of a run, or tell of an event that runs wait for, also before they do."""
-    asked = None
+    new_promise = None
     if key is not None:
-        asked = unasked(p.event_id(promise, key), p.EVENT, key=key, name=promise)
-        promise = asked["id"]
-    _answer(ctx, promise, p.ANSWERED, value=_value(value), by=by, reason=reason, asked=asked)
+        new_promise = unasked(p.event_id(promise, key), p.EVENT, key=key, name=promise)
+        promise = new_promise["id"]
+    _answer(ctx, promise, p.ANSWERED, value=_value(value), by=by, reason=reason, asked=new_promise)
 
 
 def interrupt(ctx: typer.Context, run: Run, reason: Reason = None, by: By = None) -> None:
@@ -92,38 +92,38 @@ def interrupt(ctx: typer.Context, run: Run, reason: Reason = None, by: By = None
     if not _is_local(ctx):
         try:
             with address.ask_collector() as client:
-                asked = _going_on(client, run)
-                client.open_promise(interrupt_of(asked, reason, by or _user()))
-            output.echo(f"asked to stop at its next call: {asked}")
+                run_id = _going_on(client, run)
+                client.open_promise(interrupt_of(run_id, reason, by or _user()))
+            output.echo(f"asked to stop at its next call: {run_id}")
             return
         except CollectorUnreachable as error:
             _say_local(error)
     with replace(address, is_local=True).ask() as client:
-        asked = _going_on(client, run)
-    _files().open(interrupt_of(asked, reason, by or _user()))
-    output.echo(f"asked to stop at its next call: {asked}")
+        run_id = _going_on(client, run)
+    _files().open(interrupt_of(run_id, reason, by or _user()))
+    output.echo(f"asked to stop at its next call: {run_id}")
 
 
 def _going_on(client: "Client", run: str) -> str:
-    """The id of the run that is meant. Raises Conflict when it has ended."""
+    """Returns the id of the run with this name. Raises Conflict if it has ended."""
     try:
-        found = client.run(run)
+        detail = client.run(run)
     except NotFound:
         if is_run_id(run):  # it may have begun just now
             return run
         raise
-    if found["status"] != "running":
-        raise Conflict(f"run {found['run']} has ended ({found['status']}): only a run that goes on can be stopped")
-    return found["run"]
+    if detail["status"] != "running":
+        raise Conflict(f"run {detail['run']} has ended ({detail['status']}): only a run that goes on can be stopped")
+    return detail["run"]
 
 
 def _is_local(ctx: typer.Context) -> bool:
-    """Whether only promises in this machine's journal are meant."""
+    """Whether to use only promises in this machine's journal."""
     return ctx.ensure_object(CollectorAddress).asks_journal
 
 
 def _store(ctx: typer.Context) -> Promises:
-    """Promises in this machine's journal, and of the collector unless only the former are meant."""
+    """Returns the promises in this machine's journal and, unless `_is_local`, those of the collector."""
     address = ctx.ensure_object(CollectorAddress)
     return Promises(_files(), None if address.asks_journal else address.ask_collector, on_unreachable=_say_local)
 
@@ -148,12 +148,12 @@ def _answer(
 
 
 def _row(promise: Promise) -> tuple[Any, ...]:
-    given = promise["answer"]
-    shown = None if given is None else f"{given['outcome']} by {given['by'] or 'somebody'}"
-    what = promise["action"] or f"{promise['name']} {promise['key']}"
+    given_answer = promise["answer"]
+    reply = None if given_answer is None else f"{given_answer['outcome']} by {given_answer['by'] or 'somebody'}"
+    action = promise["action"] or f"{promise['name']} {promise['key']}"
     run = (promise["run"] or "")[-8:] or None
     details = None if promise["details"] is None else output.compact(promise["details"])
-    return promise["id"][:8], promise["kind"], promise["created"][:19], what, promise["risk"], details, run, shown
+    return promise["id"][:8], promise["kind"], promise["created"][:19], action, promise["risk"], details, run, reply
 
 
 def _files() -> PromiseFiles:

@@ -1,4 +1,4 @@
-"""A command line without commands: the options about the collector, errors and exit codes."""
+"""A command line without commands: options for the collector, errors and exit codes."""
 
 from collections.abc import Sequence
 from itertools import islice
@@ -24,21 +24,21 @@ cannot be reached.
 
 _ANYWHERE = ("--url", "--api-key")
 _LOCAL = "--local"
-# Options behind it may be those of the program that it starts.
+# Options after `run` may belong to the program that it starts.
 _STARTED = ["run"]
 
 
 class Commands(TyperGroup):
-    """Turns our errors into one sentence and an exit code; takes the options about the collector anywhere."""
+    """Prints our errors as one sentence, and exits with their code. Accepts the options for the collector anywhere."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Options of the whole command are its own also behind a subcommand's name; what is behind `--` stays."""
+        """Moves the options for the collector before the subcommand's name. Arguments after `--` stay in place."""
         end = args.index("--") if "--" in args else len(args)
         ours, rest = collector_options(args[:end])
         return super().parse_args(ctx, [*ours, *rest, *args[end:]])
 
     def invoke(self, ctx: Any) -> Any:
-        """Runs the command."""
+        """Runs the command. An error of ours is printed, and becomes an exit code."""
         try:
             return super().invoke(ctx)
         except PlayheadError as error:
@@ -47,13 +47,13 @@ class Commands(TyperGroup):
 
 
 def collector_options(args: Sequence[str]) -> tuple[list[str], list[str]]:
-    """The options that say which collector to ask, with their values; and all other arguments, in their order."""
+    """Splits the arguments into the options for the collector, with their values, and all others, in their order."""
     ours: list[str] = []
     rest: list[str] = []
-    left = iter(args)
-    for arg in left:
+    remaining = iter(args)
+    for arg in remaining:
         if arg in _ANYWHERE:
-            ours += [arg, *islice(left, 1)]
+            ours += [arg, *islice(remaining, 1)]
         elif arg.partition("=")[0] in _ANYWHERE or (arg == _LOCAL and rest[:1] != _STARTED):
             ours.append(arg)
         else:
@@ -62,7 +62,7 @@ def collector_options(args: Sequence[str]) -> tuple[list[str], list[str]]:
 
 
 def exit_code(error: PlayheadError) -> int:
-    """What an error means to a script."""
+    """Returns the exit code for an error."""
     match error:
         case NotFound():
             return NOT_FOUND
@@ -73,7 +73,7 @@ def exit_code(error: PlayheadError) -> int:
 
 
 def new_application() -> typer.Typer:
-    """A command line to which commands can be added."""
+    """Makes a command line to which commands can be added."""
     app = typer.Typer(
         cls=Commands,
         help=HELP,

@@ -1,4 +1,4 @@
-"""The command line with one command: loading all of them takes longer than reading a run of the journal."""
+"""The command line with one command: to load all commands takes longer than to read a run of the journal."""
 
 import os
 from collections.abc import Sequence
@@ -6,7 +6,7 @@ from importlib import import_module
 
 import typer
 
-# A command that is not here works as well, and starts a little later.
+# Commands that are not in this table work as well, but start a little later.
 _MODULES = {
     "runs": "runs", "show": "runs",
     "events": "read", "state": "read", "context": "read", "messages": "read", "content": "read", "checkpoints": "read",
@@ -18,7 +18,8 @@ _COMPLETES = "_PLAYHEAD_COMPLETE"
 
 
 def single(args: Sequence[str]) -> typer.Typer | None:
-    """The command line with the command that these arguments begin with; None if it takes all commands to read them."""
+    """Returns a command line with the command that these arguments begin with; None if all commands have to be
+    loaded."""
     name = _first_word(args)
     if name not in _MODULES or _COMPLETES in os.environ:
         return None
@@ -30,10 +31,10 @@ def single(args: Sequence[str]) -> typer.Typer | None:
 
 
 def _first_word(args: Sequence[str]) -> str:
-    left = iter(args)
-    for arg in left:
+    remaining = iter(args)
+    for arg in remaining:
         if arg in _VALUED:
-            next(left, None)
+            next(remaining, None)
         elif not arg.startswith("-"):
             return arg
     return ""

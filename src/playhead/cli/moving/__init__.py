@@ -1,10 +1,10 @@
-"""`playhead export` and `playhead import`: records that move between collectors, and from other tools.
+"""`playhead export` and `playhead import`: move records between collectors, and from other tools.
 
-commands      what the commands take
-exporting     what `export` does                        taken       records, contents and threads of runs
-local_export  what `export --local` does
-export_files  the files that are written                ref_queue   which refs are still to be taken
-importing     what `import` does                        sources     files → records, contents and threads
-uploading     what is sent to the collector             continuing  how far an interrupted import has come
-progress      what a person sees meanwhile
+commands      arguments of the two commands
+exporting     what `export` does                    taken        reads runs and their contents from a collector
+local_export  what `export --local` does            ref_queue    queue of the refs that are still to be read
+export_files  writes the files
+importing     what `import` does                    sources      files → records, contents and threads
+uploading     sends them to the collector           continuing   position of an import, to continue after an abort
+progress      progress bar for both
 """

@@ -1,4 +1,5 @@
-"""`playhead export` and `playhead import`: what they take.  How they do it is imported when it is asked for."""
+"""`playhead export` and `playhead import`: their arguments. The code that does the work is imported when a command
+runs."""
 
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -10,9 +11,9 @@ from playhead.cli.connection import CollectorAddress, complete_run
 from playhead.cli.options import Json, OfAgent, OfSession, OfTag, OfUser, Since, Until, moment
 from playhead.errors import SettingInvalid
 
-# Exit code when a part of what was to be imported was left out.
+# Exit code if some of the data was not imported.
 _LEFT_OUT = 4
-# Where sessions of the journal are written to when nothing is said.
+# Default folder for exported sessions of the journal.
 _SESSIONS = "playhead-sessions"
 
 Runs = Annotated[
@@ -67,9 +68,9 @@ def export(
     With `--as test`, one run becomes a test of the program: a mock model gives the recorded answers, and the agent has
     to make the same tool calls and to end with the same answer.
     """
-    asked = {"agent": agent, "session": session, "user": user, "tag": tag}
-    where: dict[str, Any] = {name: value for name, value in asked.items() if value is not None}
-    where |= {name: at for name, at in (("since", moment(since)), ("until", moment(until))) if at is not None}
+    conditions = {"agent": agent, "session": session, "user": user, "tag": tag}
+    where: dict[str, Any] = {name: value for name, value in conditions.items() if value is not None}
+    where |= {name: time for name, time in (("since", moment(since)), ("until", moment(until))) if time is not None}
     address = ctx.ensure_object(CollectorAddress)
     is_local = form == "files" and address.asks_journal
     if bool(runs) + everything + bool(where) != 1 and not (is_local and not (runs or everything or where)):

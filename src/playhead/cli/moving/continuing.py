@@ -1,7 +1,7 @@
-"""[import]: how far an import has come, so that the same command goes on after an interruption.
+"""[import]: the position of an import, so that the same command continues after an interruption.
 
-A position is a number of items in the order in which the files are read.  It counts only for the same files, unchanged,
-and for the same collector in the same epoch.
+A position is a number of items, in the order in which the files are read. It is valid only for the same, unchanged
+files, and for the same collector in the same epoch.
 """
 
 import time
@@ -27,13 +27,14 @@ class ImportPosition:
         self._written = time.monotonic()
 
     def advance(self, items: int) -> None:
-        """So many items more are acknowledged."""
+        """Counts items that the collector has acknowledged."""
         self._done += items
         if time.monotonic() - self._written >= _EVERY_SECONDS:
             self.write()
 
     def write(self) -> None:
-        """Keeps the position.  Where that cannot be done, an interrupted import begins at the start."""
+        """Stores the position. If that fails, nothing happens: an interrupted import then starts again from the
+        beginning."""
         try:
             self._path.parent.mkdir(parents=True, exist_ok=True)
             partial = self._path.with_suffix(".partial")
@@ -44,7 +45,7 @@ class ImportPosition:
         self._written = time.monotonic()
 
     def finished(self) -> None:
-        """All of it is imported: nothing is left to go on with."""
+        """Deletes the position after a complete import."""
         try:
             self._path.unlink(missing_ok=True)
         except OSError:
@@ -59,8 +60,8 @@ class ImportPosition:
 
 
 def _state_of(path: Path) -> list[object]:
-    """What changes when a file, or a folder's list of files, does."""
-    files = sorted(each for each in path.rglob("*") if each.is_file()) if path.is_dir() else [path]
+    """Returns values that change when the file changes, or one of the folder's files."""
+    files = sorted(entry for entry in path.rglob("*") if entry.is_file()) if path.is_dir() else [path]
     whole = sha256()
     for file in files:
         about = file.stat()

@@ -1,4 +1,4 @@
-"""[export]: writes the files of an export to a folder, and packs the folder into one file if that is wanted."""
+"""[export]: writes the files of an export to a folder, and packs the folder into one file if that is requested."""
 
 import hashlib
 import shutil
@@ -19,7 +19,7 @@ _TAR = (".tar", ".tar.gz", ".tgz", ".tar.zst")
 
 
 class _LineWriter:
-    """A file of lines, counted and hashed as they are written."""
+    """Writes lines to a file; counts and hashes them."""
 
     def __init__(self, to: BinaryIO) -> None:
         self._to = to
@@ -38,18 +38,18 @@ class _LineWriter:
 
 
 class ExportFiles:
-    """The files of an export that is being written.  Raises OSError."""
+    """The files of an export while it is written. Methods raise OSError."""
 
     def __init__(self, folder: Path, stack: ExitStack) -> None:
         self._folder = folder
         self._lines = {name: _LineWriter(stack.enter_context((folder / name).open("wb"))) for name in layout.LINE_FILES}
 
     def line(self, name: str, line: bytes) -> None:
-        """Adds a line to one of the files of lines."""
+        """Adds a line to the line file with this name."""
         self._lines[name].write(line)
 
     def content(self, content: Content) -> None:
-        """Adds a content, which was not added before."""
+        """Adds a content. Call this once for each content."""
         ref = content.ref.plain
         path = self._folder / layout.content_file(ref.digest.hex())
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -57,19 +57,21 @@ class ExportFiles:
         self.line(layout.CONTENTS, layout.ContentLine(ref, content.media_type, len(content.data)).line())
 
     def files(self) -> dict[str, layout.LineFile]:
-        """The files of lines, for the manifest."""
-        return {name: each.done() for name, each in self._lines.items()}
+        """Returns the counts and hashes of the line files, for the manifest."""
+        return {name: writer.done() for name, writer in self._lines.items()}
 
     def manifest(self, manifest: layout.Manifest) -> None:
-        """Writes the manifest: the export is whole."""
+        """Writes the manifest. Call this last: it marks the export as complete."""
         (self._folder / layout.MANIFEST).write_bytes(layout.manifest_bytes(manifest))
 
 
 @contextmanager
 def export_to(output: Path) -> Generator[ExportFiles]:
-    """Files that are at `output` when the block ends without an error, as a folder, or as one file by its suffix.
+    """Gives the files of an export. When the block ends without an error, they are at `output`: as a folder, or as one
+    file if the name has a suffix of an archive.
 
-    Until then they are in a folder beside it.  Raises SettingInvalid when there is something at `output`.
+    Until then they are in a temporary folder beside it. Raises SettingInvalid if `output` exists and is not an empty
+    folder, or cannot be written.
     """
     if output.exists() and (output.is_file() or any(output.iterdir())):
         raise SettingInvalid(f"{output} exists: name another --output, or remove it")
@@ -109,7 +111,8 @@ def _as_tar(folder: Path, output: Path) -> None:
 
 
 def _add_all(folder: Path, to: object, mode: str) -> None:
-    """Lines before contents: whoever reads it as a stream then knows what a content is."""
+    """Adds the line files before the contents: a reader of the stream then knows each content's description before its
+    bytes."""
     with cast(Any, tarfile).open(fileobj=to, mode=mode, format=tarfile.PAX_FORMAT) as tar:
         for name in (layout.MANIFEST, *layout.LINE_FILES):
             tar.add(folder / name, name)

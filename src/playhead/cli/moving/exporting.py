@@ -1,4 +1,4 @@
-"""[export]: runs as OTLP JSON lines, and what they name as files, for another collector or other tools."""
+"""[export]: runs as OTLP JSON lines, and their contents as files, for another collector or other tools."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
@@ -29,7 +29,7 @@ def export_runs(
     forks: bool,
     json: bool,
 ) -> None:
-    """Exports these runs, or without any, those that meet the conditions, and says what was written."""
+    """Exports the given runs or, without any, those that meet the conditions `where`. Prints what was written."""
     with (
         address.ask_collector() as client,
         export_to(output_path) as files,
@@ -51,8 +51,8 @@ def export_runs(
 
 
 def export_test(address: CollectorAddress, run: str, output_path: Path | None, *, force: bool = False) -> None:
-    """Writes the run's test to the file, or to the terminal. Raises SettingInvalid when the file exists, unless it is
-    written over (`force`), and when it cannot be written."""
+    """Writes the run's test to the file, or to the terminal. Raises SettingInvalid if the file exists (unless `force`
+    is set) or cannot be written."""
     if output_path is not None and output_path.exists() and not force:
         raise SettingInvalid(f"{output_path} exists: name another --output, or write over it with --force")
     with address.ask() as client:

@@ -33,31 +33,32 @@ _KEPT = 1_000
 
 @dataclass(slots=True)
 class _RefusedItems:
-    """What was left out; the first ones are shown."""
+    """Items that were not imported: their number, and the first ones, to be shown."""
 
     count: int = 0
     first: list[UnreadableRecord] = field(default_factory=list[UnreadableRecord])
 
-    def add(self, what: UnreadableRecord) -> None:
+    def add(self, record: UnreadableRecord) -> None:
         self.count += 1
         if len(self.first) < _KEPT:
-            self.first.append(what)
+            self.first.append(record)
 
 
 def import_into(
     address: CollectorAddress, paths: Sequence[Path], form: Format | None, most: int, *, restart: bool, json: bool
 ) -> bool:
-    """Imports what these files hold, and says what was read.  False: something was left out.
+    """Imports these files, and prints what was read. Returns False if something was left out.
 
-    `most`: bytes that one record may have.  `restart`: also what an interrupted import has sent."""
+    `most`: maximum size of a record in bytes. `restart`: starts from the beginning, also after an interrupted import.
+    """
     client = address.ask_collector()
-    known = settings.load(endpoint=client.base_url, api_key=address.api_key)
+    in_force = settings.load(endpoint=client.base_url, api_key=address.api_key)
     refused = _RefusedItems()
     scratch = Path(tempfile.mkdtemp(prefix="playhead-import-"))
     try:
         sources = Sources(form, most, scratch, total_bytes(existing(paths)))
-        uploader = Uploader(known, refused.add, client)
-        position = ImportPosition(known.journal_dir, known.collector, paths, uploader.epoch(), restart=restart)
+        uploader = Uploader(in_force, refused.add, client)
+        position = ImportPosition(in_force.journal_dir, in_force.collector, paths, uploader.epoch(), restart=restart)
         try:
             with progress() as show:
                 _send(sources.items(paths), uploader, position, refused, lambda: show_bytes(show, sources))
@@ -74,7 +75,7 @@ def import_into(
 
 
 def show_bytes(show: ShowProgress, sources: Sources) -> None:
-    """Says how much of the files was read."""
+    """Shows how much of the files was read."""
     show("bytes", sources.read_bytes, max(sources.total_bytes, sources.read_bytes))
 
 
@@ -96,7 +97,7 @@ def _send(
 
 
 def _batches(items: Iterable[Item], skip: int, refused: _RefusedItems) -> Iterator[list[Any]]:
-    """Items that can be sent together, without the first `skip`."""
+    """Yields lists of items that can be sent together. Leaves out the first `skip` items."""
     batch: list[Any] = []
     size = 0
     for item in items:
@@ -115,10 +116,10 @@ def _batches(items: Iterable[Item], skip: int, refused: _RefusedItems) -> Iterat
         yield batch
 
 
-def _go_together(one: Item, other: Item) -> bool:
-    if isinstance(one, OtlpRecord) and isinstance(other, OtlpRecord):
-        return (one.signal, one.form) == (other.signal, other.form)
-    return type(one) is type(other)
+def _go_together(first: Item, second: Item) -> bool:
+    if isinstance(first, OtlpRecord) and isinstance(second, OtlpRecord):
+        return (first.signal, first.form) == (second.signal, second.form)
+    return type(first) is type(second)
 
 
 def _size(item: Item) -> int:
@@ -131,9 +132,9 @@ def _say(sources: Sources, uploader: Uploader, position: ImportPosition, refused
     done = uploader.done
     facts: dict[str, Any] = {**asdict(done), "runs": len(done.runs), "refused": refused.count}
     if json:
-        shown = [{"where": str(each.where), "why": each.why} for each in refused.first]
+        left_out = [{"where": str(record.where), "why": record.why} for record in refused.first]
         output.as_json(
-            {**facts, "continued_after": position.continued_after, "formats": sources.formats, "left_out": shown}
+            {**facts, "continued_after": position.continued_after, "formats": sources.formats, "left_out": left_out}
         )
         return
     output.facts(
@@ -149,12 +150,13 @@ def _say(sources: Sources, uploader: Uploader, position: ImportPosition, refused
             "left out": f"{refused.count:,}" if refused.count else None,
         }
     )
-    for each in refused.first[:_SHOWN]:
-        output.echo(f"{each.where}: {each.why}", err=True)
+    for record in refused.first[:_SHOWN]:
+        output.echo(f"{record.where}: {record.why}", err=True)
     if refused.count > _SHOWN:
         typer.echo(f"and {refused.count - _SHOWN:,} more: --json lists them", err=True)
 
 
 def _known(duplicates: int) -> str:
-    """A collector does not recognise all of them: what it has sealed is stored in another form."""
+    """Returns a note on items that were stored before. "At least": the collector does not recognise all of them, since
+    it stores sealed runs in another form."""
     return f" (at least {duplicates:,} of them stored before)" if duplicates else ""

@@ -1,4 +1,4 @@
-"""[local_export]: `playhead export --local`, sessions of the journal as JSON Lines."""
+"""[export]: `playhead export --local`, sessions of the journal as JSON Lines."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
@@ -14,7 +14,7 @@ from playhead.local.session_files import write_sessions
 def export_sessions(
     address: CollectorAddress, folder: Path, runs: Sequence[str], where: Mapping[str, Any], *, json: bool
 ) -> None:
-    """Writes these runs, or those that meet the conditions (without any: all), and says what was written."""
+    """Writes the given runs, or those that meet the conditions (without conditions: all). Prints what was written."""
     if folder.exists() and not folder.is_dir():
         raise SettingInvalid(f"{folder} is no folder: name one with --output")
     with address.ask_journal() as client:

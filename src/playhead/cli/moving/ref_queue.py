@@ -1,5 +1,5 @@
-"""[export]: refs that are still to be taken, and the spans of a run that have not ended.  On disk, so that memory does
-not grow with the number of runs."""
+"""[export]: the refs that are still to be read, and the spans of a run that have not ended. On disk, so that memory
+does not grow with the number of runs."""
 
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
@@ -16,7 +16,8 @@ create table unended (span text primary key, line blob not null) without rowid;
 
 
 class RefQueue:
-    """Refs by their digests, each taken once; and which spans have ended.  A temporary file that SQLite removes."""
+    """A queue of refs (as digests), each queued once; also notes which spans have ended. Stored in a temporary file
+    that SQLite removes."""
 
     def __init__(self) -> None:
         self._db = sqlite3.connect("", isolation_level=None)  # without a name: SQLite's own temporary file
@@ -25,49 +26,52 @@ class RefQueue:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
         self._db.close()
 
     def add(self, digests: Iterable[bytes]) -> None:
-        """Adds refs to be taken; those that are known stay as they are."""
+        """Queues refs; refs that are in the queue already keep their state."""
         self._many("insert or ignore into ref (digest, state) values (?, 0)", digests)
 
     def next(self, count: int) -> list[bytes]:
-        """The refs that were added last: the longest threads first, which contain those of earlier calls."""
+        """Returns up to `count` waiting refs, those that were added last first: these are the longest threads, which
+        contain those of earlier calls."""
         query = "select digest from ref where state = 0 order by number desc limit ?"
         return [digest for (digest,) in self._db.execute(query, (count,))]
 
     def stored(self, digests: Iterable[bytes]) -> None:
-        """These were taken."""
+        """Marks refs as read."""
         self._note(digests, _STORED)
 
     def absent(self, digests: Iterable[bytes]) -> None:
-        """There is nothing to be taken under these."""
+        """Marks refs under which nothing is stored."""
         self._note(digests, _ABSENT)
 
     def is_stored(self, digest: bytes) -> bool:
-        """Whether this one was taken."""
-        found = self._db.execute("select 1 from ref where digest = ? and state = ?", (digest, _STORED)).fetchone()
-        return found is not None
+        """Whether this ref was read."""
+        row = self._db.execute("select 1 from ref where digest = ? and state = ?", (digest, _STORED)).fetchone()
+        return row is not None
 
     @property
     def waiting(self) -> int:
-        """How many are still to be taken."""
+        """The number of refs that are still to be read."""
         return self._db.execute("select count(*) from ref where state = 0").fetchone()[0]
 
     def ended(self, spans: Sequence[str]) -> None:
-        """These spans have ended: what was said of them before counts no more."""
+        """Marks spans as ended, and drops their earlier, open versions."""
         self._many("insert or ignore into ended (span) values (?)", spans)
         self._many("delete from unended where span = ?", spans)
 
     def unended(self, span: str, line: bytes) -> None:
-        """A span that has not ended, unless it is known to have."""
-        known = self._db.execute("select 1 from ended where span = ?", (span,)).fetchone()
-        if known is None:
+        """Stores the open version of a span, unless the span is known to have ended."""
+        row = self._db.execute("select 1 from ended where span = ?", (span,)).fetchone()
+        if row is None:
             self._db.execute("insert or replace into unended (span, line) values (?, ?)", (span, line))
 
     def end_run(self) -> Iterator[bytes]:
-        """The spans that have not ended; after that, all spans are forgotten."""
+        """Yields the open spans of the run, then forgets all spans."""
         for (line,) in self._db.execute("select line from unended order by span"):
             yield line
         self._db.execute("delete from unended")

@@ -1,6 +1,6 @@
 """[import]: files and folders → records, contents and threads, in a fixed order.
 
-Nothing here raises for what a file says: what cannot be read is an `UnreadableRecord`.  OSError is raised.
+Invalid data raises no error: a record that cannot be read becomes an `UnreadableRecord`. OSError is raised.
 """
 
 import hashlib
@@ -29,15 +29,15 @@ from playhead.wire.pack import ThreadExtension
 
 _GZIP_MAGIC = b"\x1f\x8b"
 _PIECE = 1024 * 1024
-# What a zstd frame may make its reader hold: its own default for decoding.
+# Maximum memory for decoding a zstd frame: zstd's own default.
 _ZSTD_WINDOW = 128 * 1024 * 1024
-# Rows of a Parquet file that are read together, and about how many bytes each takes in a request.
+# Number of rows of a Parquet file to read at a time, and the approximate size of a row in a request, in bytes.
 _PARQUET_ROWS, _PARQUET_ROW_BYTES = 200, 20_000
 
 
 @dataclass(frozen=True, slots=True)
 class StoredContent:
-    """A content of an export, still on disk."""
+    """A content of an export; its bytes are still on disk."""
 
     line: layout.ContentLine
     path: Path
@@ -65,7 +65,7 @@ Item = OtlpRecord | UnreadableRecord | StoredContent | StoredThread | ExportedSc
 
 @dataclass(slots=True)
 class Sources:
-    """What is read, how far, and as what.  `most`: bytes that one record may have."""
+    """The files to read, the bytes read so far, and the detected formats. `most`: maximum size of a record in bytes."""
 
     forced: Format | None
     most: int
@@ -75,7 +75,7 @@ class Sources:
     formats: dict[str, str] = field(default_factory=dict[str, str])
 
     def items(self, paths: Sequence[Path]) -> Iterator[Item]:
-        """Everything in these files and folders."""
+        """Yields everything in these files and folders."""
         for path in paths:
             if (path / layout.MANIFEST).is_file() and self.forced in {None, "playhead"}:
                 yield from self._export(path, str(path))
@@ -154,7 +154,7 @@ class Sources:
                 continue
             yield from self._export_file(folder / file, f"{name}/{file}", manifest.files.get(file))
 
-    def _export_file(self, path: Path, name: str, said: layout.LineFile | None) -> Iterator[Item]:
+    def _export_file(self, path: Path, name: str, entry: layout.LineFile | None) -> Iterator[Item]:
         whole = hashlib.sha256()
         lines = 0
         try:
@@ -166,9 +166,9 @@ class Sources:
         except FileNotFoundError:
             yield UnreadableRecord(FilePlace(name, 1), "the file is missing")
             return
-        if said is not None and (lines, whole.hexdigest()) != (said.lines, said.sha256):
+        if entry is not None and (lines, whole.hexdigest()) != (entry.lines, entry.sha256):
             message = (
-                f"it has {lines:,} lines, and the manifest says {said.lines:,}, or others: it was changed or cut short"
+                f"it has {lines:,} lines, and the manifest says {entry.lines:,}, or others: it was changed or cut short"
             )
             yield UnreadableRecord(FilePlace(name, lines), message)
 
@@ -199,7 +199,7 @@ class Sources:
 
 
 class _Stream:
-    """A file's bytes, decompressed if its first bytes say that it is gzip or zstd."""
+    """A file's bytes, decompressed if the first bytes show that it is gzip or zstd."""
 
     def __init__(self, raw: BinaryIO, counter: Sources | None) -> None:
         self._raw, self._counter = raw, counter
@@ -213,7 +213,7 @@ class _Stream:
             self._unpacked = unpacker.stream_reader(cast(Any, _Readable(self._raw_read)), read_across_frames=True)
 
     def read(self, size: int) -> bytes:
-        """At most so many bytes; empty at the end."""
+        """Returns at most `size` bytes; empty at the end."""
         return self._raw_read(size) if self._unpacked is None else self._unpacked.read(size)
 
     def _raw_read(self, size: int) -> bytes:
@@ -229,7 +229,7 @@ class _Readable:
 
 
 class _Gzip:
-    """Like `gzip.GzipFile`, for a source that can only be read; members one after the other."""
+    """Like `gzip.GzipFile`, for a source that can only be read forward; also reads several members in one file."""
 
     def __init__(self, read: Callable[[int], bytes]) -> None:
         self._read = read
@@ -253,19 +253,19 @@ class _Gzip:
 
 
 def files_below(path: Path) -> list[Path]:
-    """The files in a folder and in its folders, by name; hidden ones are left out."""
-    found = (each for each in path.rglob("*") if each.is_file())
-    return sorted(each for each in found if not any(part.startswith(".") for part in each.relative_to(path).parts))
+    """Returns the files in a folder and its subfolders, by name, without hidden ones."""
+    files = (file for file in path.rglob("*") if file.is_file())
+    return sorted(file for file in files if not any(part.startswith(".") for part in file.relative_to(path).parts))
 
 
 def total_bytes(paths: Iterable[Path]) -> int:
-    """The size of all files that will be read; contents of an export are not counted."""
+    """Returns the size of all files that will be read, without contents of an export."""
     size = 0
     for path in paths:
         if (path / layout.MANIFEST).is_file():
             size += sum((path / name).stat().st_size for name in layout.LINE_FILES if (path / name).is_file())
         else:
-            size += sum(each.stat().st_size for each in (files_below(path) if path.is_dir() else [path]))
+            size += sum(file.stat().st_size for file in (files_below(path) if path.is_dir() else [path]))
     return size
 
 
@@ -289,7 +289,7 @@ def _records(form: Format, document: Document) -> Iterator[Item]:
 
 
 def _rows(document: Any) -> list[Any]:
-    """The rows of a document: of a list, its items; of a page of an API, those under `data`."""
+    """Returns the rows of a document: the items of a list; of a page of an API, the items under `data`."""
     value: Any = cast(dict[str, Any], document).get("data", document) if isinstance(document, dict) else document
     return cast(list[Any], value) if isinstance(value, list) else [value]
 
@@ -325,7 +325,8 @@ def _scope(name: str) -> dict[str, str]:
 
 
 def _parquet_rows(path: Path) -> Iterator[dict[str, Any]]:
-    """The rows of a Parquet file, some at a time.  Raises SettingInvalid without the library; ValueError if damaged."""
+    """Yields the rows of a Parquet file, a batch at a time. Raises SettingInvalid if the library is not installed;
+    ValueError if the file is damaged."""
     try:
         parquet: Any = import_module("pyarrow.parquet")
     except ImportError:
@@ -336,14 +337,14 @@ def _parquet_rows(path: Path) -> Iterator[dict[str, Any]]:
 
 
 def _unpack(stream: _Stream, folder: Path) -> None:
-    """The files of an export, and no others.  Raises TarError, EOFError."""
+    """Unpacks the files of an export, and no other files. Raises TarError, EOFError."""
     opened: Any = cast(Any, tarfile).open(fileobj=stream, mode="r|")
     with ExitStack() as stack:
         tar = stack.enter_context(opened)
         for member in tar:
             name = member.name.removeprefix("./")
-            known = name == layout.MANIFEST or name in layout.LINE_FILES or layout.digest_of_file(name) is not None
-            source = tar.extractfile(member) if member.isreg() and known else None
+            wanted = name == layout.MANIFEST or name in layout.LINE_FILES or layout.digest_of_file(name) is not None
+            source = tar.extractfile(member) if member.isreg() and wanted else None
             if source is None:
                 continue
             target = folder / name
@@ -354,7 +355,7 @@ def _unpack(stream: _Stream, folder: Path) -> None:
 
 
 def existing(paths: Sequence[Path]) -> list[Path]:
-    """The paths.  Raises SettingInvalid for one that is not there."""
+    """Returns the paths. Raises SettingInvalid if one of them does not exist."""
     for path in paths:
         if not path.exists():
             raise SettingInvalid(f"there is no file or folder {path}: name what to import")

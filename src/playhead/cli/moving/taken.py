@@ -1,4 +1,4 @@
-"""[export]: takes the records of runs from a collector, and then everything that they name."""
+"""[export]: reads the records of runs from a collector, and then all contents and threads that they refer to."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -19,12 +19,12 @@ from playhead.wire.pack import Pack, ThreadExtension
 
 _REFS_AT_ONCE = 500
 _POSTED = "api"
-"""The source of scores that were posted."""
+"""The source of scores that were posted to the API."""
 
 
 @dataclass(slots=True)
 class TakenCounts:
-    """What was taken so far."""
+    """Counts of what was read so far."""
 
     runs: int = 0
     spans: int = 0
@@ -37,16 +37,17 @@ class TakenCounts:
 
 
 class Taking:
-    """Takes runs, then contents; `counts` says what was taken."""
+    """Reads runs, then their contents, and writes them to the export's files; `counts` says what was read."""
 
     def __init__(self, client: Client, files: ExportFiles, queue: RefQueue, show: ShowProgress) -> None:
         self._client, self._files, self._queue, self._show = client, files, queue, show
         self.counts = TakenCounts()
 
     def run(self, run: RunSummary) -> None:
-        """Writes the records of a run, and the scores that were posted; those of programs are among its log events."""
-        own = {name: run[name] for name in ("run", "name", "status", "started", "ended")}
-        self._files.line(layout.RUNS, canonical_json(own | {"fork_of": run["fork_of"]}))
+        """Writes the records of a run, and the scores that were posted to the API. (Scores that programs recorded are
+        among the log events.)"""
+        fields = {name: run[name] for name in ("run", "name", "status", "started", "ended")}
+        self._files.line(layout.RUNS, canonical_json(fields | {"fork_of": run["fork_of"]}))
         for request in self._client.otlp(run["run"]):
             self._records(request)
             self._show(f"{self.counts.runs + 1:,} runs, spans", self.counts.spans, None)
@@ -63,12 +64,13 @@ class Taking:
             scopes = (scope for resource in request["resourceLogs"] for scope in resource["scopeLogs"])
             self.counts.logs += sum(len(scope["logRecords"]) for scope in scopes)
             self._write(layout.LOGS, canonical_json(request))
-        resources = [each for each in map(self._ended, request.get("resourceSpans", [])) if each["scopeSpans"]]
+        resources = [entry for entry in map(self._ended, request.get("resourceSpans", [])) if entry["scopeSpans"]]
         if resources:
             self._write(layout.TRACES, canonical_json({"resourceSpans": resources}))
 
     def _ended(self, resource: dict[str, Any]) -> dict[str, Any]:
-        """The spans of a resource that have ended; the others are put aside until the run's last span is known."""
+        """Returns the spans of a resource that have ended. Puts the others aside, until it is known whether the run has
+        an ended version of them."""
         scopes: list[dict[str, Any]] = []
         for scope in resource["scopeSpans"]:
             ended: list[dict[str, Any]] = []
@@ -88,7 +90,7 @@ class Taking:
         self._queue.add(layout.refs_in(line))
 
     def contents(self) -> None:
-        """Writes all contents and threads that the records name, and what these name."""
+        """Writes all contents and threads that the records refer to, and those that these refer to."""
         while digests := self._queue.next(_REFS_AT_ONCE):
             refs: Sequence[ContentRef] = [ContentRef.from_digest(digest) for digest in digests]
             while refs:
@@ -101,7 +103,8 @@ class Taking:
                 self._show("contents", self.counts.contents, self.counts.contents + self._queue.waiting)
 
     def _pack(self, refs: Sequence[ContentRef]) -> tuple[Pack, int]:
-        """The contents of these refs; of one that the collector cannot give, nothing."""
+        """Returns the contents of these refs, and how many of the refs were looked at. A content that the collector
+        cannot read is left out and counted."""
         try:
             return self._client.content_pack(refs)
         except (CollectorUnreachable, NotAuthorized):
@@ -137,18 +140,18 @@ def _key(span: dict[str, Any]) -> str:
 
 
 def with_relatives(client: Client, runs: Iterable[RunSummary], *, parents: bool, forks: bool) -> Iterator[RunSummary]:
-    """These runs, and those that they were forked from, or that were forked from them; each once."""
-    known: set[str] = set()
+    """Yields these runs and, if wanted, the runs that they were forked from and their forks, each once."""
+    seen: set[str] = set()
     for run in runs:
         stack = [run]
         while stack:
-            each = stack.pop()
-            if each["run"] in known:
+            relative = stack.pop()
+            if relative["run"] in seen:
                 continue
-            known.add(each["run"])
-            yield each
-            above = each["fork_of"]
-            if parents and above is not None and above not in known:
+            seen.add(relative["run"])
+            yield relative
+            above = relative["fork_of"]
+            if parents and above is not None and above not in seen:
                 stack += client.runs(id=above, limit=1)
             if forks:
-                stack += client.runs(fork_of=each["run"])
+                stack += client.runs(fork_of=relative["run"])

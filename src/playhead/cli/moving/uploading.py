@@ -1,4 +1,4 @@
-"""[import]: sends records, contents and threads to a collector in the way in which every sender does."""
+"""[import]: sends records, contents and threads to a collector, in the same way as the SDK does."""
 
 import time
 from collections.abc import Callable, Sequence
@@ -25,10 +25,10 @@ from playhead.wire.pack import PACK, Pack, ThreadExtension, encode_pack
 
 T = TypeVar("T")
 
-# As much as the SDK sends at once: receivers take that, and more would not compress better.
+# As much as the SDK sends at a time: receivers accept it, and larger requests would not compress better.
 MAX_BYTES, MAX_RECORDS = 4 * 2**20, 1_000
 _MAX_REFS = 1_000
-# A collector that restarts is back by then.
+# Enough time for a collector to restart.
 _RETRY_SECONDS = 60.0
 _SENTENCES = {
     "unreachable": "the collector at {at} cannot be reached: start one with `playhead serve`, or name it with --url",
@@ -44,7 +44,8 @@ _WITHOUT_WAITING = {"stranger", "another answer", "everything refused"}
 
 @dataclass(slots=True)
 class Imported:
-    """What was sent, and what of it was new.  `content_bytes`: with repetitions; `new_bytes`: what they add."""
+    """Counts of what was sent, and of what was new. `content_bytes`: with repetitions; `new_bytes`: without what the
+    collector had."""
 
     spans: int = 0
     logs: int = 0
@@ -59,10 +60,10 @@ class Imported:
 
 
 class Uploader:
-    """Sends to one collector.  `refuse` gets what the collector refuses."""
+    """Sends data to one collector. `refuse` is called with each item that the collector refuses."""
 
     def __init__(self, settings: Settings, refuse: Callable[[UnreadableRecord], None], client: Client) -> None:
-        """`client` asks the same collector; it is closed with this."""
+        """`client`: a client of the same collector; `close` closes it, too."""
         self._client = client
         self._endpoint = CollectorEndpoint(settings, ShipCounters())
         self._sending = Sending(self._endpoint.shown)
@@ -75,21 +76,21 @@ class Uploader:
         self._endpoint.close()
 
     def epoch(self) -> str:
-        """What changes when the collector may have lost content, or is another one."""
+        """Returns the collector's epoch: it changes when the collector may have lost contents, or is another one."""
         return self._with_retries(lambda: str(self._ask([])["epoch"]))
 
     # --- spans and log records ------------------------------------------------------------------------------------
 
     def records(self, batch: Sequence[OtlpRecord]) -> None:
-        """Sends records, which are of one signal and of one form.  Raises CollectorUnreachable, NotAuthorized."""
-        taken, given_up = self._with_retries(lambda: self._sending.send(batch, self._send_records))
+        """Sends records of one signal and one form. Raises CollectorUnreachable, NotAuthorized."""
+        accepted, given_up = self._with_retries(lambda: self._sending.send(batch, self._send_records))
         if batch[0].signal == "traces":
-            self.done.spans += taken
+            self.done.spans += accepted
         else:
-            self.done.logs += taken
-        self.done.runs.update(hash(each.run) for each in batch)
-        for each in given_up:
-            self._refuse(UnreadableRecord(each.item.where, f"the collector refuses it: {each.why}"))
+            self.done.logs += accepted
+        self.done.runs.update(hash(entry.run) for entry in batch)
+        for entry in given_up:
+            self._refuse(UnreadableRecord(entry.item.where, f"the collector refuses it: {entry.why}"))
 
     def _send_records(self, batch: Sequence[OtlpRecord]) -> tuple[int, str]:
         if not batch:
@@ -109,23 +110,23 @@ class Uploader:
     # --- contents -------------------------------------------------------------------------------------------------
 
     def contents(self, batch: Sequence[StoredContent]) -> None:
-        """Sends the contents that are not stored.  Raises as `records` does."""
+        """Sends those contents that the collector does not have. Raises the same errors as `records`."""
         missing: set[str] = set()
         for start in range(0, len(batch), _MAX_REFS):
-            refs = [each.line.ref for each in batch[start : start + _MAX_REFS]]
+            refs = [entry.line.ref for entry in batch[start : start + _MAX_REFS]]
             missing.update(self._with_retries(lambda refs=refs: self._ask(refs))["missing"])
         self.done.contents += len(batch)
-        self.done.content_bytes += sum(each.line.size for each in batch)
+        self.done.content_bytes += sum(entry.line.size for entry in batch)
         portion: list[tuple[StoredContent, Content]] = []
         size = 0
-        for each in batch:
-            content = self._content(each) if each.line.ref in missing else None
+        for entry in batch:
+            content = self._content(entry) if entry.line.ref in missing else None
             if content is None:
                 continue
             if portion and size + len(content.data) > MAX_BYTES:
                 self._upload(portion)
                 portion, size = [], 0
-            portion.append((each, content))
+            portion.append((entry, content))
             size += len(content.data)
         if portion:
             self._upload(portion)
@@ -144,44 +145,45 @@ class Uploader:
         return content
 
     def _upload(self, portion: Sequence[tuple[StoredContent, Content]]) -> None:
-        def send(some: Sequence[tuple[StoredContent, Content]]) -> tuple[int, str]:
-            answer = self._post_pack(Pack(tuple(content for _, content in some), ()))
+        def send(part: Sequence[tuple[StoredContent, Content]]) -> tuple[int, str]:
+            answer = self._post_pack(Pack(tuple(content for _, content in part), ()))
             refused = cast(list[dict[str, Any]], answer.get("refused", []))
             return len(refused), str(refused[0]["message"]) if refused else ""
 
         _, given_up = self._with_retries(lambda: self._sending.send(portion, send))
-        lost = {id(each.item) for each in given_up}
-        taken = [content for each in portion if id(each) not in lost for content in each[1:]]
-        self.done.new_contents += len(taken)
-        self.done.new_bytes += sum(len(content.data) for content in taken)
-        for each in given_up:
-            self._refuse(UnreadableRecord(each.item[0].where, f"the collector refuses it: {each.why}"))
+        lost = {id(entry.item) for entry in given_up}
+        accepted = [content for entry in portion if id(entry) not in lost for content in entry[1:]]
+        self.done.new_contents += len(accepted)
+        self.done.new_bytes += sum(len(content.data) for content in accepted)
+        for entry in given_up:
+            self._refuse(UnreadableRecord(entry.item[0].where, f"the collector refuses it: {entry.why}"))
 
     def threads(self, batch: Sequence[StoredThread]) -> None:
-        """Sends threads.  Raises as `records` does."""
+        """Sends threads. Raises the same errors as `records`."""
 
-        def send(some: Sequence[StoredThread]) -> tuple[int, str]:
-            self._post_pack(Pack((), tuple(each.thread for each in some)))
+        def send(part: Sequence[StoredThread]) -> tuple[int, str]:
+            self._post_pack(Pack((), tuple(entry.thread for entry in part)))
             return 0, ""
 
         _, given_up = self._with_retries(lambda: self._sending.send(batch, send))
-        for each in given_up:
-            self._refuse(UnreadableRecord(each.item.where, f"the collector refuses it: {each.why}"))
+        for entry in given_up:
+            self._refuse(UnreadableRecord(entry.item.where, f"the collector refuses it: {entry.why}"))
 
     # --- scores ---------------------------------------------------------------------------------------------------
 
     def scores(self, batch: Sequence[ExportedScore]) -> None:
-        """Posts scores as they were given: those that are stored already change nothing.  Raises as `records` does."""
-        for each in batch:
+        """Posts scores with their original times and authors: scores that are stored already change nothing. Raises the
+        same errors as `records`."""
+        for entry in batch:
             try:
-                self._post_score(each.score)
+                self._post_score(entry.score)
             except (BadRequest, Conflict, NotFound) as error:
-                self._refuse(UnreadableRecord(each.where, f"the collector refuses it: {error}"))
+                self._refuse(UnreadableRecord(entry.where, f"the collector refuses it: {error}"))
             else:
                 self.done.scores += 1
 
     def _post_score(self, score: ScoreLine) -> None:
-        """Posts a score; while the collector is busy or away, again and again for a minute.  Raises ClientError."""
+        """Posts a score. Retries for a minute if the collector is busy or cannot be reached. Raises ClientError."""
         began = time.monotonic()
         for delay in backoff_delays():
             try:
@@ -206,7 +208,8 @@ class Uploader:
     # --- waiting --------------------------------------------------------------------------------------------------
 
     def _with_retries(self, send: Callable[[], T]) -> T:
-        """Sends until the collector takes it: a busy one for as long as it says so, one that is away for a minute."""
+        """Calls `send` until it succeeds. Retries without a limit while the collector is busy, and for a minute if it
+        cannot be reached."""
         began = time.monotonic()
         for delay in backoff_delays():
             try:
@@ -220,7 +223,7 @@ class Uploader:
                 if error.cause in _WITHOUT_WAITING or (error.cause != "busy" and waited > _RETRY_SECONDS):
                     raise self._away(error) from error
                 time.sleep(max(delay, error.retry_after if error.cause == "busy" else 0.0))
-        raise AssertionError  # the delays do not end
+        raise AssertionError  # never reached: the delays do not end
 
     def _away(self, error: Unavailable) -> CollectorUnreachable:
         sentence = _SENTENCES.get(error.cause, "{at} takes nothing").format(at=self._endpoint.shown)
@@ -228,7 +231,7 @@ class Uploader:
 
 
 def threads_size(thread: ThreadExtension) -> int:
-    """About how many bytes a thread takes in a pack."""
+    """Returns the approximate size of a thread in a pack, in bytes."""
     return 80 * (1 + len(thread.messages))
 
 
@@ -239,6 +242,6 @@ def _partial_success(body: bytes) -> tuple[int, str]:
 
 
 def _counts(stored: str) -> dict[str, int]:
-    """What the header `STORED_HEADER` says: `name=count`, with commas between them."""
+    """Parses the header `STORED_HEADER`: `name=count`, separated by commas."""
     pairs = (pair.strip().partition("=") for pair in stored.split(","))
     return {name: int(count) for name, _, count in pairs if count.isdecimal()}

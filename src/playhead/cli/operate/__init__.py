@@ -1,1 +1,1 @@
-"""[cli]: commands for whoever runs a collector: start one, check settings, manage keys, delete runs."""
+"""[cli]: commands for people who run a collector: start it, check settings, manage keys, delete runs."""

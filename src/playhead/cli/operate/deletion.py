@@ -1,4 +1,4 @@
-"""`playhead delete` and `playhead gc`: runs that go, and content that goes after them."""
+"""`playhead delete` and `playhead gc`: delete runs, and content that no run refers to any more."""
 
 from typing import Annotated
 
@@ -23,14 +23,14 @@ def delete(
             f"run {about['run']} ({about['name'] or 'without a name'}, {about['status']}, {about['started'][:19]} UTC)"
         )
         if not yes:
-            what = f"{named} and all its forks" if forks else named
-            typer.confirm(f"Delete {output.visible(what)} for good?", abort=True, err=True)
+            target = f"{named} and all its forks" if forks else named
+            typer.confirm(f"Delete {output.visible(target)} for good?", abort=True, err=True)
         answer = client.delete_run(about["run"], forks=forks)
     if json:
         output.as_json(answer)
         return
-    for each in answer["deleted"]:
-        output.echo(f"deleted {each}")
+    for deleted_run in answer["deleted"]:
+        output.echo(f"deleted {deleted_run}")
 
 
 def gc(ctx: typer.Context, json: Json = False) -> None:

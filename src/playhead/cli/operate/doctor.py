@@ -1,4 +1,4 @@
-"""`playhead doctor`: settings in force and where each comes from, misspelt variables, whether the collector answers."""
+"""`playhead doctor`: settings in force with their sources, misspelt variables, and whether the collector answers."""
 
 import difflib
 import os
@@ -17,7 +17,8 @@ from playhead.launch import command as launch
 from playhead.settings import sdk as settings
 
 _OURS = "PLAYHEAD_"
-# Read by no table: how `playhead resume` tells the program that it starts what to do, and where tests find their data.
+# Variables in no table of settings: those with which `playhead resume` instructs the program that it starts, and the
+# folder of the tests' data.
 _OTHERS = ("PLAYHEAD_RESUME", "PLAYHEAD_REWIND", "PLAYHEAD_RUN_PID", "PLAYHEAD_RUN_REPORT", "PLAYHEAD_TRAJECTORIES")
 _TAKEN = "yes"
 Line = dict[str, str]
@@ -36,31 +37,32 @@ def doctor(
     if command:
         raise typer.Exit(launch.report(command))
     tables = {"client": _client_settings(), "SDK": settings.in_force(), "collector": _collector_settings()}
-    lines = [_line(of, each) for of, table in tables.items() for each in table]
+    lines = [_line(of, entry) for of, table in tables.items() for entry in table]
     lines += _destinations()
     journal, unusable = _journal()
     sending = _sending()
     lines += [journal, _refused_records(), sending]
     lines += libraries(settings.load().prefer)
-    known = {line["setting"] for line in lines} | {*_OTHERS, *_of_commands(ctx)}
-    unknown = list(unknown_variables(os.environ, known))
+    known_variables = {line["setting"] for line in lines} | {*_OTHERS, *_of_commands(ctx)}
+    unknown = list(unknown_variables(os.environ, known_variables))
     problem = _reach(ctx.ensure_object(CollectorAddress), lines)
     if isinstance(problem, NotAuthorized) and sending["value"] == _TAKEN:
-        problem = None  # a program's key need not be one for questions
+        problem = None  # a key for sending need not be one for reading
     if json:
         output.as_json({"settings": lines, "unknown": unknown, "reachable": problem is None})
     else:
         output.table(("of", "setting", "value", "from"), [list(line.values()) for line in lines])
-        for each in unknown:
-            meant = f": did you mean {each['meant']}?" if each["meant"] else ""
-            output.echo(f"playhead: nothing reads the variable {each['variable']}{meant}", err=True)
+        for entry in unknown:
+            meant = f": did you mean {entry['meant']}?" if entry["meant"] else ""
+            output.echo(f"playhead: nothing reads the variable {entry['variable']}{meant}", err=True)
     if problem is not None or unusable is not None:
         raise problem or unusable or AssertionError
 
 
-def unknown_variables(environ: Mapping[str, str], known: Iterable[str]) -> Iterable[dict[str, str | None]]:
-    """Variables that look like ours and that nothing reads, each with the setting that it resembles most, or None."""
-    names = sorted(known)
+def unknown_variables(environ: Mapping[str, str], known_variables: Iterable[str]) -> Iterable[dict[str, str | None]]:
+    """Yields variables that begin with PLAYHEAD_ and that nothing reads, each with the name of the most similar
+    setting, or None."""
+    names = sorted(known_variables)
     for variable in sorted(environ):
         if variable.startswith(_OURS) and variable not in names:
             meant = difflib.get_close_matches(variable, names, n=1, cutoff=0.8)
@@ -68,7 +70,7 @@ def unknown_variables(environ: Mapping[str, str], known: Iterable[str]) -> Itera
 
 
 def _of_commands(ctx: typer.Context) -> Iterable[str]:
-    """The variables of all commands' options: PLAYHEAD_, the command, the option."""
+    """Yields the variables of all commands' options: PLAYHEAD_, the command, the option."""
     root: Any = ctx.find_root()
     for name, command in root.command.commands.items():
         for option in command.params:
@@ -77,7 +79,7 @@ def _of_commands(ctx: typer.Context) -> Iterable[str]:
 
 
 def _reach(collector: CollectorAddress, lines: list[Line]) -> PlayheadError | None:
-    """Asks for one run, and notes how that went."""
+    """Requests one run from the collector. Adds a line with the result; returns the error, None without one."""
     if collector.url is None and settings.load().endpoint is None:
         lines.append({"of": "collector", "setting": "reachable", "value": "there is none", "from": ""})
         return None
@@ -86,34 +88,35 @@ def _reach(collector: CollectorAddress, lines: list[Line]) -> PlayheadError | No
         with collector.ask_collector() as client:
             url = client.base_url
             list(client.runs(limit=1))
-        said = f"yes, in {(time.perf_counter() - took) * 1000:.0f} ms"
+        outcome = f"yes, in {(time.perf_counter() - took) * 1000:.0f} ms"
     except NotAuthorized as error:
-        said, problem = f"yes, but it refuses the key (PLAYHEAD_API_KEY): {error}", error
+        outcome, problem = f"yes, but it refuses the key (PLAYHEAD_API_KEY): {error}", error
     except PlayheadError as error:
-        said, problem = "no", error
-    lines.append({"of": "collector", "setting": "reachable", "value": said, "from": url})
+        outcome, problem = "no", error
+    lines.append({"of": "collector", "setting": "reachable", "value": outcome, "from": url})
     lines += [] if problem else _not_understood(collector)
     return problem
 
 
 def _not_understood(collector: CollectorAddress) -> list[Line]:
-    """A line for each instrumentation scope that the collector took without understanding its content."""
+    """Returns a line for each instrumentation scope with content that the collector stored without understanding it."""
     try:
         with collector.ask_collector() as client:
             scopes = client.scopes()["not_understood"]
-    except PlayheadError:  # an older collector has no such question
+    except PlayheadError:  # an older collector has no such operation
         return []
-    said = "taken without understanding its content: spans and log events"
+    text = "taken without understanding its content: spans and log events"
     return [
-        {"of": "scope", "setting": each["scope"], "value": f"{said}: {each['count']}", "from": client.base_url}
-        for each in scopes
+        {"of": "scope", "setting": scope["scope"], "value": f"{text}: {scope['count']}", "from": client.base_url}
+        for scope in scopes
     ]
 
 
 def _journal() -> tuple[Line, PlayheadError | None]:
-    """Whether the journal's folder can be written to, or made."""
+    """Returns a line that says whether the journal's folder can be written to or made, and the error; None without
+    one."""
     folder = settings.load().journal_dir
-    there = next(each for each in (folder, *folder.parents) if each.exists())
+    there = next(path for path in (folder, *folder.parents) if path.exists())
     usable = there.is_dir() and os.access(there, os.W_OK | os.X_OK)
     line = {"of": "SDK", "setting": "journal", "value": "can be written to" if usable else "cannot be written to"}
     problem = JournalUnusable(
@@ -123,7 +126,7 @@ def _journal() -> tuple[Line, PlayheadError | None]:
 
 
 def _sending() -> Line:
-    """Whether the collector that programs send to takes records with their key: it is sent none."""
+    """Returns a line that says whether the collector takes records with the program's key. Sends an empty request."""
     from playhead.export.backoff import Unavailable  # noqa: PLC0415
     from playhead.export.counters import ShipCounters  # noqa: PLC0415 - `--help` does without an HTTP library
     from playhead.export.http import CollectorEndpoint, RequestRejected  # noqa: PLC0415
@@ -132,18 +135,18 @@ def _sending() -> Line:
     if in_force.endpoint is None:
         return {"of": "SDK", "setting": "takes records", "value": "there is none", "from": "none"}
     endpoint = CollectorEndpoint(in_force, ShipCounters())
-    said = _TAKEN
+    outcome = _TAKEN
     try:
         endpoint.post("/v1/traces", b"", "application/x-protobuf")
     except (Unavailable, RequestRejected) as error:
-        said = f"no: {error}"
+        outcome = f"no: {error}"
     finally:
         endpoint.close()
-    return {"of": "SDK", "setting": "takes records", "value": said, "from": endpoint.shown}
+    return {"of": "SDK", "setting": "takes records", "value": outcome, "from": endpoint.shown}
 
 
 def _refused_records() -> Line:
-    """What the collector would not take, and how to send it again."""
+    """Returns a line with the number of records that the collector refused, and how to send them again."""
     from playhead.export.dead_letters import FOLDER, count_letters  # noqa: PLC0415 - `--help` does without
 
     folder = settings.load().journal_dir
@@ -152,9 +155,9 @@ def _refused_records() -> Line:
     return {"of": "SDK", "setting": "refused records", "value": value, "from": str(folder / FOLDER)}
 
 
-def _line(of: str, each: Any) -> Line:
+def _line(of: str, entry: Any) -> Line:
     return {
-        "of": of, "setting": each.setting.env, "value": each.setting.shown(each.value), "from": each.source,
+        "of": of, "setting": entry.setting.env, "value": entry.setting.shown(entry.value), "from": entry.source,
     }  # fmt: skip
 
 
@@ -165,12 +168,13 @@ def _client_settings() -> Any:
 
 
 def _destinations() -> list[Line]:
-    """The variables that say what a collector forwards where; they have names of their users' choice."""
+    """Returns lines for the variables of the destinations to which a collector forwards. Users choose the names of
+    these variables."""
     try:
         from playhead_collector import destination_settings  # noqa: PLC0415 - the collector is an extra
 
-        found = destination_settings.variables(os.environ)
-        return [{"of": "forward", "setting": name, "value": value, "from": "environment"} for name, value in found]
+        variables = destination_settings.variables(os.environ)
+        return [{"of": "forward", "setting": name, "value": value, "from": "environment"} for name, value in variables]
     except ImportError:
         return []
     except Exception as error:

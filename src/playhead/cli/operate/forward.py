@@ -1,4 +1,4 @@
-"""`playhead forward`: what the collector sends on to other backends."""
+"""`playhead forward`: what the collector forwards to other backends."""
 
 from typing import Annotated
 
@@ -30,25 +30,25 @@ def status(ctx: typer.Context, destination: OfDestination = None, limit: Limit =
         _refused(ctx, destination, limit, json)
         return
     with ctx.ensure_object(CollectorAddress).ask_collector() as client:
-        found = client.destinations()["items"]
+        destinations = client.destinations()["items"]
     if json:
-        output.as_json(found)
+        output.as_json(destinations)
         return
     columns = ("destination", "at", "content", "sent", "waiting", "lag", "dead", "state")
     output.table(
         columns,
         [
             (
-                each["name"],
-                each["url"] or "not configured",
-                each["content"],
-                str(each["sent_spans"] + each["sent_logs"]),
-                str(each["waiting"]),
-                _lag(each["lag_seconds"]),
-                str(each["dead"]),
-                _state(each["failures"], each["last_error"]),
+                row["name"],
+                row["url"] or "not configured",
+                row["content"],
+                str(row["sent_spans"] + row["sent_logs"]),
+                str(row["waiting"]),
+                _lag(row["lag_seconds"]),
+                str(row["dead"]),
+                _state(row["failures"], row["last_error"]),
             )
-            for each in found
+            for row in destinations
         ],
     )
 
@@ -64,14 +64,14 @@ def _refused(ctx: typer.Context, destination: str, limit: int, json: bool) -> No
         ("entry", "run", "spans", "log events", "arrived", "reason"),
         [
             (
-                str(each["entry"]),
-                each["run"],
-                output.shortened(", ".join(each["spans"])),
-                str(each["logs"]),
-                each["arrived"][:19],
-                each["reason"],
+                str(letter["entry"]),
+                letter["run"],
+                output.shortened(", ".join(letter["spans"])),
+                str(letter["logs"]),
+                letter["arrived"][:19],
+                letter["reason"],
             )
-            for each in rows
+            for letter in rows
         ],
     )
 

@@ -1,4 +1,4 @@
-"""`playhead doctor`: which libraries are installed, who can instrument them, and what would be seen twice."""
+"""`playhead doctor`: installed libraries, their instrumentations, and calls that would be recorded twice."""
 
 import importlib
 from collections.abc import Iterator
@@ -21,7 +21,8 @@ _OFF = "OTEL_PYTHON_DISABLED_INSTRUMENTATIONS"
 
 
 def libraries(prefer: str) -> Iterator[Line]:
-    """A line for each installed library that Playhead instruments.  `prefer`: whose record of a call counts."""
+    """Yields a line for each installed library that Playhead instruments. `prefer`: the instrumentation whose record of
+    a call counts."""
     others = _others()
     for library, path in LIBRARIES.items():
         if find_spec(library.partition(".")[0]) is None or find_spec(library) is None:
@@ -41,23 +42,24 @@ def libraries(prefer: str) -> Iterator[Line]:
 
 
 def _seen_twice(others: dict[str, list[str]], prefer: str) -> Iterator[str]:
-    """Who else can record the same calls, whose record counts then, and how to have one alone."""
+    """Yields notes: which other instrumentations can record the same calls, which one counts, and how to switch one
+    off."""
     if not others:
         return
-    known = [f"{family} ({', '.join(others[family])})" for family in FAMILIES if family in others]
-    yield f"also by {', '.join(known)} where these are on"
+    recorders = [f"{family} ({', '.join(others[family])})" for family in FAMILIES if family in others]
+    yield f"also by {', '.join(recorders)} where these are on"
     if prefer:
         counted = prefer if prefer in others else FAMILIES[0]
         yield f"each call is counted once, by {counted} (PLAYHEAD_PREFER); to switch one off: {_OFF}, or uninstall it"
 
 
 def _others() -> dict[str, dict[str, list[str]]]:
-    """Library -> family -> distributions that bring an instrumentor of it."""
-    found: dict[str, dict[str, list[str]]] = {}
+    """Returns library → family → distributions with an instrumentor for it."""
+    by_library: dict[str, dict[str, list[str]]] = {}
     for entry in entry_points(group="opentelemetry_instrumentor"):
         module, distribution = entry.value.partition(":")[0], entry.dist
         family, last = family_of(module), module.rpartition(".")[2]
         if family is not None and distribution is not None:
             named = f"{distribution.name} {distribution.version}"
-            found.setdefault(_LIBRARY_OF.get(last, last), {}).setdefault(family, []).append(named)
-    return found
+            by_library.setdefault(_LIBRARY_OF.get(last, last), {}).setdefault(family, []).append(named)
+    return by_library

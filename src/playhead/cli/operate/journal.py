@@ -1,4 +1,4 @@
-"""`playhead journal`: what the journal of this machine has, and what of it is deleted when."""
+"""`playhead journal`: contents of this machine's journal, and when they are deleted."""
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
@@ -31,21 +31,21 @@ def journal(
     with ctx.ensure_object(CollectorAddress).ask_journal() as client:
         facts = _facts(client.source, settings.journal_dir)
     try:
-        found = forecast(settings.journal_dir, settings)
+        lanes = forecast(settings.journal_dir, settings)
     except OSError as error:
         raise JournalUnusable(f"the journal in {settings.journal_dir} cannot be read ({error.strerror})") from error
-    total = sum(lane.bytes for lane in found)
+    total = sum(lane.bytes for lane in lanes)
     if json:
         output.as_json(
-            {**facts, "bytes": total, "limit": settings.journal_max_bytes, "processes": list(map(_row, found))}
+            {**facts, "bytes": total, "limit": settings.journal_max_bytes, "processes": list(map(_row, lanes))}
         )
         return
-    output.facts(_shown(facts, found, total, settings))
+    output.facts(_shown(facts, lanes, total, settings))
     columns = ("recorded by", "bytes", "runs", "open", "last record", "is deleted")
-    newest = found[: -limit - 1 : -1]
+    newest = lanes[: -limit - 1 : -1]
     output.table(columns, [list(_cells(lane)) for lane in newest])
-    if len(found) > limit:
-        output.echo(f"there are {len(found) - limit:,} older processes: ask with a larger --limit", err=True)
+    if len(lanes) > limit:
+        output.echo(f"there are {len(lanes) - limit:,} older processes: ask with a larger --limit", err=True)
 
 
 def _facts(source: "JournalSource", folder: Path) -> dict[str, Any]:
@@ -61,16 +61,16 @@ def _facts(source: "JournalSource", folder: Path) -> dict[str, Any]:
     }
 
 
-def _shown(facts: dict[str, Any], found: Sequence[LaneForecast], total: int, settings: Settings) -> dict[str, object]:
+def _shown(facts: dict[str, Any], lanes: Sequence[LaneForecast], total: int, settings: Settings) -> dict[str, object]:
     damaged: dict[str, int] = facts["damaged"]
-    living = sum(lane.is_living for lane in found)
+    living = sum(lane.is_living for lane in lanes)
     return {
         "journal": facts["journal"],
         "sessions": f"{facts['sessions']:,}",
         "runs": f"{facts['runs']:,}",
         "events": f"{facts['events']:,}",
         "bytes": f"{output.size(total)} of {output.size(settings.journal_max_bytes)}",
-        "processes": f"{living} that record, {len(found) - living} that have ended",
+        "processes": f"{living} that record, {len(lanes) - living} that have ended",
         "oldest record": facts["oldest_record"],
         "damaged files": ", ".join(f"{path} ({size:,} bytes)" for path, size in damaged.items()) or "none",
     }

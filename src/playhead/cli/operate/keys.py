@@ -1,4 +1,4 @@
-"""`playhead keys`: who may send, who may read, who may do the rest."""
+"""`playhead keys`: API keys, and what each may do."""
 
 import re
 from enum import StrEnum
@@ -20,7 +20,7 @@ _SECONDS = {"h": 3_600, "d": 86_400, "w": 7 * 86_400}
 
 
 class Scope(StrEnum):
-    """What a key may do."""
+    """What an API key may do."""
 
     INGEST = "ingest"
     READ = "read"
@@ -39,7 +39,7 @@ def create(
     json: Json = False,
 ) -> None:
     """Make a key, and print it: it cannot be shown again."""
-    scopes = [each.value for each in scope or [Scope.INGEST]]
+    scopes = [choice.value for choice in scope or [Scope.INGEST]]
     with ctx.ensure_object(CollectorAddress).ask_collector() as client:
         made = client.create_key(name, scopes, expires_seconds=_seconds(expires))
     if json:
@@ -55,9 +55,9 @@ def create(
 def list_keys(ctx: typer.Context, json: Json = False) -> None:
     """List the keys by their beginnings."""
     with ctx.ensure_object(CollectorAddress).ask_collector() as client:
-        found = client.keys()["items"]
+        keys = client.keys()["items"]
     if json:
-        output.as_json(found)
+        output.as_json(keys)
         return
     columns = ("id", "name", "key", "scopes", "created", "expires", "last used")
     output.table(
@@ -72,7 +72,7 @@ def list_keys(ctx: typer.Context, json: Json = False) -> None:
                 (key["expires"] or "never")[:10],
                 (key["last_used"] or "never")[:13],
             )
-            for key in found
+            for key in keys
         ],
     )
 
@@ -81,15 +81,15 @@ def list_keys(ctx: typer.Context, json: Json = False) -> None:
 def revoke(ctx: typer.Context, key: Annotated[str, typer.Argument(help="Its id, name, or beginning.")]) -> None:
     """Revoke a key: it is refused within seconds."""
     with ctx.ensure_object(CollectorAddress).ask_collector() as client:
-        found = [
-            each
-            for each in client.keys()["items"]
-            if key in (str(each["id"]), each["name"]) or key.startswith(each["prefix"])
+        matches = [
+            entry
+            for entry in client.keys()["items"]
+            if key in (str(entry["id"]), entry["name"]) or key.startswith(entry["prefix"])
         ]
-        if len(found) != 1:
-            raise NotFound(f"{len(found)} keys are {key!r}: give the id of one, which `playhead keys list` shows")
-        client.revoke_key(found[0]["id"])
-    output.echo(f"revoked {found[0]['id']} ({found[0]['name']})")
+        if len(matches) != 1:
+            raise NotFound(f"{len(matches)} keys are {key!r}: give the id of one, which `playhead keys list` shows")
+        client.revoke_key(matches[0]["id"])
+    output.echo(f"revoked {matches[0]['id']} ({matches[0]['name']})")
 
 
 def _seconds(text: str | None) -> float | None:

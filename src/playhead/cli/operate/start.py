@@ -1,4 +1,4 @@
-"""The commands that do something: start a collector, show what this is about, deliver what was left."""
+"""Commands that start something: a collector, a recorded program, the demo, a migration, a delivery."""
 
 import inspect
 from collections.abc import Callable
@@ -15,7 +15,7 @@ from playhead.launch import command as launch
 
 
 def serve_command() -> Callable[..., None]:
-    """`serve`, with an option for each line of the collector's table of settings."""
+    """Returns the `serve` command, with an option for each of the collector's settings."""
 
     def serve(json: bool, **options: Any) -> None:
         raise typer.Exit(_collector().serve(as_json=json, **options))
@@ -27,7 +27,7 @@ def serve_command() -> Callable[..., None]:
 
 
 def _option(line: Any) -> inspect.Parameter:
-    # The settings read the environment themselves, so that they can say where a value comes from.
+    # The settings read the environment themselves, so that they know the source of each value.
     help_text = f"{line.help} ({line.env})"
     option = typer.Option("--" + line.field.replace("_", "-"), help=help_text, show_default=False, show_envvar=False)
     return inspect.Parameter(
@@ -89,7 +89,7 @@ def ship(
     is left or refused, and with 4 when a part of the journal was damaged and cannot be read."""
     from playhead.export.orphans import ship_orphans  # noqa: PLC0415 - `--help` does without an HTTP library
 
-    # Where a variable names it, nothing may have been recorded yet; who types it means one that is there.
+    # A folder named by a variable may not exist yet, if nothing was recorded. A folder that is typed has to exist.
     if journal_dir is not None and _is_typed(ctx, "journal_dir") and not journal_dir.exists():
         raise SettingInvalid(f"there is no folder {journal_dir}: name the one that PLAYHEAD_JOURNAL_DIR was set to")
     report = ship_orphans(journal_dir, letters=dead_letters, headers=dict(map(_header, header or ())))
@@ -129,12 +129,13 @@ def _table() -> Any:
 
 
 def _collector() -> Any:
-    """What starts the collector, which is an extra.  Raises SettingInvalid, saying how to install it."""
+    """Returns the module that starts the collector. Raises SettingInvalid if the extra for it is not installed; the
+    message says how to install it."""
     try:
         from playhead_collector import cli  # noqa: PLC0415 - the collector is an extra
     except ImportError as error:
         if (error.name or "playhead").startswith("playhead"):
-            raise  # not an extra that is missing: ours to mend
-        what = f"this needs the collector, and {error.name or 'a part of it'} is not installed"
-        raise SettingInvalid(f'{what}: pip install "playhead[collector]"') from error
+            raise  # an error in our own code, not a missing extra
+        problem = f"this needs the collector, and {error.name or 'a part of it'} is not installed"
+        raise SettingInvalid(f'{problem}: pip install "playhead[collector]"') from error
     return cli

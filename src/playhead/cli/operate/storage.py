@@ -1,4 +1,4 @@
-"""`playhead storage`: how much is stored."""
+"""`playhead storage`: amounts of stored data."""
 
 from collections.abc import Iterator
 
@@ -34,8 +34,8 @@ def _summary(answer: Storage) -> dict[str, object]:
 
 
 def _kinds(sizes: StorageSizes) -> Iterator[tuple[str, ...]]:
-    for kind, each in sizes["kinds"].items():
-        yield kind.replace("_", " "), _shown(each["rows"]), _size(each["bytes"]), _size(each["index_bytes"])
+    for kind, amounts in sizes["kinds"].items():
+        yield kind.replace("_", " "), _shown(amounts["rows"]), _size(amounts["bytes"]), _size(amounts["index_bytes"])
 
 
 def _shown(number: Amount) -> str:
@@ -45,8 +45,8 @@ def _shown(number: Amount) -> str:
 def _size(number: Amount) -> str:
     if number["value"] is None:
         return "unknown"
-    shown = "" if number["exact"] else "~"
-    shown += output.size(number["value"])
+    text = "" if number["exact"] else "~"
+    text += output.size(number["value"])
     if number["low"] is not None and number["high"] is not None:
-        shown += f" ({output.size(number['low'])} to {output.size(number['high'])})"
-    return shown
+        text += f" ({output.size(number['low'])} to {output.size(number['high'])})"
+    return text

@@ -1,4 +1,4 @@
 """`playhead tree`: a run as a tree.
 
-calls      its calls, each below the one that made it      decisions  its decisions, and the runs that went another way
+calls      its calls, each below its caller      decisions  its decisions, and runs that decided differently
 """

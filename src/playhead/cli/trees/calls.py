@@ -1,5 +1,5 @@
-"""`playhead tree`: the calls of a run, each below the one that made it, so that parallel branches stand apart; and the
-tree of its decisions."""
+"""`playhead tree`: the calls of a run, each below its caller, so that parallel branches are apart; and the tree of its
+decisions."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -25,7 +25,7 @@ _STYLES = {"agent": "bold magenta", "llm": "green", "tool": "blue", "error": "re
 
 @dataclass(slots=True)
 class CallValues:
-    """Inputs, outputs and (for model calls) answers of a call, as short texts."""
+    """Inputs, outputs and (of model calls) answers of a call, as short texts."""
 
     inputs: str = ""
     outputs: str = ""
@@ -50,13 +50,13 @@ def tree(
     above it and the runs with the same context, each with its outcome.
     """
     with ctx.ensure_object(CollectorAddress).ask() as client:
-        found = run_id(client, run)
+        full_id = run_id(client, run)
         if decisions:
-            show_decision_tree(ctx, read_decision_tree(client, found, limit), limit, json=json)
+            show_decision_tree(ctx, read_decision_tree(client, full_id, limit), limit, json=json)
             return
-        spans = first(ctx, "spans", client.spans(found, limit=limit + 1), limit)
+        spans = first(ctx, "spans", client.spans(full_id, limit=limit + 1), limit)
         most = _LONG if values else _SHORT
-        events = [] if json else list(client.events(found, preview=most, kinds=_KINDS))
+        events = [] if json else list(client.events(full_id, preview=most, kinds=_KINDS))
     if json:
         output.as_json(spans)
         return
@@ -70,19 +70,19 @@ _KINDS = (
 
 
 def values_by_span(events: Iterable[RecordedEvent]) -> Mapping[str | None, CallValues]:
-    """The values that the events of each span name."""
-    found: defaultdict[str | None, CallValues] = defaultdict(CallValues)
+    """Returns the values in the previews of the events, by span."""
+    by_span: defaultdict[str | None, CallValues] = defaultdict(CallValues)
     for event in events:
-        at, previews = found[event["span"]], event.get("previews", {})
-        at.inputs = next((previews[name] for name in _GIVEN if name in previews), at.inputs)
-        at.outputs = next((previews[name] for name in _CAME_BACK if name in previews), at.outputs)
+        values, previews = by_span[event["span"]], event.get("previews", {})
+        values.inputs = next((previews[name] for name in _GIVEN if name in previews), values.inputs)
+        values.outputs = next((previews[name] for name in _CAME_BACK if name in previews), values.outputs)
         if event["kind"] == "message_added" and event["data"].get("source") == "output" and "message" in previews:
-            at.answers.append(previews["message"])
-    return found
+            values.answers.append(previews["message"])
+    return by_span
 
 
 def render_tree(spans: Sequence[TraceSpan], values: Mapping[str | None, CallValues]) -> Tree:
-    """The tree, ready to be printed.  `spans` come in tree order, each after its parent."""
+    """Builds the tree to print. `spans` are in tree order, each after its parent."""
     root = Tree("", hide_root=True, guide_style="dim")
     above: list[Tree] = [root]
     for span in spans:
@@ -99,14 +99,14 @@ def _lines(span: TraceSpan, values: CallValues) -> Iterator[Text]:
         yield Text(f"! {_one_line(span['status_message']) or 'failed'}", style=_STYLES["error"])
     if values.inputs:
         yield Text.assemble(("in   ", "dim"), _one_line(values.inputs))
-    for said in values.answers:
-        yield Text.assemble(("says ", "dim"), _one_line(said))
+    for answer in values.answers:
+        yield Text.assemble(("says ", "dim"), _one_line(answer))
     if values.outputs and not values.answers:
         yield Text.assemble(("out  ", "dim"), _one_line(values.outputs))
 
 
 def _duration_and_tokens(span: TraceSpan) -> str:
-    """How long it took, and the tokens of a model call."""
+    """Returns the duration of a call, and the tokens of a model call."""
     usage = [span["attributes"].get(f"gen_ai.usage.{which}_tokens") for which in ("input", "output")]
     tokens = f"{usage[0]} → {usage[1]} tokens" if None not in usage else None
     took = "still open" if span["end"] is None else output.seconds(span["elapsed_ms"])

@@ -1,4 +1,5 @@
-"""`playhead tree --decisions`: the path that a run took, what it left, and how the runs ended that went another way."""
+"""`playhead tree --decisions`: the decisions of a run, the options that it did not take, and the outcomes of runs that
+decided differently."""
 
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, cast
@@ -20,7 +21,7 @@ _STYLES = {"completed": "green", "failed": "red", "cancelled": "yellow", "runnin
 
 
 def read_decision_tree(client: "Client", run: str, limit: int) -> DecisionTree:
-    """The tree with up to `limit` decisions."""
+    """Reads the tree, with up to `limit` decisions."""
     answer = client.tree(run, limit=min(limit, _PAGE))
     while answer["next_cursor"] and len(answer["items"]) < limit:
         page = client.tree(run, limit=min(limit - len(answer["items"]), _PAGE), cursor=answer["next_cursor"])
@@ -30,7 +31,7 @@ def read_decision_tree(client: "Client", run: str, limit: int) -> DecisionTree:
 
 
 def show_decision_tree(ctx: typer.Context, answer: DecisionTree, limit: int, *, json: bool) -> None:
-    """Prints it."""
+    """Prints the tree."""
     note_more(ctx, "decisions", limit, is_more=answer["next_cursor"] is not None)
     if json:
         output.as_json(answer)
@@ -39,7 +40,8 @@ def show_decision_tree(ctx: typer.Context, answer: DecisionTree, limit: int, *, 
 
 
 def render_decision_tree(answer: DecisionTree) -> Tree:
-    """The tree, ready to be printed: a line for each decision, and what was left or went another way below it."""
+    """Builds the tree to print: a line for each decision, and below it options not taken and runs that decided
+    differently."""
     root = Tree(_titled(answer["name"] or answer["run"], answer["outcome"]), guide_style="dim")
     for node in answer["items"]:
         _add_branches(root.add(_decision(node)), node["branches"])
@@ -54,8 +56,8 @@ def _decision(node: TreeNode) -> Text:
         (f"{node['seq']} ", "dim"), (node["kind"], "bold"), "  ", _value(node["chosen"]), overflow="fold"
     )
     if node["untaken"]:
-        left = ", ".join(option["name"] for option in node["untaken"])
-        text.append(f"\nleft  {output.shortened(output.visible(left))}", style="dim")
+        names = ", ".join(option["name"] for option in node["untaken"])
+        text.append(f"\nleft  {output.shortened(output.visible(names))}", style="dim")
     return text
 
 
@@ -73,7 +75,7 @@ def _titled(name: str, outcome: RunOutcome) -> Text:
 
 
 def _value(chosen: Any) -> str:
-    """A choice in one line: the tools with their arguments, or the text."""
+    """Returns a choice on one line: the tools with their arguments, or the text."""
     value = cast(object, chosen)
     answer = cast(dict[str, Any], value) if isinstance(value, dict) else dict[str, Any]()
     if answer.get("tools"):
