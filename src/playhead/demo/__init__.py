@@ -1,7 +1,9 @@
-"""`playhead demo`: what a recorded agent looks like, on a collector that lasts as long as the demo.  Inside:
+"""`playhead demo`: runs an example agent on a temporary collector, and shows its record.
 
-stage     a collector on an embedded Postgres, the SDK pointed at it; nothing is left over
-support   runs examples/support_agent.py on it      show   prints what was recorded      sizes   in how many bytes
+stage     a collector with an embedded Postgres, and the SDK configured for it; both end with the demo
+support   runs examples/support_agent.py on it
+show      prints what was recorded
+sizes     how many bytes that takes
 """
 
 import importlib.util
@@ -17,7 +19,7 @@ OK, INTERRUPTED = 0, 130
 def run_demo() -> int:
     """Runs the example agent and shows its record; returns the exit code.  Raises PlayheadError."""
     _need_openai()
-    # What is imported here needs the extras `collector` and `openai`; naming the demo needs neither.
+    # These modules need the extras `collector` and `openai`; to import this package, neither is needed.
     from playhead.demo.show import show_scene  # noqa: PLC0415
     from playhead.demo.stage import stage  # noqa: PLC0415
     from playhead.demo.support import support_scene  # noqa: PLC0415

@@ -1,4 +1,4 @@
-"""support → [show] → terminal.  What a recorded run looks like, in few words."""
+"""support → [show] → terminal. Prints a recorded run."""
 
 import json
 from typing import Any, cast
@@ -16,7 +16,7 @@ _ROLES = {"system": "magenta", "user": "cyan", "assistant": "green", "tool": "bl
 
 
 def show_scene(console: Console, scene: Scene) -> None:
-    """The conversation, its events, a state, a context, and what all that took."""
+    """Prints the conversation, its events, a state, a context, and their sizes."""
     _title(console, "An agent was observed")
     console.print(_line("customer", scene.task))
     console.print(_line("agent", scene.reply))
@@ -52,7 +52,7 @@ def _state(scene: Scene) -> Table:
     state, facts = scene.state, _facts()
     values = state.get("values")
     open_calls = ", ".join(f"{call['kind']} {call['name']}" for call in state["open_calls"])
-    shown: dict[str, Any] = {
+    fields: dict[str, Any] = {
         "status": state["status"],
         "active agent": state["agent"],
         "model calls, tool calls": f"{state['llm_calls']}, {state['tool_calls']}",
@@ -63,7 +63,7 @@ def _state(scene: Scene) -> Table:
         "checkpoint": _short(values["checkpoint"]) if values else None,
         "errors": "; ".join(f"{error['error_type']}: {error['message']}" for error in state["errors"]),
     }
-    for name, value in shown.items():
+    for name, value in fields.items():
         if value not in (None, ""):
             facts.add_row(name, Text(str(value)))
     return facts
@@ -71,10 +71,10 @@ def _state(scene: Scene) -> Table:
 
 def _message(number: int, message: Any) -> Text:
     role = message["role"] if message else "?"
-    said = [_part(part) for part in message["parts"]] if message else ["(not stored)"]
+    texts = [_part(part) for part in message["parts"]] if message else ["(not stored)"]
     text = Text(f"{number:>2} ", style="dim")
     text.append(f"{role:<10}", style=_ROLES.get(role, ""))
-    text.append("  ".join(said))
+    text.append("  ".join(texts))
     return text
 
 
@@ -90,22 +90,22 @@ def _part(part: dict[str, Any]) -> str:
             return _short(part.get("content"))
 
 
-def _arguments(given: Any) -> str:
-    if not isinstance(given, dict):
-        return _short(given) if given else ""
-    return ", ".join(f"{key}={value!r}" for key, value in cast(dict[str, Any], given).items())
+def _arguments(arguments: Any) -> str:
+    if not isinstance(arguments, dict):
+        return _short(arguments) if arguments else ""
+    return ", ".join(f"{key}={value!r}" for key, value in cast(dict[str, Any], arguments).items())
 
 
 def _sizes(sizes: Sizes) -> Table:
     table = Table("", "bytes", "÷ inline", box=None, header_style="dim", pad_edge=False)
     table.columns[1].justify = "right"
-    for what, size in (
+    for label, size in (
         ("inline: with content in span attributes, uncompressed", sizes.inline),
         ("sent: spans with refs, and each content once", sizes.wire),
         ("stored: contents and threads, in Postgres, with indexes", sizes.content),
         ("stored: everything, in Postgres, with indexes", sizes.database),
     ):
-        table.add_row(what, f"{size:,}", f"1/{sizes.inline / size:.1f}" if 0 < size < sizes.inline else "")
+        table.add_row(label, f"{size:,}", f"1/{sizes.inline / size:.1f}" if 0 < size < sizes.inline else "")
     return table
 
 

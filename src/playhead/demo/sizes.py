@@ -1,4 +1,4 @@
-"""[sizes] → scenes.  How many bytes the same record takes: inline in spans, on the wire, in Postgres."""
+"""[sizes] → scenes. Sizes of the same record in bytes: inline in spans, on the wire, in Postgres."""
 
 import json
 from collections.abc import Iterable, Sequence
@@ -15,7 +15,7 @@ _STORED = 'playhead_stored_bytes{what="%s"}'
 
 @dataclass(frozen=True, slots=True)
 class StoredSizes:
-    """What Postgres takes, with indexes: contents and threads, and all of it."""
+    """Bytes in Postgres, with indexes. `content`: contents and threads; `database`: everything."""
 
     content: int
     database: int
@@ -23,9 +23,10 @@ class StoredSizes:
 
 @dataclass(frozen=True, slots=True)
 class Sizes:
-    """`inline`: each model call's messages, tools and answer as JSON in its span's attributes, as others record them.
+    """Sizes in bytes. `inline`: each model call's messages, tools and answer as JSON in its span's attributes, as other
+    tools record them.
 
-    `wire` is what was sent instead: compressed, and with everything around it.
+    `wire`: what was sent instead, compressed, with all other data. `content` and `database`: see `StoredSizes`.
     """
 
     inline: int
@@ -35,7 +36,8 @@ class Sizes:
 
 
 def sizes_of(calls: Iterable["ModelExchange"], url: str, before: StoredSizes | None = None) -> Sizes:
-    """What these calls took, of which `before` was there already.  Asks the collector; raises DemoFailed."""
+    """Returns the sizes of these calls; the stored sizes are those since `before`. Asks the collector; raises
+    DemoFailed."""
     now, before = stored(url), before or StoredSizes(0, 0)
     return Sizes(
         inline=sum(call.inline_bytes for call in calls),
@@ -46,14 +48,14 @@ def sizes_of(calls: Iterable["ModelExchange"], url: str, before: StoredSizes | N
 
 
 def stored(url: str) -> StoredSizes:
-    """What the collector's Postgres takes now.  Raises DemoFailed."""
+    """Returns how many bytes the collector's Postgres takes now. Raises DemoFailed."""
     metrics = _metrics(url)
     return StoredSizes(int(metrics[_STORED % "content"]), int(metrics[_STORED % "database"]))
 
 
 @dataclass(frozen=True, slots=True)
 class ModelExchange:
-    """What a model was given, and what it said."""
+    """The input of a model, and its answer."""
 
     messages: Sequence[Any]
     tools: Sequence[Any]
@@ -61,7 +63,7 @@ class ModelExchange:
 
     @property
     def inline_bytes(self) -> int:
-        """As JSON, the way Python writes it."""
+        """Size as JSON, as Python's `json` writes it, in bytes."""
         return sum(len(json.dumps(value)) for value in (self.messages, self.tools, self.answer) if value)
 
 

@@ -1,6 +1,6 @@
-"""[stage] → scenes.  What a demo plays on: a collector, the SDK pointed at it, a client to ask; and nothing left over.
+"""[stage] → scenes. The environment of a demo: a collector, the SDK configured for it, and a client.
 
-Everything is temporary: ports are chosen by the system, data go to folders that are removed, whatever the end.
+Everything is temporary: the system chooses the ports, and the folders with data are removed, however the demo ends.
 """
 
 import signal
@@ -18,9 +18,9 @@ from playhead.errors import PlayheadError
 from playhead_collector.errors import CannotStart
 from playhead_collector.process import CollectorProcess
 
-# A demo is for whoever runs it: what the environment says about another collector is not for the demo's.
+# Variables of the environment that are meant for another collector must not change the demo's.
 _COLLECTOR = {"PLAYHEAD_HOST": "127.0.0.1", "PLAYHEAD_API_KEY": ""}
-# Soon enough to show the record at once, long enough to let a run travel in one piece.
+# Short enough to show the record at once, long enough to send a run as a whole.
 _LINGER_SECONDS = 1.0
 # A whole folder of recorded runs (benchmarks.recorded_runs) may be waiting.
 FLUSH_SECONDS = 120.0
@@ -32,7 +32,7 @@ class DemoFailed(PlayheadError):
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """A collector that answers; observed calls of this process go there."""
+    """A running collector, which gets the observed calls of this process."""
 
     url: str
     client: Client
@@ -45,7 +45,8 @@ class Stage:
 
 @contextmanager
 def stage() -> Generator[Stage]:
-    """Up when the block begins, gone when it ends: also on Ctrl-C, SIGTERM or an error.  Raises DemoFailed."""
+    """Starts everything for the block, and removes it at the end, also after Ctrl-C, SIGTERM or an error. Raises
+    DemoFailed."""
     with ExitStack() as stack:
         stack.enter_context(_terminable())
         journal = stack.enter_context(tempfile.TemporaryDirectory(prefix="playhead-demo-"))
@@ -59,7 +60,7 @@ def stage() -> Generator[Stage]:
 
 @contextmanager
 def _recording(url: str, journal: Path) -> Generator[None]:
-    """Everything is recorded and goes to this collector, whatever the environment says."""
+    """Records everything and sends it to this collector, whatever the environment says."""
     playhead.configure(
         endpoint=url,
         journal_dir=journal,
@@ -80,7 +81,7 @@ def _recording(url: str, journal: Path) -> Generator[None]:
 
 @contextmanager
 def _terminable() -> Generator[None]:
-    """SIGTERM ends the demo as Ctrl-C does, so that what it started is ended."""
+    """Lets SIGTERM end the demo as Ctrl-C does, so that everything that it started ends, too."""
 
     def interrupt(number: int, frame: FrameType | None) -> None:
         raise KeyboardInterrupt

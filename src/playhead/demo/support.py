@@ -1,4 +1,4 @@
-"""[support] → show.  Runs examples/support_agent.py, and asks the collector what it saw."""
+"""[support] → show. Runs examples/support_agent.py, and reads its record from the collector."""
 
 import importlib.util
 from collections.abc import Iterator, Sequence
@@ -14,7 +14,7 @@ from playhead.wire.answers import ContextAt, RecordedEvent, RunDetail, StateAt
 from playhead_collector.serve.browser.ui_files import UiFiles
 
 EXAMPLE = "support_agent"
-# In a wheel examples travel inside this package; in a checkout they stand at its top, where people look.
+# In a wheel, the examples are in this package; in a checkout, they are at its top, where users look for them.
 _EXAMPLE_FOLDERS = (Path(__file__).parent / "examples", Path(__file__).parents[3] / "examples")
 
 
@@ -35,7 +35,8 @@ class Scene:
 
 
 def support_scene(on: Stage) -> Scene:
-    """Lets the agent answer one customer; looks at the step at which a tool failed.  Raises DemoFailed."""
+    """Lets the agent answer one customer. Reads the run, and its state and context where a tool failed. Raises
+    DemoFailed."""
     example, before = load_example(), stored(on.url)
     with example.scripted_model() as server, example.client_of(server) as client:
         reply = example.handle(client, example.TASK)
@@ -59,7 +60,7 @@ def support_scene(on: Stage) -> Scene:
 
 
 def load_example() -> Any:
-    """The module examples/support_agent.py.  Raises DemoFailed."""
+    """Imports the module examples/support_agent.py. Raises DemoFailed."""
     for path in (place / f"{EXAMPLE}.py" for place in _EXAMPLE_FOLDERS):
         spec = importlib.util.spec_from_file_location(EXAMPLE, path) if path.exists() else None
         if spec is not None and spec.loader is not None:
@@ -70,7 +71,7 @@ def load_example() -> Any:
 
 
 def _model_calls(requests: Sequence[ChatRequest], reply: str) -> Iterator[ModelExchange]:
-    """Each request goes on where the answer to the one before ended."""
+    """Yields the model calls. The answer to a request is in the next request; `reply` is the last answer."""
     for request, then in pairwise(requests):
         yield ModelExchange(request.messages, request.tools, then.messages[len(request.messages)])
     yield ModelExchange(requests[-1].messages, requests[-1].tools, {"role": "assistant", "content": reply})
