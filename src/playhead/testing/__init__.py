@@ -1,4 +1,4 @@
-"""For your tests: a mock model server that speaks the APIs of several providers: rules, faults, recorded runs.
+"""Tools for tests of agents: a mock model server with the APIs of several providers: rules, faults, recorded runs.
 
     with MockModelServer() as server:
         server.when(contains("refund") & ~tool_result_received("lookup"), tool_call("lookup", {"order": "A1"}))

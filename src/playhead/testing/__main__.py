@@ -1,6 +1,6 @@
-"""`python -m playhead.testing`: the mock model server by itself, for trying a program without a key.
+"""`python -m playhead.testing`: runs the mock model server alone, to try a program without an API key.
 
-Runs until Ctrl-C or SIGTERM.  Standard library only, like the server.
+Runs until Ctrl-C or SIGTERM. Needs the standard library only, like the server.
 """
 
 import argparse
@@ -24,15 +24,16 @@ _FAILED = 2
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Runs the server until it is stopped.  Returns the exit code: 0, or 2 when it cannot be started as asked."""
-    asked = _parser().parse_args(arguments)
+    """Runs the server until it is stopped. Returns the exit code: 0, or 2 if it cannot be started with these
+    arguments."""
+    options = _parser().parse_args(arguments)
     try:
-        server = _server(asked)
+        server = _server(options)
         server.start()
     except (UnreadableTrajectories, ValueError) as error:
         return _refuse(str(error))
     except OSError as error:
-        return _refuse(f"cannot listen on port {asked.port}: {error.strerror or error}; choose another: --port 0")
+        return _refuse(f"cannot listen on port {options.port}: {error.strerror or error}; choose another: --port 0")
     stopped = threading.Event()
 
     def stop(_number: int, _frame: FrameType | None) -> None:
@@ -83,21 +84,21 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _server(asked: argparse.Namespace) -> MockModelServer:
-    """The server with its rules.  Raises ValueError, UnreadableTrajectories, OSError."""
-    recorded = Trajectories.load(asked.trajectories) if asked.trajectories else None
-    server = MockModelServer(port=asked.port, trajectories=recorded, keep_requests=False)
-    for name, arguments in asked.tool:
+def _server(options: argparse.Namespace) -> MockModelServer:
+    """Makes the server with its rules. Raises ValueError, UnreadableTrajectories, OSError."""
+    recorded = Trajectories.load(options.trajectories) if options.trajectories else None
+    server = MockModelServer(port=options.port, trajectories=recorded, keep_requests=False)
+    for name, arguments in options.tool:
         server.when(~tool_requested(name), tool_call(name, _json_object(name, arguments)))
-    for name in asked.scenario:
+    for name in options.scenario:
         server.play_scenario(name)
-    server.otherwise(text(asked.answer) if asked.answer is not None else _repeat)
+    server.otherwise(text(options.answer) if options.answer is not None else _repeat)
     return server
 
 
 def _repeat(request: ChatRequest) -> Said:
-    said = next(request.texts(last=True), "")
-    return text(f"This is the mock model. You said: {said}")
+    prompt = next(request.texts(last=True), "")
+    return text(f"This is the mock model. You said: {prompt}")
 
 
 def _json_object(tool: str, arguments: str) -> dict[str, object]:

@@ -1,7 +1,7 @@
-"""rules → [answers] → wire.  What the mock model says, or how it fails: values, no behaviour.
+"""rules → [answers] → wire. Answers of the mock model, and its failures. Values only.
 
-What is said composes with `+`: `thinking("...") + text("...") + tool_call("lookup", {...})` is one message. However it
-was composed, a message is sent as a model would: thinking, then text, then tool calls.
+Parts of a message are joined with `+`: `thinking("...") + text("...") + tool_call("lookup", {...})` is one message. In
+whatever order they are joined, they are sent in a model's order: thinking, then text, then tool calls.
 """
 
 from __future__ import annotations
@@ -18,7 +18,8 @@ from playhead.testing.request import ChatRequest, JsonObject
 
 @dataclass(frozen=True, slots=True)
 class RequestedToolCall:
-    """One call as the model asks for it. `arguments` is text: a model may write what is not JSON."""
+    """A tool call that the model requests. `arguments` is a text, since a model may write arguments that are not
+    JSON."""
 
     name: str
     arguments: str
@@ -27,7 +28,7 @@ class RequestedToolCall:
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """An assistant message. What was not said is None, and is null on the wire."""
+    """An assistant message. A part that it does not have is None."""
 
     text: str | None = None
     thinking: str | None = None
@@ -45,7 +46,7 @@ class Said:
 
 @dataclass(frozen=True, slots=True)
 class Recorded:
-    """An assistant message exactly as it was recorded, keys unknown to us included."""
+    """An assistant message exactly as it was recorded, including unknown keys."""
 
     message: JsonObject
 
@@ -63,7 +64,7 @@ class Failed:
 
 @dataclass(frozen=True, slots=True)
 class Delayed:
-    """An answer that comes later. Closing the server ends the wait, and the connection with it."""
+    """An answer that is sent after a delay. Closing the server ends the wait and the connection."""
 
     seconds: float
     answer: Answer
@@ -71,7 +72,7 @@ class Delayed:
 
 @dataclass(frozen=True, slots=True)
 class Dropped:
-    """A connection that breaks: at once when there is no answer, else after some chunks of it."""
+    """A connection that breaks: at once without an answer, else after `after_chunks` chunks of the answer."""
 
     answer: Said | None = None
     after_chunks: int = 0
@@ -79,69 +80,72 @@ class Dropped:
 
 Answer = Said | Recorded | Failed | Delayed | Dropped
 
-# A function of the request, where a fixed answer will not do.
+# An answer, or a function that makes it from the request.
 Answering = Answer | Callable[[ChatRequest], Answer]
 
 
 def text(content: str, *, finish_reason: str | None = None) -> Said:
-    """Says this. `finish_reason` replaces "stop", for instance by "length" or "content_filter"."""
+    """Makes an answer with this text. `finish_reason` replaces "stop", for example by "length" or "content_filter"."""
     return Said(text=content, finish_reason=finish_reason)
 
 
 def thinking(content: str) -> Said:
-    """Reasons; sent as `reasoning_content`, as OpenAI-compatible servers do."""
+    """Makes an answer with this reasoning; Chat Completions has it as `reasoning_content`, as OpenAI-compatible servers
+    do."""
     return Said(thinking=content)
 
 
 def tool_call(name: str, arguments: Mapping[str, object] | None = None, *, call_id: str | None = None) -> Said:
-    """Asks for a tool. Without a `call_id` the call gets one made from the request, its number and the call's place."""
+    """Makes an answer that requests a tool. Without a `call_id`, the id is made from the request, its number and the
+    position of the call."""
     return Said(tool_calls=(RequestedToolCall(name, _as_json(dict(arguments or {})), call_id),))
 
 
 def tool_calls(*calls: Said) -> Said:
-    """Asks for several tools at once: `tool_calls(tool_call("a"), tool_call("b"))`."""
+    """Makes an answer that requests several tools at once: `tool_calls(tool_call("a"), tool_call("b"))`."""
     return sum(calls, Said())
 
 
 def malformed_tool_call(name: str, arguments: str = '{"order": "A1", ', *, call_id: str | None = None) -> Said:
-    """Asks for a tool with arguments that are not JSON."""
+    """Makes an answer that requests a tool with arguments that are not JSON."""
     return Said(tool_calls=(RequestedToolCall(name, arguments, call_id),))
 
 
 def rate_limit(retry_after: float = 1, *, message: str = "Rate limit reached for requests.") -> Failed:
-    """429. `Retry-After` is whole seconds, `retry-after-ms` exact, as OpenAI sends both.
+    """Makes an error 429. `Retry-After` is in whole seconds, `retry-after-ms` is exact; OpenAI sends both.
 
-    With `retry_after=0` the milliseconds are 1, because clients read 0 as "not said" and wait their own default.
+    With `retry_after=0` the milliseconds are 1, because clients take 0 for "absent" and wait for their own default
+    time.
     """
     headers = {"retry-after": str(math.ceil(retry_after)), "retry-after-ms": str(max(1, round(retry_after * 1000)))}
     return Failed(429, message, "requests", "rate_limit_exceeded", headers)
 
 
 def context_too_long(max_tokens: int = 128_000, *, message: str | None = None) -> Failed:
-    """400 with code `context_length_exceeded`."""
-    said = message or (
+    """Makes an error 400 with code `context_length_exceeded`."""
+    sentence = message or (
         f"This model's maximum context length is {max_tokens} tokens. However, your messages resulted in more. "
         "Please reduce the length of the messages."
     )
-    return Failed(400, said, "invalid_request_error", "context_length_exceeded")
+    return Failed(400, sentence, "invalid_request_error", "context_length_exceeded")
 
 
 def server_error(status: int = 500, *, message: str = "The server had an error while processing it.") -> Failed:
-    """500, 503 or another 5xx; clients retry these."""
+    """Makes an error 500, 503 or another 5xx; clients retry these. Raises ValueError for another status."""
     if not 500 <= status <= 599:
         raise ValueError(f"server_error({status}): a server error has a status from 500 to 599")
     return Failed(status, message, "server_error")
 
 
 def delay(seconds: float, then: Answer) -> Delayed:
-    """Waits before the first byte, then answers. Nests, and adds up."""
+    """Makes an answer that is sent after this delay. Delays in delays add up."""
     return Delayed(seconds, then)
 
 
 def dropped_connection(answer: Said | None = None, *, after_chunks: int = 0) -> Dropped:
-    """Breaks the connection: before the response, or after that many chunks of a streamed answer.
+    """Makes an answer that breaks the connection: before the response, or after so many chunks of a streamed answer.
 
-    An answer that is not streamed breaks in the middle of its body.
+    An answer that is not streamed breaks in the middle of its body. Raises ValueError for chunks without an answer.
     """
     if after_chunks < 0 or (after_chunks > 0 and answer is None):
         raise ValueError("dropped_connection: to break after some chunks, say which answer they are chunks of")

@@ -1,4 +1,4 @@
-"""answers → [completion] → protocols.  What the model says to one request, before any provider's protocol writes it.
+"""answers → [completion] → protocols. The model's answer to one request, before a provider's protocol formats it.
 
 Pure.
 """
@@ -15,8 +15,8 @@ from playhead.testing.request import ChatRequest, JsonObject, calls_of, text_of,
 
 @dataclass(frozen=True, slots=True)
 class EstimatedUsage:
-    """Estimates, four UTF-8 bytes a token. `output` has the answer's text, its tool calls and its `reasoning`;
-    `input` has the `cached` ones."""
+    """Estimated tokens, four UTF-8 bytes each. `output` counts the answer's text, its tool calls and its `reasoning`;
+    `input` includes the `cached` tokens."""
 
     input: int
     cached: int
@@ -26,9 +26,9 @@ class EstimatedUsage:
 
 @dataclass(frozen=True, slots=True)
 class Completion:
-    """Everything a response says. There is one message for each choice that the request asked for.
+    """The content of a response, with one message for each choice that the request asked for.
 
-    `number` is unique and hexadecimal: ids are made of it. `created` is in Unix seconds. The messages and finish
+    `number` is unique and hexadecimal: ids are made from it. `created` is in Unix seconds. The messages and finish
     reasons are in the form of Chat Completions, which other protocols translate.
     """
 
@@ -43,19 +43,19 @@ class Completion:
     def of(
         cls, answer: Said | Recorded, request: ChatRequest, *, created: int, cached_tokens: int, thinks: bool
     ) -> Completion:
-        """What the answer is for this request; without `thinks`, its thinking is left out."""
+        """Makes the completion for a request from a scripted answer. `thinks` False: without its thinking."""
         # The number tells equal requests apart; the digest tells requests of different servers apart.
         number = f"{request.number:06d}{request.prefixes[-1][0].hex()[:20]}"
         messages = [message_of(answer, f"chatcmpl-{number}/{choice}") for choice in range(request.choices)]
         if not thinks:
             messages = [_without_thinking(message) for message in messages]
-        said = answer.finish_reason if isinstance(answer, Said) else None
-        reasons = [said or finish_reason_of(message) for message in messages]
+        finish_reason = answer.finish_reason if isinstance(answer, Said) else None
+        reasons = [finish_reason or finish_reason_of(message) for message in messages]
         return cls(number, created, request.model, messages, reasons, usage_of(request, messages, cached_tokens))
 
 
 def message_of(answer: Said | Recorded, seed: str) -> JsonObject:
-    """The assistant message. Calls that were given no id get one from `seed` and their position."""
+    """Returns the assistant message. Calls without an id get one that is made from `seed` and their position."""
     if isinstance(answer, Recorded):
         return answer.message
     message: JsonObject = {"role": "assistant", "content": answer.text}
@@ -74,14 +74,14 @@ def message_of(answer: Said | Recorded, seed: str) -> JsonObject:
 
 
 def finish_reason_of(message: JsonObject) -> str:
-    """Why the model stopped, as far as the message itself tells."""
+    """Derives the finish reason from the message."""
     if message.get("tool_calls"):
         return "tool_calls"
     return "function_call" if message.get("function_call") else "stop"
 
 
 def usage_of(request: ChatRequest, messages: Sequence[JsonObject], cached_tokens: int) -> EstimatedUsage:
-    """Counts the request and the answer's text, reasoning, and tool names and arguments."""
+    """Estimates the tokens of the request, and of the answer's text, reasoning, tool names and arguments."""
     reasoning = sum(tokens_in(_bytes_in(message.get("reasoning_content"))) for message in messages)
     spoken = sum(tokens_in(_bytes_in(text_of(message)) + _bytes_in_calls(message)) for message in messages)
     return EstimatedUsage(request.prompt_tokens, cached_tokens, reasoning + spoken, reasoning)

@@ -1,6 +1,6 @@
-"""HTTP request → [endpoint] → HTTP response, both as values.  Finds the protocol, checks the key, answers each request.
+"""HTTP request → [endpoint] → HTTP response, both as values. Finds the protocol, checks the key, answers each request.
 
-Knows no socket and no clock but the one it is given, so all that the server says can be tested without a network.
+Uses no socket, and no clock but that of its settings, so the server can be tested without a network.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ _NO_RETRY = {"x-should-retry": "false"}
 
 @dataclass(frozen=True, slots=True)
 class MockServerSettings:
-    """What a server is told once, when it is made.  `latency_seconds` passes before each answer; with
-    `thinking_on_request` only requests that ask for thinking get it."""
+    """Settings of a server. `latency_seconds`: delay before each answer. `thinking_on_request`: only requests that ask
+    for thinking get it."""
 
     api_key: str | None = None
     clock: Callable[[], float] = time.time
@@ -57,14 +57,14 @@ class MockEndpoint:
             return list(self._requests)
 
     def respond(self, method: str, path: str, headers: Mapping[str, str], body: bytes) -> Response:
-        """Never raises for anything a client or a script does."""
+        """Answers a request. Never raises, whatever a client or a script does."""
         path, _, query = path.partition("?")
         if path == "/healthz":
             return json_response({"status": "ok"})
         incoming = Incoming(method, path, dict(parse_qsl(query)), headers, body)
         if method == "GET" and (fetched := self._fetch(incoming)) is not None:
             return replace(fetched, wait_seconds=self._settings.latency_seconds)
-        protocol = next((each for each in self._protocols if each.takes(path)), None)
+        protocol = next((candidate for candidate in self._protocols if candidate.takes(path)), None)
         fail = error_response if protocol is None else protocol.fail
         if not self._admits(bearer_token(headers) if protocol is None else protocol.api_key(incoming)):
             return fail(_WRONG_KEY)
@@ -77,22 +77,24 @@ class MockEndpoint:
 
     def _fetch(self, incoming: Incoming) -> Response | None:
         for protocol in self._protocols:
-            if isinstance(protocol, KeepsResponses) and (found := protocol.fetch(incoming)) is not None:
-                return found if self._admits(protocol.api_key(incoming)) else protocol.fail(_WRONG_KEY)
+            if isinstance(protocol, KeepsResponses) and (response := protocol.fetch(incoming)) is not None:
+                return response if self._admits(protocol.api_key(incoming)) else protocol.fail(_WRONG_KEY)
         return None
 
-    def _admits(self, given: str | None) -> bool:
+    def _admits(self, sent_key: str | None) -> bool:
         key = self._settings.api_key
-        return key is None or compare_digest((given or "").encode(), key.encode())
+        return key is None or compare_digest((sent_key or "").encode(), key.encode())
 
     def _models(self, path: str) -> Response:
         name = path.removeprefix("/v1/models").lstrip("/")
         models = [{"id": id_, "object": "model", "created": 0, "owned_by": "playhead"} for id_ in self._settings.models]
         if not name:
             return json_response({"object": "list", "data": models})
-        found = [model for model in models if model["id"] == name]
+        matches = [model for model in models if model["id"] == name]
         missing = f"The model '{name}' does not exist."
-        return json_response(found[0]) if found else error_response(_refusal(404, missing, "model_not_found"), "model")
+        return (
+            json_response(matches[0]) if matches else error_response(_refusal(404, missing, "model_not_found"), "model")
+        )
 
     def _complete(self, protocol: ModelProtocol, incoming: Incoming) -> Response:
         try:
@@ -107,7 +109,7 @@ class MockEndpoint:
             code = "trajectory_not_found" if error.status == 404 else "trajectory_mismatch"
             response = protocol.fail(_refusal(error.status, str(error), code))
         except Exception as error:  # noqa: BLE001
-            # Rules and answers may be the user's own functions: what they raise is shown where the test can see it.
+            # Rules and answers may be functions of the user: the test sees their exception as an error of the API.
             sentence = f"A rule or an answer raised {type(error).__name__}: {error}"
             response = protocol.fail(_refusal(400, sentence, "script_raised"))
         request_id = {"x-request-id": f"req_{request.number:06d}"}
@@ -131,8 +133,8 @@ class MockEndpoint:
             case Delayed(seconds=seconds, answer=then):
                 later = self._render(protocol, then, request)
                 return replace(later, wait_seconds=later.wait_seconds + seconds)
-            case Dropped(answer=said, after_chunks=after_chunks):
-                whole = self._said(protocol, said, request) if said else Response(200, [])
+            case Dropped(answer=message, after_chunks=after_chunks):
+                whole = self._said(protocol, message, request) if message else Response(200, [])
                 return cut(whole, after_chunks)
 
     def _said(self, protocol: ModelProtocol, answer: Said | Recorded, request: ChatRequest) -> Response:
@@ -142,15 +144,16 @@ class MockEndpoint:
         return protocol.render(completion, request, self._settings.piece_characters)
 
     def _cached_tokens(self, request: ChatRequest) -> int:
-        """The tokens of the longest beginning that an earlier answered request had too."""
+        """Returns the tokens of the longest beginning that this request shares with an earlier answered one. Remembers
+        the beginnings of this request."""
         with self._lock:
-            known = next((tokens for name, tokens in reversed(request.prefixes) if name in self._seen), 0)
+            cached = next((tokens for name, tokens in reversed(request.prefixes) if name in self._seen), 0)
             self._seen.update(name for name, _ in request.prefixes)
-        return known
+        return cached
 
 
 def _refusal(status: int, sentence: str, code: str) -> Failed:
-    """An error of the request or of the test itself. Says so that no client tries it again, whatever the status."""
+    """Makes an error of the request or of the test itself. A header tells clients not to retry, whatever the status."""
     return Failed(status, sentence, "invalid_request_error", code, _NO_RETRY)
 
 

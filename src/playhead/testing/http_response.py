@@ -1,4 +1,4 @@
-"""protocols → [http_response] → listener.  HTTP responses as values, whichever provider's protocol made them.  Pure."""
+"""protocols → [http_response] → listener. HTTP responses as values, for all protocols. Pure."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def json_response(value: JsonObject, status: int = 200, headers: Mapping[str, st
 
 
 def cut(response: Response, after_chunks: int) -> Response:
-    """The response, broken off after so many chunks, and always before its end. 0 is before its beginning."""
+    """Returns the response, cut off after so many chunks, and always before its end. 0: before its beginning."""
     if response.streamed:
         return replace(response, cut_after=min(after_chunks, len(response.parts) - 1))
     text = b"".join(response.parts)
@@ -52,7 +52,7 @@ def server_sent_event(value: JsonObject, name: str | None = None) -> bytes:
 
 
 def in_pieces(text: object, characters: int) -> Iterator[str]:
-    """A text in pieces of so many characters, as a stream sends it; nothing of what is no text."""
+    """Yields a text in pieces of so many characters, as a stream sends it; nothing if `text` is not a text."""
     if isinstance(text, str):
         for start in range(0, len(text), characters):
             yield text[start : start + characters]

@@ -44,7 +44,7 @@ class Listener(ThreadingHTTPServer):
         super().__init__(("127.0.0.1", port), ConnectionHandler)
 
     def server_bind(self) -> None:
-        # HTTPServer's own asks DNS for the host's full name, which nobody needs and which may take seconds.
+        # `HTTPServer.server_bind` asks DNS for the host's full name, which is not needed and may take seconds.
         TCPServer.server_bind(self)
 
     @property
@@ -55,7 +55,7 @@ class Listener(ThreadingHTTPServer):
         self._accepting.start()
 
     def close(self) -> None:
-        """Breaks every connection and ends every thread. At once, whatever is pending."""
+        """Breaks all connections and ends all threads, at once, even if requests are pending."""
         self.closing.set()
         # serve_forever() would look for the end twice a second; a connection to ourselves wakes this thread now.
         with suppress(OSError), socket.create_connection(("127.0.0.1", self.port), timeout=1):
@@ -82,13 +82,13 @@ class Listener(ThreadingHTTPServer):
             name="playhead-mock-model-connection",
             daemon=True,
         )
-        # Only the accepting thread comes here, and close() looks when that one has ended: no lock is needed.
-        self._connections = {one: its for one, its in self._connections.items() if one.is_alive()}
+        # Only the accepting thread calls this, and close() reads it after that thread has ended: no lock is needed.
+        self._connections = {owner: connection for owner, connection in self._connections.items() if owner.is_alive()}
         thread.start()
         self._connections[thread] = request
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        # A client that goes away in the middle is everyday business here, not an error to print.
+        # It is normal that a client closes the connection early: that is not an error to print.
         if not isinstance(sys.exception(), ConnectionError):
             log.exception("the mock model server could not answer a request")
 
@@ -110,7 +110,7 @@ class ConnectionHandler(BaseHTTPRequestHandler):
         log.debug(format, *args)
 
     def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
-        """For what the standard library finds wrong with the HTTP itself; in OpenAI's form like any other error."""
+        """Answers malformed HTTP, which the standard library has found, with an error in OpenAI's form."""
         self.close_connection = True
         sentence = f"{message or HTTPStatus(code).phrase}."
         failed = Failed(code, sentence, "invalid_request_error", "malformed_http", {"x-should-retry": "false"})

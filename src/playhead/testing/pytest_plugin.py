@@ -47,7 +47,7 @@ def playhead_recorder(
     """
     from playhead.testing.recorded.recorder import record_in_memory  # noqa: PLC0415
 
-    # Runs of the person at this machine are not the test's to go on with.
+    # A journal of its own: the test must not continue runs that the user of this machine has recorded.
     monkeypatch.setenv("PLAYHEAD_JOURNAL_DIR", str(tmp_path_factory.mktemp("playhead")))
     with record_in_memory(pytest.fail) as recorder:
         yield recorder
@@ -55,8 +55,8 @@ def playhead_recorder(
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[Any]) -> Generator[None, Any, Any]:
-    """Adds what was recorded to the report of a test that has failed.  A test fails in which the program waited for
-    somebody, also if the program has caught that."""
+    """Adds the recorded runs to the report of a failed test. Fails a test whose program waited for an answer that the
+    test did not give, also if the program has caught the exception."""
     report = yield
     recorder: RunRecorder | None = getattr(item, "funcargs", {}).get(_RECORDER)
     if recorder is not None and report.when == "call" and report.passed and recorder.unanswered:

@@ -1,4 +1,4 @@
-"""protocols → [request] → rules → answers.  One request, as the chat completion request that asks the same."""
+"""protocols → [request] → rules → answers. One request, in the form of the equivalent chat completion request."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ MAX_CHOICES = 128
 
 
 class InvalidRequest(Exception):
-    """The client sent what the real API would refuse with 400; `param` names the field at fault."""
+    """A request that the real API would refuse with 400; `param` names the field at fault."""
 
     def __init__(self, sentence: str, param: str | None = None) -> None:
         super().__init__(sentence)
@@ -29,13 +29,13 @@ class InvalidRequest(Exception):
 
 @dataclass(frozen=True)
 class ChatRequest:
-    """A request as the server saw it.
+    """A request to the server.
 
-    Other protocols have a subclass, whose `messages`, `tools` and the others are what a chat completion request would
-    have; `body` is always the request's own.
+    Other protocols have subclasses whose `messages`, `tools` and other properties are those of the equivalent chat
+    completion request; `body` is always the original body.
 
-    `number` counts the well-formed requests of this server from 1, whatever they were answered.
-    `headers` has lower-case names, and stays out of the repr: a real API key must not end in a test report.
+    `number` counts the well-formed requests of this server from 1, whatever they were answered. `headers` has
+    lower-case names, and is not in the repr: no real API key may get into a test report.
     """
 
     number: int
@@ -75,16 +75,17 @@ class ChatRequest:
     @property
     def asks_for_thinking(self) -> bool:
         """Whether the request itself asks for thinking: by an effort, or by a setting for thinking."""
-        asked: object = self.body.get("reasoning_effort")
+        effort: object = self.body.get("reasoning_effort")
         for name, setting in (("reasoning", "effort"), ("thinking", "type")):
-            given: object = self.body.get(name)
-            if isinstance(given, dict):
-                asked = cast("JsonObject", given).get(setting) or asked or "default"
-        return asked not in (None, "none", "disabled") and self.wants_thinking
+            value: object = self.body.get(name)
+            if isinstance(value, dict):
+                effort = cast("JsonObject", value).get(setting) or effort or "default"
+        return effort not in (None, "none", "disabled") and self.wants_thinking
 
     @property
     def is_embedding(self) -> bool:
-        """Whether vectors are asked for: rules for them can only fail or delay, what is said does not apply."""
+        """Whether this is a request for embeddings: only rules that fail or delay apply to it, since it gets no
+        text."""
         return False
 
     @property
@@ -94,7 +95,7 @@ class ChatRequest:
         return self.headers.get(TRAJECTORY_HEADER) or metadata.get(TRAJECTORY_HEADER)
 
     def texts(self, role: str | None = None, *, last: bool = False) -> Iterator[str]:
-        """The text of every message (of that role); with `last`, of the last such message only."""
+        """Yields the text of every message (of that role); with `last`, of the last such message only."""
         messages = [m for m in self.messages if role is None or m["role"] == role]
         for message in messages[-1:] if last else messages:
             yield text_of(message)
@@ -106,25 +107,25 @@ class ChatRequest:
 
     @cached_property
     def prefixes(self) -> list[tuple[bytes, int]]:
-        """For each message, what names the request up to and including it, and the tokens up to there."""
+        """For each message: a digest of the request up to and including it, and the tokens up to there."""
         tools = orjson.dumps(self.tools) if self.tools else b""
         digest = hashlib.blake2b(orjson.dumps(self.model) + tools, digest_size=16)
-        size, found = len(tools), list[tuple[bytes, int]]()
+        size, entries = len(tools), list[tuple[bytes, int]]()
         for message in self.messages:
             encoded = orjson.dumps(message)
             digest.update(encoded)
             size += len(encoded)
-            found.append((digest.digest(), tokens_in(size)))
-        return found
+            entries.append((digest.digest(), tokens_in(size)))
+        return entries
 
 
 def tokens_in(size_bytes: int) -> int:
-    """The estimate used everywhere here: four bytes make a token."""
+    """Estimates tokens from bytes: four bytes are one token, rounded up."""
     return -(-size_bytes // 4)
 
 
 def text_of(message: JsonObject) -> str:
-    """A message's content as text: the string, or the text parts of a list one after the other."""
+    """Returns a message's content as text: the string, or the text parts of a list one after the other."""
     content: object = message.get("content")
     if isinstance(content, str):
         return content
@@ -135,14 +136,14 @@ def text_of(message: JsonObject) -> str:
 
 
 def calls_of(message: JsonObject) -> list[JsonObject]:
-    """The tool calls of a message as today's form has them; the legacy single call has no id."""
+    """Returns the tool calls of a message in today's form; a legacy `function_call` becomes a call without an id."""
     calls: list[JsonObject] = [*(message.get("tool_calls") or [])]
     legacy: JsonObject | None = message.get("function_call")
     return [*calls, {"function": legacy}] if legacy else calls
 
 
 def json_object(body: bytes) -> JsonObject:
-    """The JSON object that a body is; raises InvalidRequest."""
+    """Parses a body as a JSON object. Raises InvalidRequest."""
     try:
         value: object = orjson.loads(body)
     except orjson.JSONDecodeError as error:
@@ -152,14 +153,14 @@ def json_object(body: bytes) -> JsonObject:
     return cast("JsonObject", value)
 
 
-def check_optional_fields(found: JsonObject) -> None:
-    """Fields that may be absent have their types; raises InvalidRequest."""
+def check_optional_fields(body: JsonObject) -> None:
+    """Checks the types of the optional fields. Raises InvalidRequest."""
     for name, kind, wanted in _OPTIONAL_FIELDS:
-        given: object = found.get(name)
-        if given is not None and not isinstance(given, kind):
+        value: object = body.get(name)
+        if value is not None and not isinstance(value, kind):
             raise InvalidRequest(f"Invalid type for '{name}': expected {wanted}.", name)
-    _check_objects(found.get("tools") or [], "tools")
-    if found.get("n") is not None and not 1 <= found["n"] <= MAX_CHOICES:
+    _check_objects(body.get("tools") or [], "tools")
+    if body.get("n") is not None and not 1 <= body["n"] <= MAX_CHOICES:
         raise InvalidRequest(f"'n' must be between 1 and {MAX_CHOICES}.", "n")
 
 
@@ -173,15 +174,15 @@ _OPTIONAL_FIELDS = (
 
 
 def check_messages(messages: object, name: str = "messages") -> list[JsonObject]:
-    """Messages of which everything here can rely on the shape, though not on the content; raises InvalidRequest."""
+    """Checks the shape of messages, but not their content, and returns them. Raises InvalidRequest."""
     if not isinstance(messages, list):
         raise InvalidRequest(f"'{name}' must be a list of messages.", name)
-    found = _check_objects(cast("list[object]", messages), name)
-    for index, message in enumerate(found):
+    checked = _check_objects(cast("list[object]", messages), name)
+    for index, message in enumerate(checked):
         if not isinstance(message.get("role"), str):
             raise InvalidRequest(f"Missing required parameter: '{name}[{index}].role'.", f"{name}[{index}].role")
         _check_calls(message, f"{name}[{index}]")
-    return found
+    return checked
 
 
 def _check_calls(message: JsonObject, where: str) -> None:

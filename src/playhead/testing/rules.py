@@ -1,6 +1,6 @@
-"""request → [rules] → answers.  Which requests an answer is meant for: small predicates, combined with `&`, `|`, `~`.
+"""request → [rules] → answers. Conditions for requests: small predicates, combined with `&`, `|`, `~`.
 
-A rule is a pure function of one request, so the same request always meets the same answer.
+A rule is a pure function of one request, so the same request always gets the same result.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from playhead.testing.request import ChatRequest, JsonObject, calls_of
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """A condition on a request, with the words that name it when nothing matches.
+    """A condition for a request. `description` names it in the error when no rule matches.
 
     Write your own as `Rule("it is about money", lambda request: "$" in request.messages[-1]["content"])`.
     """
@@ -45,33 +45,33 @@ def any_request() -> Rule:
 
 
 def contains(text: str, *, role: str | None = None, last: bool = False) -> Rule:
-    """The text of some message contains `text`, case and all.
+    """Matches if the text of a message contains `text`; upper and lower case differ.
 
-    Every message of the history counts, whoever wrote it; tool call arguments do not. `role` narrows it to that role's
-    messages, `last` to the last message (of that role): `contains("refund", role="user", last=True)`.
+    All messages of the history count, of every role; tool call arguments do not. `role`: only messages of this role;
+    `last`: only the last message (of that role): `contains("refund", role="user", last=True)`.
     """
     return Rule(
         _described("contains", text, role, last),
-        lambda request: any(text in found for found in request.texts(role, last=last)),
+        lambda request: any(text in content for content in request.texts(role, last=last)),
     )
 
 
 def regex(pattern: str | re.Pattern[str], *, role: str | None = None, last: bool = False) -> Rule:
-    """The pattern is found (`re.search`) in the text of some message; `role` and `last` as in `contains`."""
+    """Matches if the pattern is found (`re.search`) in the text of a message; `role` and `last` as in `contains`."""
     compiled = re.compile(pattern)
     return Rule(
         _described("regex", compiled.pattern, role, last),
-        lambda request: any(compiled.search(found) for found in request.texts(role, last=last)),
+        lambda request: any(compiled.search(content) for content in request.texts(role, last=last)),
     )
 
 
 def tool_offered(name: str) -> Rule:
-    """The request offers that tool to the model."""
+    """Matches if the request offers this tool to the model."""
     return Rule(f"tool_offered({name!r})", lambda request: name in map(_name_of_tool, request.tools))
 
 
 def tool_requested(name: str) -> Rule:
-    """An assistant message in the history asked for that tool."""
+    """Matches if an assistant message in the history asked for this tool."""
     return Rule(
         f"tool_requested({name!r})",
         lambda request: any(name == _name(call) for message in request.messages for call in calls_of(message)),
@@ -79,19 +79,21 @@ def tool_requested(name: str) -> Rule:
 
 
 def tool_result_received(name: str) -> Rule:
-    """The history has a result of that tool, found by its call's id, or by the name on the result itself."""
+    """Matches if the history has a result of this tool; the tool is known from the id of its call, or from the name in
+    the result."""
     return Rule(f"tool_result_received({name!r})", lambda request: name in _tools_answered(request.messages))
 
 
 def sequence(n: int) -> Rule:
-    """The n-th chat completion request that this server gets, counted from 1. A client's own retries count too."""
+    """Matches the n-th well-formed request that this server gets, counted from 1. A client's own retries count too."""
     if n < 1:
         raise ValueError(f"sequence({n}): requests are counted from 1")
     return Rule(f"sequence({n})", lambda request: request.number == n)
 
 
 def context_exceeds(tokens: int) -> Rule:
-    """The request is longer than that. An estimate: UTF-8 bytes of tools and messages as JSON, divided by four."""
+    """Matches if the request has more tokens than that. An estimate: UTF-8 bytes of tools and messages as JSON, divided
+    by four."""
     return Rule(f"context_exceeds({tokens})", lambda request: request.prompt_tokens > tokens)
 
 
@@ -100,7 +102,7 @@ def _described(rule: str, text: str, role: str | None, last: bool) -> str:
 
 
 def _name_of_tool(tool: JsonObject) -> str | None:
-    return _name(tool) or tool.get("name")  # Responses has no object around it
+    return _name(tool) or tool.get("name")  # the Responses API has the name directly in the tool
 
 
 def _name(call: JsonObject) -> str | None:
@@ -110,11 +112,11 @@ def _name(call: JsonObject) -> str | None:
 
 
 def _tools_answered(messages: list[JsonObject]) -> set[str]:
-    asked: dict[str, str] = {}
+    names_by_id: dict[str, str] = {}
     answered: set[str] = set()
     for message in messages:
-        asked.update({call["id"]: name for call in calls_of(message) if call.get("id") and (name := _name(call))})
+        names_by_id.update({call["id"]: name for call in calls_of(message) if call.get("id") and (name := _name(call))})
         if message["role"] in ("tool", "function"):
-            name = message.get("name") or asked.get(message.get("tool_call_id") or "")
+            name = message.get("name") or names_by_id.get(message.get("tool_call_id") or "")
             answered.update([name] if name else [])
     return answered

@@ -1,4 +1,5 @@
-"""request → [script] → endpoint.  Which answer a request gets: rules in order, then a recorded run, then otherwise."""
+"""request → [script] → endpoint. Finds the answer to a request: by rules in order, then a recorded run, then
+otherwise."""
 
 from __future__ import annotations
 
@@ -12,7 +13,7 @@ from playhead.testing.trajectories import Trajectories
 
 
 class NoAnswer(Exception):
-    """No rule matches, and nothing was said for that case; the message lists the rules."""
+    """No rule matches, and `otherwise` is not set; the message lists the rules."""
 
 
 @dataclass(slots=True)
@@ -32,7 +33,8 @@ class _ScriptLine:
 
 
 class Script:
-    """Thread-safe: a rule limited to n uses is used n times, however many clients ask at once."""
+    """Rules with their answers, in order. Thread-safe: a rule limited to n uses is used n times, however many clients
+    send requests at once."""
 
     def __init__(self) -> None:
         self._lines: list[_ScriptLine] = []
@@ -52,7 +54,8 @@ class Script:
         self._trajectories = trajectories
 
     def answer(self, request: ChatRequest) -> Answer:
-        """The first rule that matches and is not used up gives the answer. Raises NoAnswer, NoSuchTurn."""
+        """Returns the answer of the first rule that matches and is not used up; else of the recorded run that the
+        request names; else `otherwise`. Raises NoAnswer, NoSuchTurn."""
         if request.is_embedding:
             return self._fault(request) or Said()
         chosen = self._choose(request)
@@ -70,7 +73,8 @@ class Script:
         return self._otherwise
 
     def _fault(self, request: ChatRequest) -> Answer | None:
-        """How a request that nothing can be said to fails, or how late it is answered."""
+        """Returns the failure or the delayed answer of the first rule that has one for a request for embeddings; None
+        if there is none."""
         for line in list(self._lines):
             fault = line.answer
             if isinstance(fault, Failed | Delayed | Dropped) and line.rule.matches(request) and self._use(line):
@@ -86,9 +90,9 @@ class Script:
 
     def _explained(self, request: ChatRequest) -> str:
         last = request.messages[-1]
-        said = next(request.texts(last=True))[:80]
+        text = next(request.texts(last=True))[:80]
         rules = "; ".join(str(line) for line in self._lines) or "none"
         return (
-            f"The mock model has no answer to request {request.number}, whose last message is {last['role']}: {said!r}."
+            f"The mock model has no answer to request {request.number}, whose last message is {last['role']}: {text!r}."
             f" No rule matches and there is no otherwise(). Rules, in order: {rules}."
         )

@@ -1,4 +1,4 @@
-"""test or demo → [server] → script, endpoint, listener.  The mock model server as its users see it."""
+"""test or demo → [server] → script, endpoint, listener. The mock model server's public class."""
 
 from __future__ import annotations
 
@@ -18,15 +18,16 @@ from playhead.testing.trajectories import Trajectories
 
 
 class MockModelServer:
-    """A model that says what you tell it, over real HTTP, in the protocols of several providers: streams, faults.
+    """A server that gives scripted answers over real HTTP, in the protocols of several providers, also streams and
+    faults.
 
-    Deterministic: equal requests in equal order get equal bytes, except for `created`, which comes from `clock`.
-    Rules are tried in the order in which they were given, then the recorded run that the request names, then
-    `otherwise`. Listens on 127.0.0.1 only, on a port the system chooses unless `port` says one.
+    Deterministic: equal requests in equal order get equal bytes, except for `created`, which comes from `clock`. Rules
+    are tried in the order in which they were added, then the recorded run that the request names, then `otherwise`.
+    Listens on 127.0.0.1 only, on `port`, or by default on a port that the system chooses.
 
-    With `keep_requests=False` it does not remember what came in: for long runs. `latency_seconds` passes before each
-    answer. With `thinking_on_request=True`, answers contain thinking only if the request asks for it (an effort, a
-    thinking setting); otherwise also where a request says nothing about it and the API can have it.
+    With `keep_requests=False` it does not store requests: for long runs. `latency_seconds`: delay before each answer.
+    With `thinking_on_request=True`, answers contain thinking only if the request asks for it (an effort, a thinking
+    setting); otherwise also if the request says nothing about thinking and its API can have it.
     """
 
     def __init__(
@@ -60,54 +61,57 @@ class MockModelServer:
         self._listener: Listener | None = None
 
     def when(self, rule: Rule, answer: Answering, *, times: int | None = None) -> None:
-        """Answers so when the rule matches and no earlier rule did; at most `times` times, if given."""
+        """Adds a rule: a request that it matches, and no earlier rule, gets this answer; at most `times` times, if
+        given."""
         self._script.when(rule, answer, times)
 
     def otherwise(self, answer: Answering) -> None:
-        """Answers so when nothing else does. Without it, such a request gets an error that lists the rules."""
+        """Sets the answer to requests that nothing else answers. Without it, such a request gets an error that lists
+        the rules."""
         self._script.otherwise(answer)
 
     def play_scenario(self, name: str) -> None:
         """Adds the rules of a scenario that comes with the package, such as "routing" (see `scenarios.NAMES`). Rules
-        given before go first. Raises ValueError for another name."""
+        that were added before come first. Raises ValueError for another name."""
         for line in scenarios.load(name).lines:
             self.when(line.rule, line.answer, times=line.times)
 
     def play(self, trajectories: Trajectories) -> None:
-        """Answers requests that name a recorded run in the header `x-playhead-trajectory` as it was recorded."""
+        """Answers requests that name a recorded run in the header `x-playhead-trajectory` from that run."""
         self._script.play(trajectories)
 
     def http_client(self, library: ModuleType | None = None, **options: Any) -> Any:
-        """An `httpx2.Client` (`httpx.Client` if httpx2 is not installed, or the one of `library`) whose requests this
-        server answers without a socket, whatever their host: `openai.OpenAI(http_client=server.http_client())`.
+        """Makes an `httpx2.Client` (`httpx.Client` if httpx2 is not installed, or the one of `library`) whose requests
+        this server answers without a socket, whatever their host: `openai.OpenAI(http_client=server.http_client())`.
 
-        The server need not be started. `options` are the client's own, such as `base_url` and `timeout`.
+        The server need not be started. `options` are arguments of the client, such as `base_url` and `timeout`.
         """
         return transport.client(self._endpoint.respond, library, **options)
 
     def async_http_client(self, library: ModuleType | None = None, **options: Any) -> Any:
-        """As `http_client`, an `AsyncClient`."""
+        """Makes the `AsyncClient` that corresponds to `http_client`."""
         return transport.async_client(self._endpoint.respond, library, **options)
 
     @property
     def base_url(self) -> str:
-        """What an OpenAI client takes as `base_url`; raises RuntimeError while the server is not running."""
+        """The `base_url` for an OpenAI client. Raises RuntimeError while the server is not running."""
         return f"{self.url}/v1"
 
     @property
     def url(self) -> str:
-        """Where the server is, without a path: the base URL of the other providers' clients; raises as `base_url`."""
+        """The URL of the server, without a path: the base URL for clients of other providers. Raises RuntimeError while
+        the server is not running."""
         if self._listener is None:
             raise RuntimeError("the mock model server is not running; use it in a `with` block, or call start()")
         return f"http://127.0.0.1:{self._listener.port}"
 
     @property
     def requests(self) -> list[ChatRequest]:
-        """The well-formed requests for an answer so far, in order; still there after the server is closed."""
+        """The well-formed requests so far, in order; also after the server was closed."""
         return self._endpoint.requests
 
     def start(self) -> Self:
-        """Answers when this returns. Starting twice changes nothing."""
+        """Starts to answer requests. Starting twice changes nothing."""
         if self._listener is None:
             self._listener = Listener(self._endpoint.respond, self._port)
             self._listener.start()

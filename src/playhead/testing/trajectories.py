@@ -1,6 +1,8 @@
-"""script → [trajectories] → answers.  Recorded runs, to be played again: the answer that followed the same messages.
+"""script → [trajectories] → answers. Recorded runs to play again: a request gets the answer that followed the same
+messages.
 
-Many recorded runs start alike, so a client names the run it plays; the place in it is the number of its messages.
+Many recorded runs begin alike, so a client names the run; the position in the run is the number of messages in the
+request.
 """
 
 from __future__ import annotations
@@ -16,16 +18,17 @@ from playhead.testing.answers import Recorded
 from playhead.testing.request import TRAJECTORY_HEADER, InvalidRequest, JsonObject, check_messages, text_of
 
 _TOOLS = "-tools"
-# Under which key an entry of a file may have its messages.
+# Keys under which an entry of a file may have its messages.
 _MESSAGE_KEYS = ("traj", "messages")
 
 
 class UnreadableTrajectories(ValueError):
-    """A file does not hold recorded runs as it should; the message names the file, the place and the reason."""
+    """A file has no valid recorded runs; the message names the file, the place and the reason."""
 
 
 class NoSuchTurn(Exception):
-    """The record has no answer to that request: `status` is 404 for an unknown run, 409 for messages not its own."""
+    """The record has no answer to that request: `status` is 404 for an unknown run, 409 for messages that differ from
+    the recorded ones."""
 
     def __init__(self, status: int, sentence: str) -> None:
         super().__init__(sentence)
@@ -34,7 +37,7 @@ class NoSuchTurn(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Trajectory:
-    """One recorded run. `record` has what the file says about it beside the messages."""
+    """One recorded run. `record`: the fields of its entry in the file, without the messages."""
 
     file: str
     index: int
@@ -48,24 +51,26 @@ class Trajectory:
 
     @property
     def headers(self) -> dict[str, str]:
-        """What a client sends to be answered from this run, for instance as `extra_headers`."""
+        """Headers with which a client gets its answers from this run, for example as `extra_headers`."""
         return {TRAJECTORY_HEADER: self.key}
 
     @property
     def turns(self) -> tuple[int, ...]:
         """The positions of the model's answers: the input of the answer at `position` is `messages[:position]`.
 
-        An assistant message that a run begins with answers nothing: no model call can be made of it.
+        An assistant message at the beginning of a run answers nothing, and is left out.
         """
-        return tuple(at for at, message in enumerate(self.messages) if at > 0 and message["role"] == "assistant")
+        return tuple(
+            index for index, message in enumerate(self.messages) if index > 0 and message["role"] == "assistant"
+        )
 
     def answer(self, messages: list[JsonObject]) -> Recorded:
-        """The recorded answer to exactly these messages; raises NoSuchTurn."""
+        """Returns the recorded answer to exactly these messages; raises NoSuchTurn."""
         position = len(messages)
-        for index, (given, recorded) in enumerate(zip(messages, self.messages, strict=False)):
-            # A client that sends back what it was sent sends the same object on the wire, most of the time.
-            if given != recorded and _differing(given, recorded):
-                raise NoSuchTurn(409, f"Message {index} is not the one in {self.key}. {_difference(given, recorded)}")
+        for index, (message, recorded) in enumerate(zip(messages, self.messages, strict=False)):
+            # Mostly, clients send the messages back exactly as they got them.
+            if message != recorded and _differing(message, recorded):
+                raise NoSuchTurn(409, f"Message {index} is not the one in {self.key}. {_difference(message, recorded)}")
         if position >= len(self.messages):
             raise NoSuchTurn(409, f"{self.key} ends after {len(self.messages)} messages; the request has {position}.")
         role = self.messages[position]["role"]
@@ -84,9 +89,10 @@ class Trajectories:
     def load(cls, folder: Path | str, skipped: Callable[[str], None] | None = None) -> Trajectories:
         """Reads the recorded runs of every `*.json`: one list of messages, or objects with `traj` or `messages`.
 
-        Other JSON is passed over.  Tool definitions come from the `*-tools.json` beside it whose name the file's name
-        starts with, else from the only one there is.  A file or run that cannot be read raises UnreadableTrajectories;
-        with `skipped`, that is called with the sentence and the others are read.  No runs at all always raises.
+        Other JSON is ignored. Tool definitions of a file are in `NAME-tools.json` in the same folder, if the file's
+        name begins with NAME; else in the only `*-tools.json` that there is. A file or run that cannot be read raises
+        UnreadableTrajectories; with `skipped`, this is called with the message instead, and the others are read. Raises
+        UnreadableTrajectories if there are no runs.
         """
         tell = skipped or _raise
         read = {path.stem: value for path in sorted(Path(folder).glob("*.json")) for value in _read(path, tell)}
@@ -109,12 +115,12 @@ class Trajectories:
         return self._runs[key]
 
     def answer(self, key: str, messages: list[JsonObject]) -> Recorded:
-        """The recorded answer of that run to exactly these messages; raises NoSuchTurn."""
+        """Returns the recorded answer of that run to exactly these messages; raises NoSuchTurn."""
         if run := self._runs.get(key):
             return run.answer(messages)
         keys = list(self._runs)
-        known = f"keys go from {keys[0]} to {keys[-1]}" if keys else "none is loaded"
-        raise NoSuchTurn(404, f"There is no recorded run {key!r}; {known}.")
+        available = f"keys go from {keys[0]} to {keys[-1]}" if keys else "none is loaded"
+        raise NoSuchTurn(404, f"There is no recorded run {key!r}; {available}.")
 
 
 def _raise(sentence: str) -> None:
@@ -122,7 +128,7 @@ def _raise(sentence: str) -> None:
 
 
 def _read(path: Path, tell: Callable[[str], None]) -> list[object]:
-    """The file's JSON as the only item; no item when it could not be read, and that was told."""
+    """Returns a list with the file's JSON; an empty list if it could not be read, after a call of `tell`."""
     try:
         return [orjson.loads(path.read_bytes())]
     except (OSError, orjson.JSONDecodeError) as error:
@@ -144,7 +150,7 @@ def _runs_in(
 
 
 def _entries(value: object) -> list[object]:
-    """The runs that a file's JSON holds; none when it is something else."""
+    """Returns the runs in a file's JSON; none if it is something else."""
     if isinstance(value, dict):
         return [cast("object", value)] if _holds_messages(cast("object", value)) else []
     entries = cast("list[object]", value) if isinstance(value, list) else []
@@ -154,7 +160,7 @@ def _entries(value: object) -> list[object]:
 
 
 def _holds_messages(entry: object) -> bool:
-    """Whether this is meant as a run: an object with messages, or a list of objects of which one has a role."""
+    """Whether a value is a run: an object with messages, or a list of objects of which one has a role."""
     if isinstance(entry, dict):
         return any(cast("JsonObject", entry).get(key) for key in _MESSAGE_KEYS)
     items = cast("list[object]", entry) if isinstance(entry, list) else []
@@ -162,7 +168,7 @@ def _holds_messages(entry: object) -> bool:
 
 
 def _messages_of(entry: object, index: int) -> tuple[list[JsonObject], JsonObject]:
-    """The messages of a run, and what the file says beside them.  Raises BadRequest."""
+    """Returns the messages of a run, and the other fields of its entry. Raises InvalidRequest."""
     if isinstance(entry, list):
         return check_messages(cast("object", entry), f"[{index}]"), {}
     if not isinstance(entry, dict):
@@ -189,14 +195,14 @@ def _tools_for(stem: str, tools: dict[str, list[JsonObject]]) -> list[JsonObject
     return next(iter(tools.values())) if len(tools) == 1 else []
 
 
-def _differing(given: JsonObject, recorded: JsonObject) -> list[str]:
-    """The keys in which two messages say different things.
+def _differing(message: JsonObject, recorded: JsonObject) -> list[str]:
+    """Returns the keys in which two messages differ.
 
-    Client libraries add and leave out keys (null content, `refusal`, a tool result's `name`), so what carries the
-    conversation must agree, and any other key only where both sides have it.
+    Client libraries add and leave out keys (null content, `refusal`, a tool result's `name`), so only the keys in
+    `_SPOKEN` must agree in any case; any other key only if both messages have it.
     """
-    keys = sorted(_SPOKEN | {key for key in given if key in recorded and given[key] and recorded[key]})
-    return [key for key in keys if _spoken(given, key) != _spoken(recorded, key)]
+    keys = sorted(_SPOKEN | {key for key in message if key in recorded and message[key] and recorded[key]})
+    return [key for key in keys if _spoken(message, key) != _spoken(recorded, key)]
 
 
 _SPOKEN = {"role", "content", "tool_calls", "function_call", "tool_call_id"}
@@ -207,10 +213,10 @@ def _spoken(message: JsonObject, key: str) -> object:
     if key == "content" and isinstance(value, list) and all(_is_text(part) for part in cast("list[object]", value)):
         return text_of(message)
     if key == "tool_calls" and value:
-        # `index` is left on calls that were put together from a stream.
+        # Calls that were made from the chunks of a stream still have `index`.
         calls = cast("list[JsonObject]", value)
         return [{"type": "function", **{name: call[name] for name in call if name != "index"}} for call in calls]
-    # Empty and absent say the same, and libraries turn one into the other.
+    # Empty and absent values mean the same: libraries replace one by the other.
     return cast("object", value or None)
 
 
@@ -218,6 +224,6 @@ def _is_text(part: object) -> bool:
     return isinstance(part, dict) and cast("JsonObject", part).get("type") == "text"
 
 
-def _difference(given: JsonObject, recorded: JsonObject) -> str:
-    key = _differing(given, recorded)[0]
-    return f"Its {key} was {str(recorded.get(key))[:200]!r}, and is {str(given.get(key))[:200]!r} in the request."
+def _difference(message: JsonObject, recorded: JsonObject) -> str:
+    key = _differing(message, recorded)[0]
+    return f"Its {key} was {str(recorded.get(key))[:200]!r}, and is {str(message.get(key))[:200]!r} in the request."

@@ -1,6 +1,6 @@
-"""client → [transport] → endpoint.  The mock model server without a socket: a transport for `httpx` and `httpx2`.
+"""client → [transport] → endpoint. The mock model server without a socket: a transport for `httpx` and `httpx2`.
 
-The two libraries have one interface; newer model clients take clients of `httpx2` only.
+The two libraries have the same interface; newer model clients accept clients of `httpx2` only.
 """
 
 from __future__ import annotations
@@ -18,18 +18,18 @@ Respond = Callable[[str, str, Mapping[str, str], bytes], Response]
 
 
 def installed_library() -> ModuleType:
-    """`httpx2` if it is installed, else `httpx`."""
+    """Returns `httpx2` if it is installed, else `httpx`."""
     return import_module("httpx2" if find_spec("httpx2") else "httpx")
 
 
 def client(respond: Respond, library: ModuleType | None, **options: Any) -> Any:
-    """A `Client` of the library, all of whose requests `respond` answers; `options` are the client's own."""
+    """Makes a `Client` of the library whose requests `respond` answers; `options` are arguments of the client."""
     library = library or installed_library()
     return library.Client(transport=_transport_class(library)(respond), **options)
 
 
 def async_client(respond: Respond, library: ModuleType | None, **options: Any) -> Any:
-    """An `AsyncClient` of the library, all of whose requests `respond` answers."""
+    """Makes an `AsyncClient` of the library whose requests `respond` answers."""
     library = library or installed_library()
     return library.AsyncClient(transport=_async_transport_class(library)(respond), **options)
 
@@ -89,7 +89,7 @@ def _ask(respond: Respond, request: Any, body: bytes) -> Response:
 
 
 def _wait(response: Response, request: Any) -> tuple[float, bool]:
-    """Seconds to wait, and whether the client's timeout ends the wait first."""
+    """Returns the seconds to wait, and whether the client's timeout ends the wait first."""
     timeouts: dict[str, float | None] = request.extensions.get("timeout") or {}
     limit = timeouts.get("read")
     if limit is not None and response.wait_seconds > limit:

@@ -1,7 +1,7 @@
-"""HTTP request → [protocols] → rules → answers → [protocols] → HTTP response.  How each provider's API says it.
+"""HTTP request → [protocols] → rules → answers → [protocols] → HTTP response. The APIs of the providers.
 
-One folder or file a protocol, all of one shape (`ModelProtocol`), listed in `made`.  A protocol reads a request as the
-chat completion request that would ask the same, so that rules and answers are the same for all of them.
+One folder or file per protocol, all with the interface `ModelProtocol`, listed in `made`. A protocol translates each
+request into the equivalent chat completion request, so that rules and answers are the same for all of them.
 """
 
 from playhead.testing.protocols.anthropic_messages import AnthropicMessages
@@ -16,7 +16,7 @@ from playhead.testing.protocols.protocol import ModelProtocol
 
 
 def made() -> tuple[ModelProtocol, ...]:
-    """An instance of each protocol, for one server."""
+    """Makes an instance of each protocol, for one server."""
     return (
         OpenAIChat(),
         OpenAIResponses(),

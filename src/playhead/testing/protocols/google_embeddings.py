@@ -21,7 +21,7 @@ from playhead.testing.request import ChatRequest, InvalidRequest, JsonObject, js
 
 @dataclass(frozen=True)
 class EmbedContentRequest(ChatRequest):
-    """A request that no words answer; rules see its inputs as messages of the user."""
+    """A request for embeddings or token counts; rules see its inputs as messages of the user."""
 
     path_model: str = ""
     method: str = ""
@@ -45,12 +45,12 @@ class EmbedContentRequest(ChatRequest):
 
     @property
     def dimensions(self) -> int:
-        """How many numbers each vector has."""
+        """The number of values in each vector."""
         return _dimensions(self.body)
 
 
 class GoogleEmbeddings:
-    """The protocol."""
+    """Implements `ModelProtocol`."""
 
     def takes(self, path: str) -> bool:
         return method_of(path) in _METHODS
@@ -80,8 +80,8 @@ class GoogleEmbeddings:
 
 @dataclass(frozen=True, slots=True)
 class _Method:
-    """Where the inputs stand, how they are read, and what is answered.  `texts` may raise KeyError, TypeError,
-    AttributeError and InvalidRequest."""
+    """A method of the API. `where`: the field with the inputs; `texts` reads them; `answer` makes the answer. `texts`
+    may raise KeyError, TypeError, AttributeError and InvalidRequest."""
 
     where: str
     texts: Callable[[JsonObject], list[str]]
@@ -94,7 +94,7 @@ def _text(content: Any, where: str) -> str:
 
 
 def _batched(body: JsonObject) -> list[str]:
-    return [_text(each["content"], f"requests[{index}].content") for index, each in enumerate(body["requests"])]
+    return [_text(request["content"], f"requests[{index}].content") for index, request in enumerate(body["requests"])]
 
 
 def _embeddings(request: EmbedContentRequest) -> list[JsonObject]:
@@ -103,8 +103,8 @@ def _embeddings(request: EmbedContentRequest) -> list[JsonObject]:
 
 def _predictions(request: EmbedContentRequest) -> JsonObject:
     counted = [{"truncated": False, "token_count": tokens_in(len(text.encode()))} for text in request.texts_to_embed]
-    found = zip(_embeddings(request), counted, strict=True)
-    return {"predictions": [{"embeddings": {**values, "statistics": count}} for values, count in found]}
+    pairs = zip(_embeddings(request), counted, strict=True)
+    return {"predictions": [{"embeddings": {**values, "statistics": count}} for values, count in pairs]}
 
 
 def _counted(request: EmbedContentRequest) -> JsonObject:
@@ -112,12 +112,15 @@ def _counted(request: EmbedContentRequest) -> JsonObject:
 
 
 def _dimensions(body: JsonObject) -> int:
-    """Where any of the methods has it."""
+    """Returns the requested number of dimensions, from the field in which any of the methods may have it; 0 if it is
+    not an integer."""
     requests: list[JsonObject] = body.get("requests") or [{}]
     first = requests[0]
     nested: list[JsonObject] = [body, first, body.get("parameters") or {}, body.get("embedContentConfig") or {}]
-    given = next((each["outputDimensionality"] for each in nested if each.get("outputDimensionality")), DIMENSIONS)
-    return given if isinstance(given, int) else 0
+    dimensions = next(
+        (fields["outputDimensionality"] for fields in nested if fields.get("outputDimensionality")), DIMENSIONS
+    )
+    return dimensions if isinstance(dimensions, int) else 0
 
 
 _METHODS = {
@@ -127,10 +130,10 @@ _METHODS = {
         lambda body: [_text(body["content"], "content")],
         lambda request: {"embedding": _embeddings(request)[0]},
     ),
-    "predict": _Method("instances", lambda body: [str(each["content"]) for each in body["instances"]], _predictions),
+    "predict": _Method("instances", lambda body: [str(item["content"]) for item in body["instances"]], _predictions),
     "countTokens": _Method(
         "contents",
-        lambda body: [_text(each, f"contents[{index}]") for index, each in enumerate(body["contents"])],
+        lambda body: [_text(item, f"contents[{index}]") for index, item in enumerate(body["contents"])],
         _counted,
     ),
 }

@@ -29,7 +29,7 @@ class EmbeddingsRequest(ChatRequest):
 
     @property
     def messages(self) -> list[JsonObject]:
-        return [{"role": "user", "content": each if isinstance(each, str) else str(each)} for each in self.inputs]
+        return [{"role": "user", "content": item if isinstance(item, str) else str(item)} for item in self.inputs]
 
     @property
     def is_embedding(self) -> bool:
@@ -37,7 +37,7 @@ class EmbeddingsRequest(ChatRequest):
 
 
 class OpenAIEmbeddings:
-    """The protocol."""
+    """Implements `ModelProtocol`."""
 
     def takes(self, path: str) -> bool:
         return path == "/v1/embeddings" or is_azure_path(path, "embeddings")
@@ -61,8 +61,8 @@ class OpenAIEmbeddings:
         dimensions = request.body.get("dimensions") or DIMENSIONS
         is_base64 = request.body.get("encoding_format") == "base64"
         data: list[JsonObject] = []
-        for index, each in enumerate(request.inputs):
-            values = vector(str(each), dimensions)
+        for index, item in enumerate(request.inputs):
+            values = vector(str(item), dimensions)
             data.append({"object": "embedding", "index": index, "embedding": _base64(values) if is_base64 else values})
         tokens = request.prompt_tokens
         usage = {"prompt_tokens": tokens, "total_tokens": tokens}
@@ -73,20 +73,20 @@ class OpenAIEmbeddings:
 
 
 def vector(text: str, dimensions: int) -> list[float]:
-    """Numbers from -1 to 1 that depend on the text alone, exact in 32 bits."""
+    """Returns numbers from -1 to 1 that depend on the text only, exact in 32 bits."""
     digest = hashlib.shake_128(text.encode("utf-8", "surrogatepass")).digest(dimensions)
     return [(byte - 128) / 128 for byte in digest]
 
 
 def inputs_of(body: JsonObject) -> list[Any]:
-    """The inputs as a list: a text alone, or one list of tokens, is one input."""
-    given: Any = body.get("input")
-    if isinstance(given, str):
-        return [given]
-    if not isinstance(given, list):
+    """Returns the inputs as a list: a single text, or a single list of tokens, is one input."""
+    value: Any = body.get("input")
+    if isinstance(value, str):
+        return [value]
+    if not isinstance(value, list):
         return []
-    values = cast("list[Any]", given)
-    return [values] if values and all(isinstance(each, int) for each in values) else values
+    values = cast("list[Any]", value)
+    return [values] if values and all(isinstance(token, int) for token in values) else values
 
 
 def _base64(values: Sequence[float]) -> str:

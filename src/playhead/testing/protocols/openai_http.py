@@ -1,4 +1,4 @@
-"""protocols → [openai_http].  What all of OpenAI's APIs share: the form of errors, and the key.  Pure."""
+"""protocols → [openai_http]. What OpenAI's APIs have in common: the form of errors, and the API key. Pure."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def bearer_token(headers: Mapping[str, str]) -> str | None:
 
 
 def is_azure_path(path: str, operation: str) -> bool:
-    """Whether Azure's client asks a deployment for this operation."""
+    """Whether this is the path of the operation in Azure's API."""
     return path == f"/openai/v1/{operation}" or (
         path.startswith("/openai/deployments/") and path.endswith(f"/{operation}")
     )

@@ -1,4 +1,4 @@
-"""HTTP request → [protocol] → HTTP response.  What each API of a provider has to do for the mock model server."""
+"""HTTP request → [protocol] → HTTP response. The interface of a provider's API in the mock model server."""
 
 from __future__ import annotations
 
@@ -31,19 +31,20 @@ class ModelProtocol(Protocol):
         ...
 
     def api_key(self, incoming: Incoming) -> str | None:
-        """The API key that the request carries, where this API has it."""
+        """Returns the API key of the request, from the place where this API has it."""
         ...
 
     def read(self, number: int, incoming: Incoming) -> ChatRequest:
-        """The request, the server's `number`-th.  Raises InvalidRequest with a sentence about the first thing wrong."""
+        """Parses the request, which is the server's `number`-th. Raises InvalidRequest with a sentence about the first
+        error."""
         ...
 
     def render(self, completion: Completion, request: ChatRequest, piece_characters: int) -> Response:
-        """The answer, streamed if the request asks for that."""
+        """Returns the answer, streamed if the request asks for that."""
         ...
 
     def fail(self, failed: Failed, param: str | None = None) -> Response:
-        """The error in this API's form; `param` is the request's field at fault."""
+        """Returns the error in this API's form; `param` is the request's field at fault."""
         ...
 
 
@@ -52,5 +53,5 @@ class KeepsResponses(ModelProtocol, Protocol):
     """A protocol whose answers can be fetched again by a GET."""
 
     def fetch(self, incoming: Incoming) -> Response | None:
-        """The answer that this path names; None where it is not a path of this protocol."""
+        """Returns the answer that this path names; None if this is not a path of the protocol."""
         ...

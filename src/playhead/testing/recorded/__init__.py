@@ -1,1 +1,1 @@
-"""program under test → memory journal → projection → [recorded]: what a program did, for the asserts of its tests."""
+"""program under test → memory journal → projection → [recorded]: recorded runs, for the asserts of tests."""

@@ -22,9 +22,9 @@ class FailedWith:
 
 @dataclass(frozen=True, slots=True)
 class ModelContext:
-    """What the model saw: messages in the parts form (`{"role", "parts"}`), and what stood beside them.
+    """The input of a model: messages in the parts form (`{"role", "parts"}`), system instructions and tools.
 
-    `"refund" in context` asks whether that text stands in the instructions or in some message.
+    `"refund" in context` tests whether that text is in the instructions or in a message.
     """
 
     messages: tuple[Message, ...]
@@ -33,7 +33,7 @@ class ModelContext:
 
     @property
     def text(self) -> str:
-        """All that a reader would read in it."""
+        """The text of the instructions and of all messages."""
         instructions = [message_text({"role": "system", "parts": self.system})] if _are_parts(self.system) else []
         if isinstance(self.system, str):
             instructions.append(self.system)
@@ -57,12 +57,12 @@ class RecordedModelCall:
 
     @property
     def messages(self) -> tuple[Message, ...]:
-        """The messages that the model was sent."""
+        """The input messages."""
         return self.context.messages
 
     @property
     def text(self) -> str:
-        """What the model said, without its reasoning and its tool calls."""
+        """The text of the model's answer, without its reasoning and its tool calls."""
         parts = self.answer["parts"] if self.answer is not None else []
         return "".join(part["content"] for part in parts if part.get("type") == "text")
 
@@ -84,10 +84,10 @@ class RecordedToolCall:
     error: FailedWith | None = None
 
     def __str__(self) -> str:
-        given: object = self.arguments
-        if not isinstance(given, dict):
-            return f"{self.name}({given!r})"
-        named = cast("dict[str, Any]", given)
+        arguments: object = self.arguments
+        if not isinstance(arguments, dict):
+            return f"{self.name}({arguments!r})"
+        named = cast("dict[str, Any]", arguments)
         return f"{self.name}({', '.join(f'{name}={value!r}' for name, value in named.items())})"
 
 

@@ -1,10 +1,11 @@
-"""mock server → [client_environment] → environment.  The variables from which model clients take their server."""
+"""mock server → [client_environment] → environment. The variables that tell model clients which server to use."""
 
 _KEY = "none"
 
 
 def client_environment(url: str) -> dict[str, str]:
-    """Variables that make the clients of OpenAI, Anthropic, Google and AWS Bedrock ask the server at this URL."""
+    """Returns variables that make the clients of OpenAI, Anthropic, Google and AWS Bedrock use the server at this
+    URL."""
     return {
         "OPENAI_BASE_URL": f"{url}/v1",
         "OPENAI_API_KEY": _KEY,

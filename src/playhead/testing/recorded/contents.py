@@ -26,7 +26,7 @@ from playhead.project.inputs import RunInput
 
 
 class JournalFrames:
-    """What was recorded so far, of all runs."""
+    """The records of all runs so far."""
 
     def __init__(self) -> None:
         self.run_ids: list[str] = []
@@ -37,7 +37,7 @@ class JournalFrames:
         self._nodes: dict[ContentRef, ThreadNode] = {}
 
     def read(self, data: bytes) -> None:
-        """Takes more frames."""
+        """Adds the records in these frames."""
         for kind, payload, _ in frames_in(data):
             if kind == CONTENT:
                 digest, content = read_content(payload)
@@ -55,7 +55,7 @@ class JournalFrames:
                     self._logs[run].append(log)
 
     def run_input(self, run: str) -> RunInput:
-        """The input of the run's projection."""
+        """Returns the input of the run's projection."""
         messages = self._messages()
         return RunInput(
             run=run,
@@ -69,21 +69,21 @@ class JournalFrames:
         )
 
     def value(self, ref: str | None) -> Any:
-        """The JSON value, text or bytes that the ref names.  Raises KeyError if it was not recorded."""
+        """Returns the JSON value, text or bytes that the ref names. Raises KeyError if it was not recorded."""
         if ref is None:
             return None
-        asked = ContentRef(ref)
-        found = self._contents[asked.plain]
-        return value_of(content_as(found.data, found.media_type, asked))
+        content_ref = ContentRef(ref)
+        content = self._contents[content_ref.plain]
+        return value_of(content_as(content.data, content.media_type, content_ref))
 
     def thread(self, ref: ContentRef | None) -> list[Message]:
-        """The messages of a thread, first to last."""
-        found: list[Message] = []
+        """Returns the messages of a thread, first to last."""
+        messages: list[Message] = []
         while ref is not None:
             node = self._nodes[ref]
-            found.append(whole(self.value(node.message), self._part))
+            messages.append(whole(self.value(node.message), self._part))
             ref = node.parent
-        return found[::-1]
+        return messages[::-1]
 
     def _part(self, ref: ContentRef) -> bytes | None:
         content = self._contents.get(ref.plain)
@@ -95,10 +95,10 @@ class JournalFrames:
 
     def _take_span(self, span: Span) -> None:
         if run := self._run_of(span.attributes):
-            # A scope is said once for all when spans are sent.
+            # The frames of our own spans do not have their scope: it is the same for all.
             span.scope = span.scope or (names.SCOPE if names.KIND in span.attributes else "")
-            known = self._spans[run].get(span.span_id)
-            if known is None or known.end_ns is None:
+            stored = self._spans[run].get(span.span_id)
+            if stored is None or stored.end_ns is None:
                 self._spans[run][span.span_id] = span
 
     def _run_of(self, attributes: Any) -> str | None:

@@ -1,4 +1,4 @@
-"""recorded run → [model_answers] → script.  Answers of a recorded model, given again by the mock model server."""
+"""recorded run → [model_answers] → script. The mock model server gives the answers of a recorded model again."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ _RETRY_HEADER = "x-stainless-retry-count"
 class RecordedAnswers:
     """Answers each request as the model did when the run was recorded: `mock_model.otherwise(RecordedAnswers(...))`.
 
-    Each answer stands with the beginning of the message that it was given to.  A request gets the first answer that was
-    given to its last message, and that no request has had; if there is none, the first that is left: a prompt may
-    change, and branches may run in another order.  Thread-safe.
+    Each answer comes with the beginning of the message that it answered. A request gets the first unused answer whose
+    message begins like the request's last message; if there is none, the first unused answer, since a prompt may
+    change, and branches may run in another order. Thread-safe.
     """
 
     def __init__(self, answers: Sequence[tuple[str, Answer]]) -> None:
@@ -27,24 +27,26 @@ class RecordedAnswers:
 
     @property
     def unused(self) -> int:
-        """How many answers no request has had yet."""
+        """The number of answers that no request has got yet."""
         return len(self._left)
 
     def __call__(self, request: ChatRequest) -> Answer:
-        """The answer to this request.  A client's own retry of a request that failed fails again."""
-        asked = request.prefixes[-1][0]
+        """Returns the answer to this request. A client's own retry of a failed request gets the same failure."""
+        request_digest = request.prefixes[-1][0]
         with self._lock:
-            if request.headers.get(_RETRY_HEADER, "0") != "0" and asked in self._failed:
-                return self._failed[asked]
+            if request.headers.get(_RETRY_HEADER, "0") != "0" and request_digest in self._failed:
+                return self._failed[request_digest]
             if not self._left:
                 return _none_left(self._count)
             last = next(request.texts(last=True), "")
             fitting = (
-                at for at, (given, _) in enumerate(self._left) if (given and last.startswith(given)) or given == last
+                index
+                for index, (beginning, _) in enumerate(self._left)
+                if (beginning and last.startswith(beginning)) or beginning == last
             )
             _, answer = self._left.pop(next(fitting, 0))
             if isinstance(answer, Failed | Dropped):
-                self._failed[asked] = answer
+                self._failed[request_digest] = answer
             return answer
 
 

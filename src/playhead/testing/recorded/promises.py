@@ -1,4 +1,4 @@
-"""program under test → [promises] → rules of the test.  What a test's program waits for, answered by the test."""
+"""program under test → [promises] → rules of the test. Promises of the program under test, answered by the test."""
 
 from __future__ import annotations
 
@@ -15,9 +15,10 @@ from playhead.wire.answers.promises import Promise, PromiseAnswer
 
 @dataclass(slots=True)
 class AnswerRule:
-    """An answer to promises of this kind that ask for `what` (None: for anything), with these details.
+    """An answer to promises of these kinds for the action or name `what`, with this key and these details; None for any
+    of the three.
 
-    `left`: how many more it answers; None: any number.
+    `left`: how many more promises it answers; None: any number.
     """
 
     kinds: Sequence[str]
@@ -31,7 +32,7 @@ class AnswerRule:
     left: int | None
 
     def fits(self, promise: Promise) -> bool:
-        """Whether it answers this promise."""
+        """Whether this rule answers the promise."""
         return (
             self.left != 0
             and promise["kind"] in self.kinds
@@ -42,61 +43,63 @@ class AnswerRule:
 
 
 class ScriptedPromises:
-    """Implements `api.promises.port.PromiseStore` in memory.  Safe for threads.
+    """Implements `api.promises.port.PromiseStore` in memory. Thread-safe.
 
-    A promise is answered by the first rule that fits, when it is opened.  The program never waits: a promise that no
-    rule answers calls `fail`, or ends the program as `suspend=True` does, while `suspends` is set.
+    When a promise is opened, the first rule that fits answers it. The program never waits: for a promise that no rule
+    answers, `fail` is called; while `suspends` is set, the program ends instead, as with `suspend=True`.
     """
 
     def __init__(self, fail: Callable[[str], NoReturn]) -> None:
-        """`fail` fails the test, with a message."""
+        """`fail` fails the test with a message."""
         self._fail = fail
         self._mutex = Lock()
         self._rules: list[AnswerRule] = []
         self._known: dict[str, Promise] = {}
         self.suspends = False
         self.unanswered: list[str] = []
-        """What `fail` was called with: the program may have caught the exception."""
+        """Messages of all calls of `fail`, since the program may catch the exception."""
 
     def add(self, rule: AnswerRule) -> None:
-        """Answers what fits from now on."""
+        """Adds a rule, for promises from now on."""
         with self._mutex:
             self._rules.append(rule)
 
     def open(self, promise: Promise) -> Promise:
-        """Answered at once, if a rule fits."""
+        """Opens a promise, and answers it at once if a rule fits. Returns it."""
         with self._mutex:
-            known = self._known.setdefault(promise["id"], promise)
-            rule = self._rule(known)
-            if known["answer"] is not None or rule is None or rule.outcome == p.EXPIRED:
-                return known
-            return self._answered(known, rule)
+            stored = self._known.setdefault(promise["id"], promise)
+            rule = self._rule(stored)
+            if stored["answer"] is not None or rule is None or rule.outcome == p.EXPIRED:
+                return stored
+            return self._answered(stored, rule)
 
     def announce(self, promise: Promise) -> Promise:
-        """The rules answer it when the program asks for the answer: it may have one of its own."""
+        """Stores a promise without answering it. Rules answer it when the program asks for the answer, since the
+        program may have an answer of its own."""
         with self._mutex:
             return self._known.setdefault(promise["id"], promise)
 
     def settle(self, promise_id: str, answer: PromiseAnswer) -> Promise | None:
-        """The program went on with an answer of its own."""
+        """Answers a promise with the answer with which the program went on."""
         return self.answer(promise_id, answer)
 
     def read(self, promise_id: str) -> Promise | None:
-        """As it is known here."""
+        """Returns a promise; None if it is unknown."""
         return self._known.get(promise_id)
 
     def answer(self, promise_id: str, answer: PromiseAnswer) -> Promise | None:
-        """The first answer counts."""
+        """Answers a promise that has no answer yet. Returns it with its first answer; None if it is unknown."""
         with self._mutex:
-            known = self._known.get(promise_id)
-            return known if known is None or known["answer"] is not None else self._with_answer(known, answer)
+            stored = self._known.get(promise_id)
+            return stored if stored is None or stored["answer"] is not None else self._with_answer(stored, answer)
 
     def interrupts(self, runs: Sequence[str]) -> list[Promise]:
-        """Open requests to stop one of these runs."""
-        return [each for each in self.listed() if each["kind"] == p.INTERRUPT and each["run"] in runs]
+        """Returns open requests to stop one of these runs."""
+        return [promise for promise in self.listed() if promise["kind"] == p.INTERRUPT and promise["run"] in runs]
 
     def may_wait(self, promise: Promise) -> bool:
-        """Nobody else can answer."""
+        """Answers a promise for which the program would wait. Returns True if a rule fits. If not, calls `fail` or,
+        while `suspends` is set, returns False."""
         with self._mutex:
             if (rule := self._rule(promise)) is not None:
                 self._answered(promise, rule)
@@ -108,19 +111,21 @@ class ScriptedPromises:
         return False
 
     def listed(self, *, answered: bool = False) -> list[Promise]:
-        """What the program has asked, in its order."""
-        return [each for each in tuple(self._known.values()) if answered or each["answer"] is None]
+        """Returns the promises in the order in which the program opened them; with `answered`, also those that have an
+        answer."""
+        return [promise for promise in tuple(self._known.values()) if answered or promise["answer"] is None]
 
     def decide(self, promise_id: str, answer: PromiseAnswer, asked: Promise | None = None) -> Promise:
-        """As a person's answer.  Raises NotFound and Conflict."""
+        """Answers a promise as a person would; `asked` is stored first. Raises NotFound if the promise is unknown, and
+        Conflict if it has another answer."""
         if asked is not None:
             self.announce(asked)
-        found = self.answer(promise_id, answer)
-        if found is None:
+        promise = self.answer(promise_id, answer)
+        if promise is None:
             raise NotFound(f"the program of this test has no promise {promise_id}")
-        if found["answer"] != answer:
+        if promise["answer"] != answer:
             raise Conflict(f"{promise_id} has an answer already; that one counts")
-        return found
+        return promise
 
     def _rule(self, promise: Promise) -> AnswerRule | None:
         return next((rule for rule in self._rules if rule.fits(promise)), None)
@@ -131,26 +136,26 @@ class ScriptedPromises:
         return self._with_answer(promise, answer_of(rule.outcome, rule.value, rule.by, rule.reason))
 
     def _with_answer(self, promise: Promise, answer: PromiseAnswer) -> Promise:
-        self._known[promise["id"]] = found = cast(Promise, {**promise, "answer": answer})
-        return found
+        self._known[promise["id"]] = answered = cast(Promise, {**promise, "answer": answer})
+        return answered
 
 
 def _unanswered(promise: Promise) -> str:
-    """Why the test fails, and how it would answer."""
-    what = repr(promise["action"] or f"{promise['name']} {promise['key']}")
+    """Returns the message of the failed test: what the program waits for, and the call that would answer it."""
+    subject = repr(promise["action"] or f"{promise['name']} {promise['key']}")
     details = "" if promise["details"] is None else f" (with {promise['details']!r})"
     if promise["kind"] == p.APPROVAL:
-        how = f"playhead_recorder.approve({what}), or deny"
+        how = f"playhead_recorder.approve({subject}), or deny"
     elif promise["kind"] == p.EVENT:
         how = f"playhead_recorder.answer({promise['name']!r}, VALUE, key={promise['key']!r})"
     else:
-        how = f"playhead_recorder.answer({what}, VALUE)"
-    return f"the program waits for {what}{details}, and the test does not answer that: say so before with {how}"
+        how = f"playhead_recorder.answer({subject}, VALUE)"
+    return f"the program waits for {subject}{details}, and the test does not answer that: say so before with {how}"
 
 
-def _has(given: Any, wanted: Any) -> bool:
-    if isinstance(wanted, Mapping) and isinstance(given, Mapping):
-        named = cast("Mapping[str, Any]", given)
+def _has(actual: Any, wanted: Any) -> bool:
+    if isinstance(wanted, Mapping) and isinstance(actual, Mapping):
+        named = cast("Mapping[str, Any]", actual)
         wanted_values = cast("Mapping[str, Any]", wanted).items()
         return all(name in named and named[name] == value for name, value in wanted_values)
-    return given == wanted
+    return actual == wanted

@@ -1,4 +1,4 @@
-"""memory journal → [recorder] → runs.  Records the program under test in memory, and gives its runs."""
+"""memory journal → [recorder] → runs. Records the program under test in memory, and returns its runs."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from playhead.wire.answers.promises import Promise
 
 
 class RunRecorder:
-    """What is recorded in this process, in memory: no file, no socket.  `playhead_recorder` in pytest."""
+    """Records this process in memory, without files and sockets. In pytest: `playhead_recorder`."""
 
     def __init__(self, journal: MemoryJournal, promises: ScriptedPromises) -> None:
         self._journal = journal
@@ -46,11 +46,11 @@ class RunRecorder:
         reason: str | None = None,
         times: int | None = None,
     ) -> None:
-        """Approves from now on: `playhead_recorder.approve("refund")`.
+        """Approves requests from now on: `playhead_recorder.approve("refund")`.
 
-        `what`: a tool, or an action as the program words it; None: anything.  `details`: only these (of a tool: its
-        arguments, of which others may have any value).  `times`: so often; None: always.  What was said first counts.
-        A question that nothing answers fails the test.
+        `what`: a tool, or an action in the program's words; None: any. `details`: only requests with these details (of
+        a tool: with these arguments; others may have any value). `times`: how often; None: always. Of several rules
+        that fit, the first counts. A request that no rule answers fails the test.
         """
         self._promises.add(AnswerRule([APPROVAL], what, None, details, APPROVED, None, by, reason, times))
 
@@ -63,7 +63,7 @@ class RunRecorder:
         reason: str | None = None,
         times: int | None = None,
     ) -> None:
-        """Denies from now on.  The rest is as in `approve`."""
+        """Denies requests from now on. The parameters are those of `approve`."""
         self._promises.add(AnswerRule([APPROVAL], what, None, details, DENIED, None, by, reason, times))
 
     def answer(
@@ -77,21 +77,24 @@ class RunRecorder:
         reason: str | None = None,
         times: int | None = None,
     ) -> None:
-        """Answers a question from now on, or gives an event: `playhead_recorder.answer("payment", 20, key="A1")`.
+        """Answers a question from now on, or sends an event: `playhead_recorder.answer("payment", 20, key="A1")`.
 
-        `what`: the question as the program asks it, or the event's name; None: any.  The rest is as in `approve`.
+        `what`: the question in the program's words, or the event's name; None: any. The other parameters are those of
+        `approve`.
         """
         self._promises.add(AnswerRule([INPUT, EVENT], what, key, details, ANSWERED, value, by, reason, times))
 
     def expire(self, what: str | None = None, *, times: int | None = None) -> None:
-        """Lets the time run out for what the program waits for, at once: it gets Unanswered."""
+        """Lets promises expire at once, from now on: the program gets Unanswered. The parameters are those of
+        `approve`."""
         self._promises.add(AnswerRule([APPROVAL, INPUT, EVENT], what, None, None, EXPIRED, None, None, None, times))
 
     @contextmanager
     def until_it_waits(self) -> Generator[None]:
-        """A block that the program leaves where it waits for somebody whom the test does not answer for.
+        """Runs a block until the program waits for an answer that the test does not give.
 
-        What it does after that, where it answers by itself, may fail.  Fails the test if the program never waits.
+        If the program then goes on with an answer of its own, its errors are ignored. Fails the test if the program
+        never waits.
         """
         __tracebackhide__ = True
         before = len(self._promises.listed(answered=True))
@@ -108,19 +111,19 @@ class RunRecorder:
             raise AssertionError("the program waited for nobody")
 
     def _has_waited(self, before: int) -> bool:
-        """Whether one of its questions, after so many, was not answered, or not by anybody but the program."""
-        asked = self._promises.listed(answered=True)[before:]
-        answers = (promise["answer"] for promise in asked if promise["kind"] != INTERRUPT)
+        """Whether one of the promises after the first `before` has no answer, or only one by the program itself."""
+        promises = self._promises.listed(answered=True)[before:]
+        answers = (promise["answer"] for promise in promises if promise["kind"] != INTERRUPT)
         return any(answer is None or answer["by"] == BY_PROGRAM for answer in answers)
 
     @property
     def promises(self) -> list[Promise]:
-        """What the program has waited for so far, in its order, with the answers."""
+        """The promises of the program so far, in the order in which it opened them, with their answers."""
         return self._promises.listed(answered=True)
 
     @property
     def unanswered(self) -> list[str]:
-        """Why the test was failed: what the program waited for and nobody answered."""
+        """Messages about promises that the test did not answer, and that make it fail."""
         return self._promises.unanswered
 
     # --- what it did --------------------------------------------------------------------------------------------
@@ -146,10 +149,10 @@ class RunRecorder:
 
 @contextmanager
 def record_in_memory(fail: Callable[[str], NoReturn]) -> Generator[RunRecorder]:
-    """Records everything that this process does in memory, also what calls `playhead.configure` itself.
+    """Records everything in this process in memory, also if the program itself calls `playhead.configure`.
 
-    When it ends, recording is as if nothing had been configured.  `fail` is called with a message where the program
-    would wait for somebody.
+    After the block, recording is as if nothing had been configured. `fail` is called with a message when the program
+    would wait for an answer that the test does not give.
     """
     journal, promises = MemoryJournal(), ScriptedPromises(fail)
     with ProcessState.mutex:

@@ -16,17 +16,17 @@ from playhead.testing.recorded.transcript import transcript
 
 
 class RecordedRun:
-    """A run as it was recorded when this was asked for: ask the recorder again for what has happened since."""
+    """A run as it was recorded when this object was made. For later events, read the run from the recorder again."""
 
     def __init__(self, run: str, frames: JournalFrames) -> None:
         self.id = run
         self._frames = frames
         self.events: Sequence[RunEvent] = project(frames.run_input(run), 0, ProjectSettings()).events
-        """All events, as the query API gives them: `seq` is the place in the run, counted from 1."""
+        """All events, as in the query API: `seq` is the position in the run, counted from 1."""
 
     @property
     def name(self) -> str | None:
-        """The name of the run, or of its outermost function."""
+        """The name of the run; without one, of its outermost function."""
         return self.state().name
 
     @property
@@ -36,12 +36,12 @@ class RecordedRun:
 
     @cached_property
     def input(self) -> Any:
-        """The arguments of the outermost call; None where these are not recorded."""
+        """The arguments of the outermost call; None if they are not recorded."""
         return self.content(next((event.input for event in self.events if isinstance(event, ev.RunStarted)), None))
 
     @cached_property
     def output(self) -> Any:
-        """What the outermost call returned; None where that is not recorded, as of a `with playhead.run(...)`."""
+        """The result of the outermost call; None if it is not recorded, as in a `with playhead.run(...)`."""
         done = [event.output for event in self.events if isinstance(event, ev.RunCompleted)]
         return self.content(done[-1] if done else None)
 
@@ -53,7 +53,7 @@ class RecordedRun:
 
     @property
     def answer(self) -> str:
-        """What the model said last: the text of the last model call that was answered."""
+        """The text of the last model call that was answered; empty if there is none."""
         return next((call.text for call in reversed(self.llm_calls) if call.answer is not None), "")
 
     @cached_property
@@ -69,11 +69,11 @@ class RecordedRun:
         return [self._tool_call(event, ends) for event in self.events if isinstance(event, ev.ToolCalled)]
 
     def state(self, at: int | None = None) -> RunState:
-        """The state directly after the event with this seq; default: the last."""
+        """Returns the state directly after the event with this seq; default: the last."""
         return fold(event for event in self.events if at is None or event.seq <= at)
 
     def context(self, at: int | None = None) -> ModelContext:
-        """What the model saw at the call that had begun last at this event; default: at the last call.
+        """Returns the input of the last model call that began at or before this event; default: of the last call.
 
         Raises LookupError if no model call had begun by then.
         """
@@ -90,16 +90,16 @@ class RecordedRun:
             raise LookupError(f"{ref} is not recorded here: refs are those of this run's events") from None
 
     def called(self, tool: str, /, **arguments: Any) -> list[RecordedToolCall]:
-        """The calls of this tool in which these arguments had these values; others may have any."""
+        """Returns the calls of this tool with these arguments; other arguments may have any value."""
         return [call for call in self.tool_calls if call.name == tool and _has(call.arguments, arguments)]
 
     def assert_called(self, tool: str, /, **arguments: Any) -> RecordedToolCall:
         """Fails unless the tool was called with these arguments (others may have any value).  Returns the first such
         call."""
         __tracebackhide__ = True
-        found = self.called(tool, **arguments)
-        if found:
-            return found[0]
+        calls = self.called(tool, **arguments)
+        if calls:
+            return calls[0]
         wanted = RecordedToolCall(0, tool, arguments)
         others = [str(call) for call in self.tool_calls if call.name == tool]
         instead = f"it was called as {'; '.join(others)}" if others else f"tools that were called: {self._tool_names()}"
@@ -108,13 +108,13 @@ class RecordedRun:
     def assert_not_called(self, tool: str, /, **arguments: Any) -> None:
         """Fails if the tool was called with these arguments (without any: if it was called at all)."""
         __tracebackhide__ = True
-        if found := self.called(tool, **arguments):
-            raise AssertionError(f"{found[0]} was called")
+        if calls := self.called(tool, **arguments):
+            raise AssertionError(f"{calls[0]} was called")
 
     def assert_tool_calls(self, expected: Sequence[tuple[str, Any]], *, ordered: bool = True) -> None:
         """Fails unless exactly these tools were called, with exactly these arguments: `[("refund", {"order": 7})]`.
 
-        With `ordered=False`, in any order: for tools that run at a time.
+        With `ordered=False`, in any order: for tools that run in parallel.
         """
         __tracebackhide__ = True
         missing, surplus = list(expected), list[tuple[str, Any]]()
@@ -131,7 +131,7 @@ class RecordedRun:
             raise AssertionError("\n".join(lines) or f"called in another order: {'; '.join(map(_shown, made_all))}")
 
     def __str__(self) -> str:
-        """The run's transcript: what the model was told and said, and what the tools gave."""
+        """Returns the run's transcript: inputs and answers of the model, and results of the tools."""
         return transcript(self.id, self.name, self.status, self.llm_calls, self.tool_calls, self.error)
 
     def __repr__(self) -> str:
@@ -170,9 +170,9 @@ class RecordedRun:
         return ", ".join(dict.fromkeys(call.name for call in self.tool_calls)) or "none"
 
 
-def _has(given: Any, wanted: Mapping[str, Any]) -> bool:
-    known = cast("dict[str, Any]", given) if isinstance(given, dict) else {}
-    return all(name in known and known[name] == value for name, value in wanted.items())
+def _has(actual: Any, wanted: Mapping[str, Any]) -> bool:
+    fields = cast("dict[str, Any]", actual) if isinstance(actual, dict) else {}
+    return all(name in fields and fields[name] == value for name, value in wanted.items())
 
 
 def _shown(call: tuple[str, Any]) -> str:

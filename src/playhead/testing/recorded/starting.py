@@ -14,7 +14,7 @@ from typing import Any, cast
 def run_program(program: str, *arguments: str) -> None:
     """Runs a script, or `-m MODULE`, in this process to its end, with these arguments in `sys.argv`.
 
-    Raises what it raises; an exit with status 0 is its end.
+    Raises what the program raises, and SystemExit if it exits with a status other than 0.
     """
     module = program.removeprefix("-m ") if program.startswith("-m ") else None
     argv, path = sys.argv, list(sys.path)
@@ -33,7 +33,7 @@ def run_program(program: str, *arguments: str) -> None:
 
 
 def complete(result: Any) -> Any:
-    """What a call comes to: awaits a coroutine, goes through a generator or an asynchronous one, as a list."""
+    """Returns the result of a call: awaits a coroutine; reads a generator, also an asynchronous one, into a list."""
     if inspect.isawaitable(result) or isinstance(result, AsyncIterator):
         return asyncio.run(_awaited(result))
     return list(cast("Iterator[Any]", result)) if inspect.isgenerator(result) else result

@@ -1,4 +1,4 @@
-"""run → [transcript] → report of a failed test.  What happened in a run, as text for a person."""
+"""run → [transcript] → report of a failed test. A run as text to read."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 from playhead.model.message import Message, message_lines
 from playhead.testing.recorded.calls import FailedWith, RecordedModelCall, RecordedToolCall
 
-# Enough to recognise a text; the whole one is one assert away.
+# Enough to recognise a text; the test has the whole one.
 _SHOWN_CHARACTERS = 300
 _INDENT = "       "
 
@@ -21,7 +21,7 @@ def transcript(
     tool_calls: Sequence[RecordedToolCall],
     error: FailedWith | None,
 ) -> str:
-    """Model calls and tool calls by seq; of each context only the messages that no earlier call had."""
+    """Returns model calls and tool calls by seq; of each context only the messages that no earlier call had."""
     lines = [f"run {run} ({name}): {status}"]
     seen: list[Message] = []
     for call in sorted([*llm_calls, *tool_calls], key=lambda call: call.seq):
@@ -37,7 +37,7 @@ def transcript(
 def _model_lines(call: RecordedModelCall, seen: list[Message]) -> Iterator[str]:
     yield f"{call.seq:>5}  model {call.model or ''}".rstrip()
     for message in call.messages:
-        # What the model said comes back in later calls, often without its reasoning.
+        # Answers of the model are sent again in later calls, often without their reasoning.
         if message not in seen and not (seen and message["role"] == "assistant"):
             seen.append(message)
             yield from _labelled(message["role"], "\n".join(message_lines(message)))

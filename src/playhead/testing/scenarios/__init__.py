@@ -1,7 +1,7 @@
-"""scenarios → script.  What the mock model says in the agent patterns that people test with, one module each.
+"""scenarios → script. Answers of the mock model for agent patterns that people often test, one module each.
 
-The rules look at words of the prompts and at tools only, so they hold for every provider's protocol. They keep no
-state: any number of agents can play one scenario at a time (except for faults that occur once, in `error_recovery`).
+The rules use only words of the prompts and tools, so they work for every provider's protocol. They keep no state: any
+number of agents can use one scenario at a time (except for faults that occur once, in `error_recovery`).
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ NAMES = (
 
 
 def load(name: str) -> Scenario:
-    """The scenario of this name; raises ValueError with the names that there are."""
+    """Returns the scenario of this name; raises ValueError with the names that there are."""
     if name not in NAMES:
         raise ValueError(f"there is no scenario {name!r}; choose one of {', '.join(NAMES)}")
-    found: Scenario = import_module(f"{__name__}.{name}").SCENARIO
-    return found
+    scenario: Scenario = import_module(f"{__name__}.{name}").SCENARIO
+    return scenario

@@ -19,17 +19,17 @@ class ScenarioLine:
 
 @dataclass(frozen=True, slots=True)
 class Scenario:
-    """What the model plays. `description` says which prompts and tools it knows."""
+    """The rules of a scenario. `description`: the prompts and tools that it expects."""
 
     description: str
     lines: tuple[ScenarioLine, ...]
 
 
 def asked(words: str) -> Rule:
-    """The last message of the user has these words (a regular expression, whatever the case)."""
+    """Matches if the user's last message has these words (a regular expression, in upper or lower case)."""
     return regex(f"(?i){words}", role="user", last=True)
 
 
 def instructed(words: str) -> Rule:
-    """The system prompt has these words (a regular expression, whatever the case)."""
+    """Matches if the system prompt has these words (a regular expression, in upper or lower case)."""
     return regex(f"(?i){words}", role="system")

@@ -1,4 +1,4 @@
-"""Tool calling: two calls at once, then one with what they gave, then the answer."""
+"""Tool calling: two calls at once, then one with their results, then the answer."""
 
 from __future__ import annotations
 

@@ -13,12 +13,13 @@ from playhead.testing.protocols.openai_http import bearer_token
 from playhead.testing.protocols.protocol import Incoming
 from playhead.testing.request import ChatRequest, InvalidRequest, JsonObject
 
-# A conversation that nobody continues must not become a leak: each keeps as much of those before it as it needs.
+# Conversations that are never continued must not fill the memory. Each one holds all messages that it needs itself.
 _MAX_REMEMBERED = 1024
 
 
 class AnthropicMessages:
-    """The protocol, and the threads of one server.  Thoughts are said if the request asks for `thinking`."""
+    """Implements `ModelProtocol`, and remembers the threads of one server. Answers contain thinking if the request asks
+    for `thinking`."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -47,7 +48,7 @@ class AnthropicMessages:
         return wire.error_response(failed, param)
 
     def _before(self, body: JsonObject) -> list[JsonObject]:
-        """The messages of the thread that this request continues.  Raises InvalidRequest."""
+        """Returns the messages of the thread that this request continues. Raises InvalidRequest."""
         thread: JsonObject = body.get("thread") or {}
         previous = thread.get("previous_message_id")
         if previous is None:

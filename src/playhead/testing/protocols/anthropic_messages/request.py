@@ -1,7 +1,7 @@
-"""HTTP body → [request] → rules → answers → wire.  One request of Anthropic's Messages.
+"""HTTP body → [request] → rules → answers → wire. One request of Anthropic's Messages.
 
-Rules see it as the chat completion request that would ask the same: the system prompt as the first message, each tool
-result as a message of its own.
+Rules see the equivalent chat completion request: the system prompt is the first message, and each tool result is a
+message of its own.
 """
 
 from __future__ import annotations
@@ -21,13 +21,14 @@ _SIGNED = "mock-"
 
 @dataclass(frozen=True)
 class MessagesRequest(ChatRequest):
-    """A request of Messages as the server saw it; `before` are the turns of the thread that it continues."""
+    """A request of Messages; `before`: the turns of the thread that it continues."""
 
     before: Sequence[JsonObject] = ()
 
     @cached_property
     def turns(self) -> list[JsonObject]:
-        """The whole conversation, cut: the system prompt, what the server remembers, what was sent."""
+        """The whole conversation in the form of `anthropic.cut_turns`: the turns that the server remembers, then the
+        system prompt and the messages that were sent."""
         return [*self.before, *cast("list[JsonObject]", anthropic.cut_turns(*self._sent()))]
 
     def _sent(self) -> tuple[Any, Any]:
@@ -43,10 +44,10 @@ class MessagesRequest(ChatRequest):
 
     def check(self) -> None:
         """Raises InvalidRequest with a sentence about the first message that the API would refuse."""
-        asked: set[str] = set()
+        requested_ids: set[str] = set()
         whole = anthropic.join_turns(self.before)[1]
         for index, message in enumerate([*whole, *self.body["messages"]]):
-            asked = _check(message, f"messages.{index - len(whole)}", asked)
+            requested_ids = _check(message, f"messages.{index - len(whole)}", requested_ids)
 
     @property
     def choices(self) -> int:
@@ -59,51 +60,52 @@ class MessagesRequest(ChatRequest):
 
     @cached_property
     def caches(self) -> bool:
-        """Whether anything in it is to be kept for later requests."""
+        """Whether the request has a `cache_control` anywhere."""
         return _has_cache_control(self.body)
 
 
 def signature_of(thought: str) -> str:
-    """What proves that a thought is the server's own."""
+    """Returns the signature by which the server recognises its own thinking."""
     return _SIGNED + hashlib.blake2b(thought.encode(), digest_size=24).hexdigest()
 
 
 def read_messages_body(body: bytes) -> JsonObject:
-    """The body of a request of Messages; raises InvalidRequest with a sentence about the first thing wrong."""
-    found = json_object(body)
-    if not isinstance(found.get("model"), str):
+    """Parses the body of a request of Messages. Raises InvalidRequest with a sentence about the first error."""
+    fields = json_object(body)
+    if not isinstance(fields.get("model"), str):
         raise InvalidRequest("model: Field required", "model")
-    if type(found.get("max_tokens")) is not int:
+    if type(fields.get("max_tokens")) is not int:
         raise InvalidRequest("max_tokens: Field required", "max_tokens")
-    messages: object = found.get("messages")
-    thread: JsonObject = found.get("thread") or {}
+    messages: object = fields.get("messages")
+    thread: JsonObject = fields.get("thread") or {}
     is_continued = thread.get("previous_message_id") is not None
     if not isinstance(messages, list) or not (messages or is_continued):
         raise InvalidRequest("messages: at least one message is required", "messages")
-    check_optional_fields(found)
-    return found
+    check_optional_fields(fields)
+    return fields
 
 
-def _check(message: object, where: str, asked: set[str]) -> set[str]:
-    """The ids of the tools that this message asks for; `asked`: those of the one before."""
+def _check(message: object, where: str, requested_ids: set[str]) -> set[str]:
+    """Checks a message. Returns the ids of its tool calls. `requested_ids`: those of the previous message. Raises
+    InvalidRequest."""
     if not isinstance(message, dict):
         raise InvalidRequest(f"{where}: Input should be an object", where)
-    given = cast("JsonObject", message)
-    if given.get("role") not in _ROLES:
+    fields = cast("JsonObject", message)
+    if fields.get("role") not in _ROLES:
         raise InvalidRequest(f"{where}.role: Input should be 'user' or 'assistant'", f"{where}.role")
     ids: set[str] = set()
-    for index, block in enumerate(_blocks(given.get("content"), where)):
-        at = f"{where}.content.{index}"
+    for index, block in enumerate(_blocks(fields.get("content"), where)):
+        path = f"{where}.content.{index}"
         if not isinstance(block.get("type"), str):
-            raise InvalidRequest(f"{at}.type: Field required", at)
+            raise InvalidRequest(f"{path}.type: Field required", path)
         if block["type"] == "tool_use":
             ids.add(str(block.get("id")))
-        if block["type"] == "tool_result" and block.get("tool_use_id") not in asked:
-            raise InvalidRequest(f"{at}: unexpected `tool_use_id` found in `tool_result` blocks", at)
+        if block["type"] == "tool_result" and block.get("tool_use_id") not in requested_ids:
+            raise InvalidRequest(f"{path}: unexpected `tool_use_id` found in `tool_result` blocks", path)
         signature = str(block.get("signature", ""))
         is_ours = block["type"] == "thinking" and signature.startswith(_SIGNED)
         if is_ours and signature != signature_of(str(block.get("thinking"))):
-            raise InvalidRequest(f"{at}: Invalid `signature` in `thinking` block", at)
+            raise InvalidRequest(f"{path}: Invalid `signature` in `thinking` block", path)
     return ids
 
 
@@ -120,6 +122,6 @@ def _blocks(content: Any, where: str) -> Iterator[JsonObject]:
 
 def _has_cache_control(value: object) -> bool:
     if isinstance(value, dict):
-        found = cast("JsonObject", value)
-        return found.get("cache_control") is not None or any(map(_has_cache_control, found.values()))
+        fields = cast("JsonObject", value)
+        return fields.get("cache_control") is not None or any(map(_has_cache_control, fields.values()))
     return isinstance(value, list) and any(map(_has_cache_control, cast("list[object]", value)))

@@ -31,7 +31,7 @@ _ERRORS = {
 
 
 def message_object(completion: Completion, request: MessagesRequest) -> JsonObject:
-    """The completion as a `message`, whole."""
+    """Returns the completion as a `message` object."""
     content = content_blocks(completion.messages[0])
     reason = completion.finish_reasons[0]
     if reason == "stop" and any(block.get("type") == "tool_use" for block in content):
@@ -49,7 +49,8 @@ def message_object(completion: Completion, request: MessagesRequest) -> JsonObje
 
 
 def content_blocks(message: JsonObject) -> list[JsonObject]:
-    """A chat message as blocks: thoughts with their signature, texts, calls; blocks among its content as they are."""
+    """Translates a chat message into blocks: thinking with its signature, texts, tool calls. Blocks in its content stay
+    unchanged."""
     native = anthropic.from_message(openai.to_message(message))
     content: Any = native.get("content")
     blocks: list[JsonObject] = [{"type": "text", "text": content}] if isinstance(content, str) else content
@@ -77,7 +78,8 @@ def streamed(message: JsonObject, piece_characters: int) -> Response:
 
 
 def error_response(failed: Failed, param: str | None = None) -> Response:
-    """The failure as Anthropic's error object; the request's field at fault is in the sentence."""
+    """Returns the failure as Anthropic's error object, in which only the message names the field at fault (`param` is
+    not used)."""
     kind = _ERRORS.get(failed.status, "api_error")
     error = {"type": kind, "message": failed.message}
     return json_response({"type": "error", "error": error, "request_id": None}, failed.status, failed.headers)
@@ -88,11 +90,11 @@ def _headers(message: JsonObject) -> dict[str, str]:
 
 
 def _usage(completion: Completion, request: MessagesRequest) -> JsonObject:
-    """Input counts are of three kinds, none of which is in another. With caching, all but the last message is kept."""
+    """Returns the usage. No input count includes another one. With caching, all messages but the last are cached."""
     usage = completion.usage
     read = usage.cached if request.caches else 0
-    kept = request.prefixes[-2][1] if request.caches and len(request.prefixes) > 1 else 0
-    written = max(0, kept - read)
+    cacheable = request.prefixes[-2][1] if request.caches and len(request.prefixes) > 1 else 0
+    written = max(0, cacheable - read)
     return {
         "input_tokens": usage.input - read - written,
         "cache_creation_input_tokens": written,

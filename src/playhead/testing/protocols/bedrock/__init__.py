@@ -1,6 +1,6 @@
 """Amazon Bedrock's `Converse` and `ConverseStream`: `POST /model/MODEL/converse`, and `.../converse-stream`.
 
-Requests are signed for AWS: the access key of their credentials is their API key.
+Requests are signed for AWS: the access key in the signature counts as their API key.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _CREDENTIAL = re.compile(r"AWS4-HMAC-SHA256 Credential=([^/]+)/")
 
 
 class BedrockConverse:
-    """The protocol."""
+    """Implements `ModelProtocol`."""
 
     def takes(self, path: str) -> bool:
         return path_parts(path)[1] in _OPERATIONS
@@ -42,6 +42,6 @@ class BedrockConverse:
 
 
 def access_key(incoming: Incoming) -> str | None:
-    """The access key that signed the request, or the token of a request with an API key of Bedrock's."""
-    found = _CREDENTIAL.match(incoming.headers.get("authorization", ""))
-    return found[1] if found else bearer_token(incoming.headers)
+    """Returns the access key that signed the request or, for a request with an API key of Bedrock, its token."""
+    match = _CREDENTIAL.match(incoming.headers.get("authorization", ""))
+    return match[1] if match else bearer_token(incoming.headers)

@@ -1,6 +1,6 @@
 """Amazon Bedrock's `InvokeModel`: `POST /model/MODEL/invoke`, and `.../invoke-with-response-stream`.
 
-The body is the model's own: see `models`; and embeddings of Titan and Cohere.
+The form of the body depends on the model: see `models`. Embeddings of Titan and Cohere are answered here.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _OPERATIONS = {"invoke": False, "invoke-with-response-stream": True}
 
 @dataclass(frozen=True)
 class InvokeRequest(ChatRequest):
-    """A request as the server saw it.  The path says the model, and whether the answer is streamed."""
+    """A request of an invoked model. The path names the model, and says whether the answer is streamed."""
 
     path_model: str = ""
     is_streamed: bool = False
@@ -71,12 +71,12 @@ class InvokeRequest(ChatRequest):
     def _messages(self) -> list[JsonObject]:
         api = self.api
         if api is None:
-            return [{"role": "user", "content": each} for each in texts_of(self.body)]
+            return [{"role": "user", "content": text} for text in texts_of(self.body)]
         return api.messages(self.body)
 
 
 class BedrockInvoke:
-    """The protocol."""
+    """Implements `ModelProtocol`."""
 
     def takes(self, path: str) -> bool:
         return path_parts(path)[1] in _OPERATIONS
@@ -89,7 +89,7 @@ class BedrockInvoke:
         request = InvokeRequest(number, json_object(incoming.body), incoming.headers, model, _OPERATIONS[operation])
         if request.api is None and not texts_of(request.body):
             raise InvalidRequest("Malformed input request: this model's API is not known here.")
-        assert request.messages  # noqa: S101 - raises InvalidRequest for messages that are none
+        assert request.messages  # noqa: S101 - reading them raises InvalidRequest if they are invalid
         return request
 
     def render(self, completion: Completion, request: ChatRequest, piece_characters: int) -> Response:
@@ -113,9 +113,9 @@ class BedrockInvoke:
 
 
 def texts_of(body: JsonObject) -> list[str]:
-    """The texts that a request for embeddings has."""
-    given: Any = body.get("inputText") or body.get("texts") or []
-    return [given] if isinstance(given, str) else [str(each) for each in given]
+    """Returns the texts in a request for embeddings."""
+    value: Any = body.get("inputText") or body.get("texts") or []
+    return [value] if isinstance(value, str) else [str(item) for item in value]
 
 
 def _embeddings(request: InvokeRequest) -> JsonObject:

@@ -1,6 +1,6 @@
-"""completion → [models].  The APIs that invoked models have, as JSON values: requests, answers, chunks of streams.
+"""completion → [models]. The APIs of invoked models, as JSON values: requests, answers, chunks of streams.
 
-Pure.  A request says by its form which one it speaks.
+Pure. The form of a request shows which API it is for.
 """
 
 from __future__ import annotations
@@ -26,20 +26,20 @@ class InvokedModel(Protocol):
     """One API of invoked models."""
 
     def messages(self, body: JsonObject) -> list[JsonObject]:
-        """The request's messages as a chat completion request has them.  Raises InvalidRequest."""
+        """Returns the request's messages in the form of Chat Completions. Raises InvalidRequest."""
         ...
 
     def answer(self, completion: Completion) -> JsonObject:
-        """The body of the answer."""
+        """Returns the body of the answer."""
         ...
 
     def chunks(self, completion: Completion, piece_characters: int) -> Iterator[JsonObject]:
-        """What a stream sends instead, without the metrics that Bedrock adds to the last."""
+        """Yields the chunks of a streamed answer, without the metrics that Bedrock adds to the last one."""
         ...
 
 
 def api_of(model: str, body: JsonObject) -> InvokedModel | None:
-    """The API that the request speaks; None: none that is known here."""
+    """Returns the API that the request is for; None if it is not known here."""
     if isinstance(body.get("messages"), list):
         if "anthropic_version" in body:
             return _AnthropicAnswers(model, body)
@@ -49,13 +49,13 @@ def api_of(model: str, body: JsonObject) -> InvokedModel | None:
 
 
 def with_metrics(chunk: JsonObject, completion: Completion) -> JsonObject:
-    """The last chunk of a stream, as Bedrock sends it."""
+    """Returns the last chunk of a stream with the metrics that Bedrock adds."""
     counts = {"inputTokenCount": completion.usage.input, "outputTokenCount": completion.usage.output}
     return {**chunk, _METRICS: {**counts, "invocationLatency": 1, "firstByteLatency": 1}}
 
 
 class _AnthropicAnswers:
-    """Anthropic's Messages; the path says the model."""
+    """Anthropic's Messages; the model is named in the path."""
 
     def __init__(self, model: str, body: JsonObject) -> None:
         self._request = MessagesRequest(0, {**body, "model": model})
@@ -72,7 +72,7 @@ class _AnthropicAnswers:
 
 
 class _NovaAnswers:
-    """Amazon Nova's: as Converse."""
+    """The API of Amazon Nova, which is like Converse."""
 
     def messages(self, body: JsonObject) -> list[JsonObject]:
         check_converse_messages(body)
@@ -87,7 +87,7 @@ class _NovaAnswers:
 
 
 class _ChatAnswers:
-    """Like Chat Completions."""
+    """An API like Chat Completions."""
 
     def messages(self, body: JsonObject) -> list[JsonObject]:
         return check_messages(body["messages"])
@@ -107,8 +107,8 @@ class _ChatAnswers:
 
 
 class _TextAnswers:
-    """Asked one text, and answering one: `prompt` of Llama, Mistral and Cohere, `inputText` of Titan, Cohere's
-    `message`."""
+    """APIs with a text as input and a text as answer: `prompt` of Llama, Mistral and Cohere, `inputText` of Titan,
+    `message` of Cohere."""
 
     def __init__(self, key: str, model: str) -> None:
         self._key = key
@@ -117,8 +117,8 @@ class _TextAnswers:
     def messages(self, body: JsonObject) -> list[JsonObject]:
         history: list[JsonObject] = body.get("chat_history") or []
         earlier = [
-            {"role": _COHERE_ROLES.get(str(each.get("role")), "user"), "content": each.get("message")}
-            for each in history
+            {"role": _COHERE_ROLES.get(str(entry.get("role")), "user"), "content": entry.get("message")}
+            for entry in history
         ]
         return [*earlier, {"role": "user", "content": body[self._key]}]
 
@@ -140,8 +140,8 @@ class _TextAnswers:
             case "cohere", _:
                 return {"generations": [{"text": text, "finish_reason": reason and "COMPLETE"}]}
             case "titan", _:
-                said = {"outputText": text, "completionReason": reason and "FINISH", "tokenCount": usage.output}
-                return {"inputTextTokenCount": usage.input, "results": [said]}
+                result = {"outputText": text, "completionReason": reason and "FINISH", "tokenCount": usage.output}
+                return {"inputTextTokenCount": usage.input, "results": [result]}
             case _:
                 counts = {"prompt_token_count": usage.input, "generation_token_count": usage.output}
                 return {"generation": text, **counts, "stop_reason": reason}

@@ -1,7 +1,7 @@
-"""HTTP body → [request] → rules → answers → wire.  One request of Converse, and of an invoked model's own API.
+"""HTTP body → [request] → rules → answers → wire. One request of Converse, and of an invoked model's own API.
 
-Rules see it as the chat completion request that would ask the same: the system's blocks as the first message, each
-tool's result as a tool's message.
+Rules see the equivalent chat completion request: the system's blocks are the first message, and each tool result is a
+message of role `tool`.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _ROLES = ("user", "assistant")
 
 @dataclass(frozen=True)
 class ConverseRequest(ChatRequest):
-    """A request as the server saw it.  The path says the model, and whether the answer is streamed."""
+    """A request of Converse. The path names the model, and says whether the answer is streamed."""
 
     path_model: str = ""
     is_streamed: bool = False
@@ -48,7 +48,7 @@ class ConverseRequest(ChatRequest):
     @property
     def tools(self) -> list[JsonObject]:
         config: JsonObject = self.body.get("toolConfig") or {}
-        return [_tool(each) for each in config.get("tools") or ()]
+        return [_tool(tool) for tool in config.get("tools") or ()]
 
     @property
     def trajectory(self) -> str | None:
@@ -61,31 +61,32 @@ class ConverseRequest(ChatRequest):
 
 
 def path_parts(path: str) -> tuple[str, str]:
-    """The model and the operation of `/model/MODEL/OPERATION`; empty texts where a path is none."""
+    """Returns the model and the operation of a path `/model/MODEL/OPERATION`; two empty texts for other paths."""
     before, _, operation = path.rpartition("/")
     return (unquote(before.removeprefix("/model/")), operation) if before.startswith("/model/") else ("", "")
 
 
 def read_converse_body(body: bytes) -> JsonObject:
-    """The body of a request; raises InvalidRequest with a sentence about the first thing wrong."""
-    found = json_object(body)
-    check_converse_messages(found)
-    config: object = found.get("toolConfig", {})
+    """Parses the body of a request. Raises InvalidRequest with a sentence about the first error."""
+    fields = json_object(body)
+    check_converse_messages(fields)
+    config: object = fields.get("toolConfig", {})
     if not isinstance(config, dict) or not isinstance(cast("JsonObject", config).get("tools", []), list):
         raise InvalidRequest("The value at toolConfig.tools must be a list.", "toolConfig.tools")
-    return found
+    return fields
 
 
-def check_converse_messages(found: JsonObject) -> None:
-    """Messages have a role and a list of blocks, and the first is the user's; raises InvalidRequest."""
-    messages: object = found.get("messages")
+def check_converse_messages(body: JsonObject) -> None:
+    """Checks that all messages have a role and a list of blocks, and that the first is the user's. Raises
+    InvalidRequest."""
+    messages: object = body.get("messages")
     if not isinstance(messages, list) or not messages:
         raise InvalidRequest("The value at messages must be a list of at least one message.", "messages")
     for index, message in enumerate(cast("list[Any]", messages)):
         if not isinstance(message, dict) or cast("JsonObject", message).get("role") not in _ROLES:
             raise InvalidRequest(f"Value at 'messages.{index}.role' must be one of [user, assistant].", "messages")
         content: object = cast("JsonObject", message).get("content")
-        if not isinstance(content, list) or not all(isinstance(each, dict) for each in cast("list[Any]", content)):
+        if not isinstance(content, list) or not all(isinstance(block, dict) for block in cast("list[Any]", content)):
             raise InvalidRequest(f"Value at 'messages.{index}.content' must be a list of objects.", "messages")
     if cast("list[JsonObject]", messages)[0]["role"] != "user":
         raise InvalidRequest("A conversation must start with a user message.", "messages")

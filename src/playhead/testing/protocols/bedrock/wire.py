@@ -34,7 +34,7 @@ def whole(completion: Completion) -> Response:
 
 
 def answer_body(completion: Completion) -> JsonObject:
-    """What Converse answers."""
+    """Returns the body of Converse's answer."""
     return {
         "output": {"message": {"role": "assistant", "content": list(blocks_of(completion))}},
         "stopReason": stop_reason(completion),
@@ -50,7 +50,8 @@ def streamed(completion: Completion, piece_characters: int) -> Response:
 
 
 def events_of(completion: Completion, piece_characters: int) -> Iterator[tuple[str, JsonObject]]:
-    """The events of a streamed answer: texts, thoughts and tool inputs in pieces; the last one has the usage."""
+    """Yields the events of a streamed answer: texts, thinking and tool inputs in pieces; the last event has the
+    usage."""
     yield "messageStart", {"role": "assistant"}
     for index, block in enumerate(blocks_of(completion)):
         if "toolUse" in block:
@@ -64,7 +65,7 @@ def events_of(completion: Completion, piece_characters: int) -> Iterator[tuple[s
 
 
 def blocks_of(completion: Completion) -> Iterator[JsonObject]:
-    """The message as blocks: a thought with its signature, text, tool uses."""
+    """Yields the message as blocks: thinking with its signature, text, tool uses."""
     message = completion.messages[0]
     if thought := message.get("reasoning_content"):
         yield {"reasoningContent": {"reasoningText": {"text": thought, "signature": signature(thought)}}}
@@ -76,7 +77,8 @@ def blocks_of(completion: Completion) -> Iterator[JsonObject]:
 
 
 def tool_input(function: JsonObject) -> object:
-    """A call's arguments as an object; what is not JSON stands under `arguments`, since this API has objects only."""
+    """Returns a call's arguments as an object; arguments that are not JSON as an object with the key `arguments`, since
+    this API has objects only."""
     try:
         return orjson.loads(function.get("arguments") or "{}")
     except orjson.JSONDecodeError:
@@ -84,17 +86,17 @@ def tool_input(function: JsonObject) -> object:
 
 
 def signature(thought: str) -> str:
-    """Text that depends on the thought alone."""
+    """Returns a signature that depends on the thinking only."""
     return hashlib.blake2b(thought.encode("utf-8", "surrogatepass"), digest_size=24).hexdigest()
 
 
 def stop_reason(completion: Completion) -> str:
-    """Why the model stopped, as this API names it."""
+    """Returns the finish reason, as this API names it."""
     return _STOP_REASONS.get(completion.finish_reasons[0], completion.finish_reasons[0])
 
 
 def usage_object(usage: EstimatedUsage) -> JsonObject:
-    """The counts as this API names them: `inputTokens` are those that were not cached."""
+    """Returns the usage, as this API names it: `inputTokens` are those that were not cached."""
     return {
         "inputTokens": usage.input - usage.cached,
         "outputTokens": usage.output,
@@ -110,7 +112,7 @@ def request_id(completion: Completion) -> dict[str, str]:
 
 
 def error_response(failed: Failed) -> Response:
-    """The failure as AWS's REST APIs say it."""
+    """Returns the failure in the form of AWS's REST APIs."""
     kind = _ERRORS.get(failed.status, "InternalServerException" if failed.status >= 500 else "ValidationException")
     return json_response({"message": failed.message}, failed.status, {**failed.headers, "x-amzn-errortype": kind})
 
@@ -122,6 +124,6 @@ def _deltas(block: JsonObject, characters: int) -> Iterator[JsonObject]:
     elif "text" in block:
         yield from ({"text": piece} for piece in in_pieces(block["text"], characters))
     else:
-        said: JsonObject = block["reasoningContent"]["reasoningText"]
-        yield from ({"reasoningContent": {"text": piece}} for piece in in_pieces(said["text"], characters))
-        yield {"reasoningContent": {"signature": said["signature"]}}
+        reasoning: JsonObject = block["reasoningContent"]["reasoningText"]
+        yield from ({"reasoningContent": {"text": piece}} for piece in in_pieces(reasoning["text"], characters))
+        yield {"reasoningContent": {"signature": reasoning["signature"]}}

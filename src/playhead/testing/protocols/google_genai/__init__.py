@@ -1,6 +1,6 @@
 """Gemini's `generateContent` and `streamGenerateContent`, of the Gemini API and of Vertex AI.
 
-The model stands in the path: `/v1beta/models/NAME:generateContent`, `/v1/projects/.../models/NAME:generateContent`.
+The model is named in the path: `/v1beta/models/NAME:generateContent`, `/v1/projects/.../models/NAME:generateContent`.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _METHODS = {"generateContent": False, "streamGenerateContent": True}
 
 
 class Gemini:
-    """The protocol."""
+    """Implements `ModelProtocol`."""
 
     def takes(self, path: str) -> bool:
         return method_of(path) in _METHODS

@@ -1,4 +1,4 @@
-"""protocols → [errors].  Errors in the form of Google's APIs, and where requests carry their key.  Pure."""
+"""protocols → [errors]. Errors in the form of Google's APIs, and the API key of a request. Pure."""
 
 from __future__ import annotations
 
@@ -41,6 +41,6 @@ def error_response(failed: Failed, param: str | None = None) -> Response:
 
 
 def api_key(incoming: Incoming) -> str | None:
-    """The API key that a request carries, as header or in the query; Vertex AI's requests carry a token."""
-    given = incoming.headers.get("x-goog-api-key") or incoming.query.get("key")
-    return given or bearer_token(incoming.headers)
+    """Returns the API key in a request's header or query; for Vertex AI, the bearer token."""
+    key = incoming.headers.get("x-goog-api-key") or incoming.query.get("key")
+    return key or bearer_token(incoming.headers)

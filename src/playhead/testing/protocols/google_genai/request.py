@@ -1,7 +1,7 @@
-"""HTTP body → [request] → rules → answers → wire.  One request of Gemini's `generateContent`.
+"""HTTP body → [request] → rules → answers → wire. One request of Gemini's `generateContent`.
 
-Rules see it as the chat completion request that would ask the same: contents as messages, `systemInstruction` as the
-first one, each function response as a tool's message.
+Rules see the equivalent chat completion request: contents are messages, `systemInstruction` is the first one, and each
+function response is a message of role `tool`.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _PUBLISHED = "/models/"
 
 @dataclass(frozen=True)
 class GeminiRequest(ChatRequest):
-    """A request as the server saw it.  The path says the model, and whether the answer is streamed; `as_events`: as
+    """A request of Gemini. The path names the model, and says whether the answer is streamed; `as_events`: as
     server-sent events, instead of one JSON array."""
 
     path_model: str = ""
@@ -44,7 +44,7 @@ class GeminiRequest(ChatRequest):
     @property
     def wants_thinking(self) -> bool:
         thinking: JsonObject = self._generation.get("thinkingConfig") or {}
-        # The client writes what is nested in snake case, other clients in camel case; the API takes both.
+        # Google's client sends nested fields in snake case, other clients in camel case; the API accepts both.
         return (thinking.get("includeThoughts") or thinking.get("include_thoughts")) is True
 
     @property
@@ -72,18 +72,18 @@ class GeminiRequest(ChatRequest):
     @cached_property
     def _tools(self) -> list[JsonObject]:
         tools: list[JsonObject] = self.body.get("tools") or []
-        functions = [each for tool in tools for each in tool.get("functionDeclarations") or ()]
+        functions = [declaration for tool in tools for declaration in tool.get("functionDeclarations") or ()]
         other = [{"type": name} for tool in tools for name in tool if name != "functionDeclarations"]
-        return [*({"type": "function", "function": each} for each in functions), *other]
+        return [*({"type": "function", "function": declaration} for declaration in functions), *other]
 
 
 def method_of(path: str) -> str:
-    """What is asked of the model that a path names: `generateContent`, or another."""
+    """Returns the method in a path: `generateContent`, or another; empty if there is none."""
     return path.rpartition(":")[2] if "/" not in path.rpartition(":")[2] else ""
 
 
 def model_of(path: str) -> str:
-    """The model that a path names; a tuned model or an endpoint with its kind and collection."""
+    """Returns the model in a path; a tuned model or an endpoint with its collection (`tunedModels/NAME`)."""
     resource = path.rpartition(":")[0]
     before, published, name = resource.rpartition(_PUBLISHED)
     if published:
@@ -92,38 +92,39 @@ def model_of(path: str) -> str:
 
 
 def read_gemini_body(body: bytes) -> JsonObject:
-    """The body of a request; raises InvalidRequest with a sentence about the first thing wrong."""
-    found = json_object(body)
-    contents: object = found.get("contents")
+    """Parses the body of a request. Raises InvalidRequest with a sentence about the first error."""
+    fields = json_object(body)
+    contents: object = fields.get("contents")
     if not isinstance(contents, list) or not contents:
         raise InvalidRequest("* GenerateContentRequest.contents: contents is not specified", "contents")
     for index, content in enumerate(cast("list[object]", contents)):
         check_content(content, f"contents[{index}]")
-    if "systemInstruction" in found:
-        check_content(found["systemInstruction"], "systemInstruction", roles=None)
-    _check_objects(found.get("tools"), "tools")
-    generation: object = found.get("generationConfig", {})
+    if "systemInstruction" in fields:
+        check_content(fields["systemInstruction"], "systemInstruction", roles=None)
+    _check_objects(fields.get("tools"), "tools")
+    generation: object = fields.get("generationConfig", {})
     if not isinstance(generation, dict):
         raise InvalidRequest("Invalid value at 'generation_config': it is an object.", "generationConfig")
     candidates: object = cast("JsonObject", generation).get("candidateCount", 1)
     if not isinstance(candidates, int) or not 1 <= candidates <= _MAX_CANDIDATES:
         sentence = f"Invalid value at 'generation_config.candidate_count': it is from 1 to {_MAX_CANDIDATES}."
         raise InvalidRequest(sentence, "generationConfig.candidateCount")
-    return found
+    return fields
 
 
 def check_content(content: object, name: str, roles: tuple[str, ...] | None = _ROLES) -> None:
-    """A content has a list of parts, and a role if it is of a conversation; raises InvalidRequest."""
+    """Checks that a content's parts are a list of objects and, unless `roles` is None, that its role is one of these.
+    Raises InvalidRequest."""
     if not isinstance(content, dict):
         raise InvalidRequest(f"Invalid value at '{name}': it is an object.", name)
-    found = cast("JsonObject", content)
-    if roles is not None and found.get("role", roles[0]) not in roles:
+    fields = cast("JsonObject", content)
+    if roles is not None and fields.get("role", roles[0]) not in roles:
         raise InvalidRequest("Please use a valid role: user, model.", f"{name}.role")
-    _check_objects(found.get("parts"), f"{name}.parts")
+    _check_objects(fields.get("parts"), f"{name}.parts")
 
 
 def text_in(content: JsonObject) -> str:
-    """The texts of a content, without its thoughts."""
+    """Returns the texts of a content, without thinking."""
     parts: list[JsonObject] = content.get("parts") or []
     return "".join(part.get("text") or "" for part in parts if not part.get("thought"))
 
@@ -137,7 +138,7 @@ def _check_objects(values: object, name: str) -> None:
 
 
 def _messages_of(content: JsonObject) -> Iterator[JsonObject]:
-    """The chat messages that say what a content says."""
+    """Yields the chat messages that are equivalent to a content."""
     parts: list[JsonObject] = content.get("parts") or []
     for response in [part["functionResponse"] for part in parts if part.get("functionResponse")]:
         yield {
@@ -166,7 +167,8 @@ def _call(call: JsonObject) -> JsonObject:
 
 
 def _result(response: object) -> str:
-    """A function's result as text: what stands alone under `result` or `output`, as clients write texts."""
+    """Returns a function's result as text: JSON, or a text that stands alone under `result` or `output`, as clients
+    send texts."""
     if isinstance(response, dict) and len(cast("JsonObject", response)) == 1:
         key, value = next(iter(cast("JsonObject", response).items()))
         if key in ("result", "output") and isinstance(value, str):

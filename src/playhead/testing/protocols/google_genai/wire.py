@@ -38,7 +38,8 @@ def streamed(completion: Completion, piece_characters: int, *, as_events: bool) 
 
 
 def parts_of(completion: Completion, choice: int) -> list[JsonObject]:
-    """The message as parts: thoughts, text, function calls.  After thoughts, the next part has their signature."""
+    """Returns the message as parts: thinking, text, function calls. The part after the thinking has its signature.
+    Empty if a call's arguments are not a JSON object."""
     message = completion.messages[choice]
     parts: list[JsonObject] = []
     if text := text_of(message):
@@ -57,7 +58,7 @@ def parts_of(completion: Completion, choice: int) -> list[JsonObject]:
 
 
 def signature(thought: str) -> str:
-    """Bytes that depend on the thought alone, in standard base64, as the API writes them."""
+    """Returns bytes that depend on the thinking only, in standard base64, as the API does."""
     return base64.b64encode(hashlib.shake_128(thought.encode("utf-8", "surrogatepass")).digest(48)).decode()
 
 
@@ -66,11 +67,11 @@ def _choices(completion: Completion) -> range:
 
 
 def _candidate(completion: Completion, choice: int, parts: Sequence[JsonObject]) -> JsonObject:
-    said = completion.finish_reasons[choice]
+    reason = completion.finish_reasons[choice]
     malformed = next((call for call in calls_of(completion.messages[choice]) if _arguments(call) is None), None)
     candidate: JsonObject = {
         "content": {"parts": list(parts), "role": "model"} if parts else {"role": "model"},
-        "finishReason": _MALFORMED if malformed else _FINISH_REASONS.get(said, said.upper()),
+        "finishReason": _MALFORMED if malformed else _FINISH_REASONS.get(reason, reason.upper()),
         "index": choice,
     }
     if malformed:
@@ -79,7 +80,7 @@ def _candidate(completion: Completion, choice: int, parts: Sequence[JsonObject])
 
 
 def _arguments(call: JsonObject) -> JsonObject | None:
-    """The call's arguments; None where they are not a JSON object, which this API cannot say."""
+    """Returns the call's arguments; None if they are not a JSON object, since this API can send nothing else."""
     try:
         value: object = orjson.loads(call["function"].get("arguments") or "{}")
     except orjson.JSONDecodeError:
@@ -88,7 +89,7 @@ def _arguments(call: JsonObject) -> JsonObject | None:
 
 
 def _cut(part: JsonObject, characters: int) -> list[JsonObject]:
-    """A text in pieces; its signature comes with the last one."""
+    """Splits a text part into pieces; its signature comes in a last, empty piece. Returns other parts whole."""
     if not isinstance(part.get("text"), str):
         return [part]
     about = {key: value for key, value in part.items() if key not in ("text", "thoughtSignature")}

@@ -12,7 +12,7 @@ from playhead.testing.request import ChatRequest, InvalidRequest, check_messages
 
 
 class OpenAIChat:
-    """The protocol in whose form rules see all requests."""
+    """Implements `ModelProtocol`. Rules see the requests of all protocols in this one's form."""
 
     def takes(self, path: str) -> bool:
         return path == "/v1/chat/completions" or is_azure_path(path, "chat/completions")

@@ -11,7 +11,7 @@ from playhead.testing.request import JsonObject, text_of
 
 
 def usage_object(usage: EstimatedUsage) -> JsonObject:
-    """The counts as this API names them."""
+    """Returns the usage, as this API names it."""
     return {
         "prompt_tokens": usage.input,
         "completion_tokens": usage.output,
@@ -33,7 +33,7 @@ def whole(completion: Completion) -> Response:
 
 def streamed(completion: Completion, *, include_usage: bool, piece_characters: int) -> Response:
     """The completion as server-sent events: a role, pieces, a finish reason, usage if wanted, and `[DONE]`."""
-    # OpenAI sends `usage: null` on every chunk before the one that has it, and no key at all when nobody asked.
+    # OpenAI sends `usage: null` on every chunk before the one that has it, and no key at all if it was not requested.
     head = _head(completion, "chat.completion.chunk") | ({"usage": None} if include_usage else {})
     events: list[bytes] = []
     for index, (message, reason) in enumerate(zip(completion.messages, completion.finish_reasons, strict=True)):
@@ -46,7 +46,7 @@ def streamed(completion: Completion, *, include_usage: bool, piece_characters: i
 
 
 def deltas(message: JsonObject, piece_characters: int) -> Iterator[JsonObject]:
-    """What a client that adds up the deltas gets is the message, null content and unknown keys included."""
+    """Yields the message as deltas. Their sum is the message, including null content and unknown keys."""
     text, thinking, call = text_of(message), message.get("reasoning_content"), message.get("function_call")
     first = {key: value for key, value in message.items() if key not in _IN_PIECES}
     if "content" in message:
@@ -83,7 +83,8 @@ def _chunk_choice(index: int, delta: JsonObject, finish_reason: str | None) -> J
 
 
 def _call_deltas(function: JsonObject | None, piece_characters: int) -> Iterator[JsonObject]:
-    """The call without its arguments, then the arguments in pieces; arguments that are no text go out whole."""
+    """Yields the call without its arguments, then the arguments in pieces; a call whose arguments are not a text is
+    yielded whole."""
     arguments: Any = (function or {}).get("arguments")
     if not function or not isinstance(arguments, str):
         yield function or {}

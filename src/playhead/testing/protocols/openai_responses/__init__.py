@@ -1,7 +1,7 @@
 """OpenAI's Responses API: `POST /v1/responses`, `GET /v1/responses/ID`.
 
-Remembers the conversations that `previous_response_id` continues, and the answers for those who fetch them.  An answer
-in the background is queued, then in progress when it is fetched first, then completed.
+Remembers conversations, which `previous_response_id` continues, and answers, which can be fetched. An answer in the
+background is `queued` at first, `in_progress` at the first fetch, and completed at the second.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from playhead.testing.protocols.openai_responses.request import ResponsesRequest
 from playhead.testing.protocols.protocol import Incoming
 from playhead.testing.request import ChatRequest, InvalidRequest, JsonObject
 
-# A conversation that nobody continues must not become a leak: each keeps as much of those before it as it needs.
+# Conversations that are never continued must not fill the memory. Each one holds all messages that it needs itself.
 _MAX_REMEMBERED = 1024
 _FETCHED_PIECE_CHARACTERS = 16
 _PATHS = ("/v1/responses", "/openai/v1/responses", "/openai/responses")  # OpenAI's, and Azure's
 
 
 class OpenAIResponses:
-    """The protocol, and the conversations of one server."""
+    """Implements `ModelProtocol`, and remembers the conversations of one server."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -72,7 +72,7 @@ class OpenAIResponses:
         return error_response(failed, param)
 
     def _before(self, body: JsonObject) -> list[JsonObject]:
-        """The items of the responses that this request continues.  Raises InvalidRequest."""
+        """Returns the items of the conversation that this request continues. Raises InvalidRequest."""
         previous = body.get("previous_response_id")
         if previous is None:
             return []

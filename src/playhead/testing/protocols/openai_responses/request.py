@@ -1,7 +1,7 @@
-"""HTTP body → [request] → rules → answers → wire.  One request of OpenAI's Responses API.
+"""HTTP body → [request] → rules → answers → wire. One request of OpenAI's Responses API.
 
-Rules see it as the chat completion request that would ask the same: items as messages, `instructions` as the first one,
-and, after a `previous_response_id`, what the server remembers of that conversation.
+Rules see the equivalent chat completion request: items are messages, `instructions` is the first one; with a
+`previous_response_id`, the conversation that the server remembers comes before the request's own items.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from playhead.testing.request import ChatRequest, InvalidRequest, JsonObject, ch
 
 @dataclass(frozen=True)
 class ResponsesRequest(ChatRequest):
-    """A request of the Responses API as the server saw it; `before` are the items of what it continues."""
+    """A request of the Responses API; `before`: the items of the conversation that it continues."""
 
     before: Sequence[JsonObject] = ()
 
     @cached_property
     def items(self) -> list[JsonObject]:
-        """The whole conversation: what the server remembers, then what was sent."""
+        """The whole conversation: the items that the server remembers, then those that were sent."""
         return [*self.before, *items_of(self.body)]
 
     @property
@@ -41,30 +41,32 @@ class ResponsesRequest(ChatRequest):
 
 
 def read_responses_body(body: bytes) -> JsonObject:
-    """The body of a request of the Responses API; raises InvalidRequest with a sentence about the first thing wrong."""
-    found = json_object(body)
-    if not isinstance(found.get("model"), str):
+    """Parses the body of a request of the Responses API. Raises InvalidRequest with a sentence about the first
+    error."""
+    fields = json_object(body)
+    if not isinstance(fields.get("model"), str):
         raise InvalidRequest("You must provide a model parameter, a string.", "model")
-    given: object = found.get("input")
-    if not isinstance(given, str) and not (isinstance(given, list) and given):
+    value: object = fields.get("input")
+    if not isinstance(value, str) and not (isinstance(value, list) and value):
         raise InvalidRequest("'input' must be a text, or a list of at least one item.", "input")
-    for index, item in enumerate(items_of(found)):
+    for index, item in enumerate(items_of(fields)):
         if not isinstance(cast(object, item), dict):
             raise InvalidRequest(f"'input[{index}]' must be an object.", f"input[{index}]")
         if not isinstance(item.get("role", item.get("type")), str):
             raise InvalidRequest(f"'input[{index}]' must have a role or a type.", f"input[{index}]")
-    check_optional_fields(found)
-    return found
+    check_optional_fields(fields)
+    return fields
 
 
 def items_of(body: JsonObject) -> list[JsonObject]:
-    """What was sent, as items; a text is the user's message."""
-    given: Any = body["input"]
-    return [{"role": "user", "content": given}] if isinstance(given, str) else given
+    """Returns the request's input as items; a text is a message of the user."""
+    value: Any = body["input"]
+    return [{"role": "user", "content": value}] if isinstance(value, str) else value
 
 
 def _message(item: JsonObject) -> JsonObject:
-    """The chat message that says the same; of an item that chats do not have, its type as the role."""
+    """Returns the equivalent chat message; for an item that chats do not have, a message with the item's type as
+    role."""
     match item.get("type", "message"):
         case "message":
             return {"role": item["role"], "content": item.get("content")}

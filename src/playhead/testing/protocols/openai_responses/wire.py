@@ -9,7 +9,7 @@ from playhead.testing.protocols.openai_responses.request import ResponsesRequest
 from playhead.testing.request import JsonObject, calls_of, text_of
 
 _INCOMPLETE = {"length": "max_output_tokens", "content_filter": "content_filter"}
-# What the API repeats of the request; the others are null, or what it takes for them.
+# Fields of the request that the API repeats in its answer, with their values if the request does not have them.
 _NULL = ("instructions", "previous_response_id", "max_output_tokens", "reasoning")
 _REPEATED: JsonObject = dict.fromkeys(_NULL) | {
     "tool_choice": "auto",
@@ -25,11 +25,11 @@ _REPEATED: JsonObject = dict.fromkeys(_NULL) | {
 
 
 def response_object(completion: Completion, request: ResponsesRequest) -> JsonObject:
-    """The completion as a `response`, whole."""
+    """Returns the completion as a `response` object."""
     reason = _INCOMPLETE.get(completion.finish_reasons[0])
-    asked = {name: request.body.get(name, usual) for name, usual in _REPEATED.items()}
+    repeated = {name: request.body.get(name, usual) for name, usual in _REPEATED.items()}
     return {
-        **asked,
+        **repeated,
         "id": f"resp_{completion.number}",
         "object": "response",
         "created_at": completion.created,
@@ -43,18 +43,18 @@ def response_object(completion: Completion, request: ResponsesRequest) -> JsonOb
 
 
 def output_items(completion: Completion) -> list[JsonObject]:
-    """The message as items: reasoning, text, calls."""
+    """Returns the message as items: reasoning, text, tool calls."""
     message, number = completion.messages[0], completion.number
     items: list[JsonObject] = []
     if thought := message.get("reasoning_content"):
         items.append({"type": "reasoning", "id": f"rs_{number}", "summary": [_summary(thought)]})
-    if (said := text_of(message)) or not calls_of(message):
+    if (content := text_of(message)) or not calls_of(message):
         about = {"type": "message", "id": f"msg_{number}", "status": "completed", "role": "assistant"}
-        items.append({**about, "content": [_text(said)]})
+        items.append({**about, "content": [_text(content)]})
     for index, call in enumerate(calls_of(message)):
         function = call["function"]
-        said = {"call_id": call.get("id"), "name": function["name"], "arguments": function["arguments"]}
-        items.append({"type": "function_call", "id": f"fc_{number}_{index}", "status": "completed", **said})
+        content = {"call_id": call.get("id"), "name": function["name"], "arguments": function["arguments"]}
+        items.append({"type": "function_call", "id": f"fc_{number}_{index}", "status": "completed", **content})
     return items
 
 
@@ -64,7 +64,7 @@ def whole(response: JsonObject) -> Response:
 
 
 def streamed(response: JsonObject, piece_characters: int) -> Response:
-    """The response as typed, numbered events; the last one has it whole."""
+    """Returns the response as typed, numbered events; the last one has the whole response."""
     events = [server_sent_event(event, event["type"]) for event in events_of(response, piece_characters)]
     return Response(200, events, EVENTS_TYPE)
 
