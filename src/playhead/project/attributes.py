@@ -71,8 +71,8 @@ def attempt_of(attributes: Mapping[str, Any]) -> int:
 def replaced_by(resumed: LogEvent) -> list[tuple[int, int]]:
     """Ranges (first, last) of call numbers that were missing in the record; the resumed attempt made these calls
     again."""
-    said = resumed.attributes.get(names.RESUMED_WITHOUT)
-    numbers = [item for item in cast(list[Any], said) if type(item) is int] if isinstance(said, list | tuple) else []
+    value = resumed.attributes.get(names.RESUMED_WITHOUT)
+    numbers = [item for item in cast(list[Any], value) if type(item) is int] if isinstance(value, list | tuple) else []
     return list(zip(numbers[::2], numbers[1::2], strict=False))
 
 

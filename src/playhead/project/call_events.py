@@ -111,15 +111,15 @@ class EventWriter:
 
     def take(self) -> list[ev.RunEvent]:
         """Returns the events written since the last call of this method."""
-        taken, self.events = self.events, []
-        self._next += len(taken)
-        return taken
+        events, self.events = self.events, []
+        self._next += len(events)
+        return events
 
     def again(self, span_node: SpanNode) -> list[tuple[ev.RunEvent, ev.RunEvent]]:
         """Writes the start events of a call again, from its span, which has ended since. Returns the events that
         changed, as pairs (before, now)."""
         begun = self.begun[span_node.span.span_id]
-        kept, after = self.events, self._next
+        events, after = self.events, self._next
         self.events, self._next = [], begun.events[0].seq if begun.events else after
         if span_node.root and span_node is self._tree.roots[0]:
             self.events.append(self._run_started(span_node))
@@ -127,7 +127,7 @@ class EventWriter:
             self._asked(span_node, begun.entered)
         elif not span_node.root:
             self._start(span_node)
-        again, self.events, self._next = self.events, kept, after
+        again, self.events, self._next = self.events, events, after
         return [(old, new) for old, new in zip(begun.events, again, strict=False) if old != new]
 
     # --- starts ----------------------------------------------------------------------------------------------------
@@ -294,8 +294,8 @@ class EventWriter:
             )
         if attributes.get(names.COMPACTED) is True:
             self._compacted.add(span_node.actor)
-        asked = ref(attributes, names.INPUT_MESSAGES_REF)
-        compressed = edited(self._at_end(span_node, "context_compressed", "edited"), attributes, asked)
+        input_thread = ref(attributes, names.INPUT_MESSAGES_REF)
+        compressed = edited(self._at_end(span_node, "context_compressed", "edited"), attributes, input_thread)
         if compressed is not None:
             self.events.append(compressed)
         self._add_output(span_node, thread)

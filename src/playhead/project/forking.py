@@ -64,9 +64,9 @@ def first_order(spans: Iterable[Span]) -> int:
     root = fork_root(spans)
     if root is None:
         return 1
-    said = whole(root.attributes, names.FORK_ORDER)
+    number = whole(root.attributes, names.FORK_ORDER)
     # A fork's first call has the number of the parent's call that it replaces.
-    return said or min((order for span in spans if (order := order_of(span.attributes))), default=1)
+    return number or min((order for span in spans if (order := order_of(span.attributes))), default=1)
 
 
 def shared_with(work: RunInput, tree: SpanTree) -> SharedHistory | None:
@@ -108,9 +108,9 @@ def restore_conversations(conversations: Conversations, events: Iterable[ev.RunE
 def _cut(parent: Parent, order: int) -> Span | None:
     """The call at which the parent was forked, in the parent's spans or its ancestors'; None when it is not stored."""
     for spans in parent.spans:
-        found = next((span for span in spans if order_of(span.attributes) == order), None)
-        if found is not None or order >= first_order(spans):
-            return found
+        call = next((span for span in spans if order_of(span.attributes) == order), None)
+        if call is not None or order >= first_order(spans):
+            return call
     return None
 
 
@@ -138,15 +138,15 @@ def _ends(
 
 
 def _open(events: Iterable[ev.RunEvent]) -> set[str]:
-    found: set[str] = set()
+    open_spans: set[str] = set()
     for event in events:
         if isinstance(event, _BEGINS) and event.span is not None:
-            found.add(event.span)
+            open_spans.add(event.span)
         elif isinstance(event, _ENDS):
-            found.discard(event.span or "")
+            open_spans.discard(event.span or "")
         elif isinstance(event, ev.RunForked | ev.RunResumed):
-            found.clear()
-    return found
+            open_spans.clear()
+    return open_spans
 
 
 def _above(span: Span | None, spans: Mapping[str, Span]) -> Iterator[str]:

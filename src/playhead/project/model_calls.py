@@ -41,16 +41,16 @@ class _Requests:
     def __init__(self, calls: Iterable[SpanNode]) -> None:
         self._alike = {node.span.span_id: [node] for node in calls}
 
-    def join(self, one: SpanNode, other: SpanNode) -> None:
+    def join(self, node_a: SpanNode, node_b: SpanNode) -> None:
         """Joins the groups of the two, unless an instrumentation has a call in both groups."""
-        first, second = self._alike[one.span.span_id], self._alike[other.span.span_id]
+        first, second = self._alike[node_a.span.span_id], self._alike[node_b.span.span_id]
         if {family_of(node.span.scope) for node in first} & {family_of(node.span.scope) for node in second}:
             return
         together = [*first, *second]
-        kept = min((node for node in together if node.kind == "llm"), key=_rank, default=None)
+        best = min((node for node in together if node.kind == "llm"), key=_rank, default=None)
         for node in together:
             self._alike[node.span.span_id] = together
-            if node is not kept and node.kind == "llm":
+            if node is not best and node.kind == "llm":
                 node.kind = None
 
 
@@ -79,8 +79,8 @@ def _merge_nested(calls: Sequence[SpanNode], requests: _Requests) -> None:
         if inner:
             _merge(node, inner, requests)
         if node.enclosing_model_call is not None:
-            told = [node] if node.kind == "llm" else [one for one in inner if one.kind == "llm"]
-            within.setdefault(node.enclosing_model_call.span.span_id, []).extend(told)
+            same_level = [node] if node.kind == "llm" else [call for call in inner if call.kind == "llm"]
+            within.setdefault(node.enclosing_model_call.span.span_id, []).extend(same_level)
 
 
 def _merge(outer: SpanNode, inner: Sequence[SpanNode], requests: _Requests) -> None:
@@ -124,8 +124,10 @@ def _merge_beside(calls: Sequence[SpanNode], requests: _Requests) -> None:
     for alike in by_id.values():
         _pair(alike, _overlap, requests)
     for siblings in by_parent.values():
-        _pair(siblings, lambda one, other: _overlap(one, other) and _is_same(one, other), requests)
-        _pair(siblings, lambda one, other: _is_within(one, other) and _is_same_request(one, other), requests)
+        _pair(siblings, lambda node_a, node_b: _overlap(node_a, node_b) and _is_same(node_a, node_b), requests)
+        _pair(
+            siblings, lambda node_a, node_b: _is_within(node_a, node_b) and _is_same_request(node_a, node_b), requests
+        )
 
 
 def _merge_frameworks(calls: Sequence[SpanNode]) -> None:
@@ -151,10 +153,10 @@ def _pair(alike: Sequence[SpanNode], are_one: Callable[[SpanNode, SpanNode], boo
     if len({family_of(node.span.scope) for node in alike}) == 1:
         return
     in_time = sorted(alike, key=lambda node: node.span.start_ns)
-    for at, one in enumerate(in_time):
-        for other in in_time[at + 1 : at + _AT_A_TIME]:
-            if are_one(one, other) and not _is_around(one, other):
-                requests.join(one, other)
+    for index, call in enumerate(in_time):
+        for other in in_time[index + 1 : index + _AT_A_TIME]:
+            if are_one(call, other) and not _is_around(call, other):
+                requests.join(call, other)
 
 
 def _is_around(outer: SpanNode, inner: SpanNode) -> bool:
@@ -190,21 +192,21 @@ def is_ours(node: SpanNode) -> bool:
 
 
 def _is_same(outer: SpanNode, inner: SpanNode) -> bool:
-    one, other = outer.span.attributes, inner.span.attributes
+    first, second = outer.span.attributes, inner.span.attributes
     for name in (names.INPUT_MESSAGES_REF, names.OUTPUT_MESSAGES_REF):
-        if (said := ref(one, name)) is not None and said == ref(other, name):
+        if (thread := ref(first, name)) is not None and thread == ref(second, name):
             return True
-    response = text(one, names.RESPONSE_ID)
-    if response is not None and response == text(other, names.RESPONSE_ID):
+    response = text(first, names.RESPONSE_ID)
+    if response is not None and response == text(second, names.RESPONSE_ID):
         return True
-    return _tokens(usage_of(one)) is not None and _tokens(usage_of(one)) == _tokens(usage_of(other))
+    return _tokens(usage_of(first)) is not None and _tokens(usage_of(first)) == _tokens(usage_of(second))
 
 
-def _is_same_request(one: SpanNode, other: SpanNode) -> bool:
+def _is_same_request(node_a: SpanNode, node_b: SpanNode) -> bool:
     """Whether both spans are from client instrumentations, from different ones, and do not name different models."""
-    if not (_is_client(one) and _is_client(other)) or family_of(one.span.scope) == family_of(other.span.scope):
+    if not (_is_client(node_a) and _is_client(node_b)) or family_of(node_a.span.scope) == family_of(node_b.span.scope):
         return False
-    models = [text(node.span.attributes, names.REQUEST_MODEL) for node in (one, other)]
+    models = [text(node.span.attributes, names.REQUEST_MODEL) for node in (node_a, node_b)]
     return None in models or models[0] == models[1]
 
 
@@ -216,9 +218,9 @@ def _is_client(node: SpanNode) -> bool:
 
 def _is_sum(outer: SpanNode, inner: Sequence[SpanNode]) -> bool:
     tokens = [_tokens(usage_of(node.span.attributes)) for node in inner]
-    known = [each for each in tokens if each is not None]
-    total = (sum(asked for asked, _ in known), sum(answered for _, answered in known))
-    return bool(known) and len(known) == len(tokens) and _tokens(usage_of(outer.span.attributes)) == total
+    counts = [pair for pair in tokens if pair is not None]
+    total = (sum(inputs for inputs, _ in counts), sum(answered for _, answered in counts))
+    return bool(counts) and len(counts) == len(tokens) and _tokens(usage_of(outer.span.attributes)) == total
 
 
 def _tokens(usage: TokenUsage) -> tuple[int, int] | None:
@@ -227,13 +229,13 @@ def _tokens(usage: TokenUsage) -> tuple[int, int] | None:
     return usage.input_tokens, usage.output_tokens
 
 
-def _overlap(one: SpanNode, other: SpanNode) -> bool:
-    first, second = one.span, other.span
+def _overlap(node_a: SpanNode, node_b: SpanNode) -> bool:
+    first, second = node_a.span, node_b.span
     ends = first.end_ns or first.start_ns, second.end_ns or second.start_ns
     return first.start_ns <= ends[1] and second.start_ns <= ends[0]
 
 
-def _is_within(one: SpanNode, other: SpanNode) -> bool:
+def _is_within(node_a: SpanNode, node_b: SpanNode) -> bool:
     """Whether one of them began and ended during the other."""
-    inner, outer = sorted((one.span, other.span), key=lambda span: (span.end_ns or span.start_ns) - span.start_ns)
+    inner, outer = sorted((node_a.span, node_b.span), key=lambda span: (span.end_ns or span.start_ns) - span.start_ns)
     return outer.start_ns <= inner.start_ns and (inner.end_ns or inner.start_ns) <= (outer.end_ns or outer.start_ns)

@@ -15,8 +15,8 @@ from playhead.project.attributes import attempt_of, number_of, order_of, process
 from playhead.project.process_order import END, LOG, START, Key, Moment, in_order_of_causes
 from playhead.project.span_tree import SpanNode, SpanTree
 
-# Order of moments at the same time: ends of calls that began earlier, then starts, then ends of calls that took no
-# time.
+# Order of moments at the same time: ends of calls that began earlier, then starts, then ends of calls that began at
+# this time.
 _ENDS, _BEGINS, _ENDS_AT_ONCE = 0, 1, 2
 
 
@@ -42,8 +42,8 @@ def moments(tree: SpanTree, logs: Sequence[LogEvent]) -> list[Moment]:
         process = process_of(log.attributes)
         attempt = 0 if goes_on or process else attempt_of(log.attributes) or (node.attempt if node else 0)
         by_process.setdefault(process, []).append(log_moment(log, node, attempt, n))
-    for found in by_process.values():
-        found.sort(key=itemgetter(0))
+    for entries in by_process.values():
+        entries.sort(key=itemgetter(0))
     counted = by_process[""] if len(by_process) == 1 else in_order_of_causes(by_process, by_attempt=not goes_on)
     if not loose:
         return [moment for _, moment in counted]
@@ -53,8 +53,8 @@ def moments(tree: SpanTree, logs: Sequence[LogEvent]) -> list[Moment]:
 def logs_once(logs: Iterable[LogEvent]) -> list[LogEvent]:
     """The log events that become events of the run, each once, in a fixed order. Left out: announcements of spans, and
     log events in which instrumentations send the content of a model call."""
-    kept = (log for log in logs if log.name != names.STARTED and not _is_content(log.name))
-    keyed = {(log.time_ns, log.name, log.span_id or "", canonical_json(log.attributes)): log for log in kept}
+    events = (log for log in logs if log.name != names.STARTED and not _is_content(log.name))
+    keyed = {(log.time_ns, log.name, log.span_id or "", canonical_json(log.attributes)): log for log in events}
     return [keyed[key] for key in sorted(keyed)]
 
 
@@ -178,13 +178,13 @@ def _merge(counted: _Keyed, loose: _Keyed) -> list[Moment]:
             waiting.pop(moment.node.span.span_id, None)
         out.append(moment)
 
-    taken = 0
+    position = 0
     for key, moment in loose:
-        while taken < len(counted) and counted[taken][0][0] <= key[0]:
-            take(counted[taken][1])
-            taken += 1
+        while position < len(counted) and counted[position][0][0] <= key[0]:
+            take(counted[position][1])
+            position += 1
         if moment.kind != START or moment.node is None or moment.node.span.span_id in waiting:
             take(moment)
-    for _, moment in counted[taken:]:
+    for _, moment in counted[position:]:
         take(moment)
     return out

@@ -98,8 +98,8 @@ class _Merge:
 
     def _wake(self, passed: _Process) -> None:
         while passed.waiting and passed.has_passed(*passed.waiting[0][:2]):
-            *_, name, at = heappop(passed.waiting)
-            if self._processes[name].taken == at:
+            *_, name, index = heappop(passed.waiting)
+            if self._processes[name].taken == index:
                 self._offer(self._processes[name])
 
     def _leave_circle(self) -> None:
@@ -118,7 +118,7 @@ def in_order_of_causes(
 
     `by_attempt`: the run's own process (the empty id) began again at 1 in each attempt.
     """
-    processes = {name: _Process(name, found) for name, found in sorted(by_process.items()) if found}
+    processes = {name: _Process(name, entries) for name, entries in sorted(by_process.items()) if entries}
     return list(_Merge(processes, by_attempt=by_attempt).all())
 
 
@@ -129,8 +129,8 @@ def _causes(process: str, moment: Moment, *, by_attempt: bool) -> Iterator[tuple
     span = moment.node.span if moment.node is not None else None
     attributes = moment.log.attributes if moment.log is not None else span.attributes if span is not None else {}
     attempt = moment.node.attempt if moment.node is not None else 0
-    name, found, number = (text(attributes, names.PROCESS_AFTER) or "").partition("#")
-    if found and name != process and number.isdecimal():
+    name, separator, number = (text(attributes, names.PROCESS_AFTER) or "").partition("#")
+    if separator and name != process and number.isdecimal():
         yield name, attempt if by_attempt and not name else 0, int(number)
     around = moment.node if moment.log is not None else moment.node.parent if moment.node is not None else None
     if around is None or (above := process_of(around.span.attributes)) == process:

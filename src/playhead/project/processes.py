@@ -10,7 +10,7 @@ from playhead.project.attributes import number_of, process_of
 from playhead.project.run_row import HandedProcess
 from playhead.project.span_tree import SpanNode
 
-# A row of a list stays small.
+# Limits the size of a row in lists of runs.
 _MAX_SHOWN = 100
 # Our SDK's process ids have 16 characters; those of other senders may be longer.
 _MAX_NAME = 64
@@ -36,23 +36,23 @@ class _Found:
 
 def processes_in(nodes: Iterable[SpanNode], logs: Iterable[LogEvent]) -> list[HandedProcess]:
     """The processes other than the run's own, sorted by their start times (of their own clocks)."""
-    found: dict[str, _Found] = {}
+    by_name: dict[str, _Found] = {}
     for node in nodes:
         if name := process_of(node.span.attributes):
-            one = found.setdefault(name, _Found())
-            one.spans.append(node.span)
-            one.times.append(node.span.start_ns)
-            one.numbers.update(filter(None, [number_of(node.span.attributes)]))
+            entry = by_name.setdefault(name, _Found())
+            entry.spans.append(node.span)
+            entry.times.append(node.span.start_ns)
+            entry.numbers.update(filter(None, [number_of(node.span.attributes)]))
     for log in logs:
         if name := process_of(log.attributes):
-            one = found.setdefault(name, _Found())
-            one.times.append(log.time_ns)
-            one.numbers.update(filter(None, [number_of(log.attributes)]))
-    parts = [one.process(name) for name, one in found.items()]
+            entry = by_name.setdefault(name, _Found())
+            entry.times.append(log.time_ns)
+            entry.numbers.update(filter(None, [number_of(log.attributes)]))
+    parts = [entry.process(name) for name, entry in by_name.items()]
     return sorted(parts, key=lambda part: (part.started_ns, part.process))
 
 
 def shown_processes(processes: Sequence[HandedProcess]) -> tuple[HandedProcess, ...]:
     """The first 100 for the run's row: processes with missing calls first, then those with open calls."""
-    first = sorted(processes, key=lambda one: (not one.spans_missing, one.ended_ns is not None))
+    first = sorted(processes, key=lambda process: (not process.spans_missing, process.ended_ns is not None))
     return tuple(first[:_MAX_SHOWN])

@@ -55,8 +55,8 @@ def keep(run: str, projected: ProjectedRun) -> "Progress | None":
     """The state to continue from; None for a run that has to be projected from all its data each time."""
     ours = all(is_ours(node) for node in projected.tree.nodes if node.own == "llm")
     counted = projected.tree.is_counted and all(_is_counted(node.span) for node in projected.tree.nodes)
-    known = all(order_of(log.attributes) is not None for log in projected.logs)
-    return Progress(run, projected) if projected.tree.nodes and ours and counted and known else None
+    all_numbered = all(order_of(log.attributes) is not None for log in projected.logs)
+    return Progress(run, projected) if projected.tree.nodes and ours and counted and all_numbered else None
 
 
 class Progress:
@@ -71,7 +71,7 @@ class Progress:
             last_key(projected.tree, projected.logs),
         )
         self._keep_threads(projected)
-        self._replaced = [each for log in projected.logs if log.name == names.RESUMED for each in replaced_by(log)]
+        self._replaced = [span for log in projected.logs if log.name == names.RESUMED for span in replaced_by(log)]
         self._versions = {node.span.span_id: _version(node.span) for node in projected.tree.nodes}
         self._logs = {_log_key(log) for log in projected.logs}
         self._goes_on = any(log.name == names.RESUMED and order_of(log.attributes) for log in projected.logs)
@@ -126,22 +126,22 @@ class Progress:
 
     def _take(self, work: RunInput) -> list[tuple[Key, Moment]]:
         """Moments of the new data (starts and ends of calls, log events), with their keys in the run's order."""
-        found: list[tuple[Key, Moment]] = []
+        entries: list[tuple[Key, Moment]] = []
         new: list[SpanNode] = []
         for span in work.spans:
             self._relations.add(span)
-            known = self._versions.get(span.span_id)
-            if known is None:
+            version_before = self._versions.get(span.span_id)
+            if version_before is None:
                 new.append(self._tree.join(span))
                 self._versions[span.span_id] = _version(span)
-            elif known != (version := _version(span)):
-                found += self._end(span)
+            elif version_before != (version := _version(span)):
+                entries += self._end(span)
                 self._versions[span.span_id] = version
         self._add_calls(new)
         for node in new:
-            found += counted_moments(node, self._attempt(node.attempt))
-        found += self._said(work.logs)
-        return found
+            entries += counted_moments(node, self._attempt(node.attempt))
+        entries += self._said(work.logs)
+        return entries
 
     def _attempt(self, attempt: int) -> int:
         return 0 if self._goes_on else attempt
@@ -159,7 +159,7 @@ class Progress:
             if node.own == "llm":
                 if not is_ours(node):
                     raise _StartOver
-                _update_enclosing(node, {id(each) for each in new})
+                _update_enclosing(node, {id(call) for call in new})
         for node in self._tree.nodes[len(self._tree.nodes) - len(new) :]:  # parents before children
             if node.parent is None:
                 self._absent.add(node.span.parent_id)
@@ -204,19 +204,18 @@ class Progress:
             attempt = attempt_of(log.attributes) or (node.attempt if node else 0)
             yield log_moment(log, node, self._attempt(attempt), n)
 
-    def _in_order(self, found: list[tuple[Key, Moment]]) -> list[tuple[Key, Moment]]:
-        found.sort(key=itemgetter(0))
+    def _in_order(self, entries: list[tuple[Key, Moment]]) -> list[tuple[Key, Moment]]:
+        entries.sort(key=itemgetter(0))
         # Keys that differ only in the last number (the position within one batch) have no known order across batches.
-        if found and self._last is not None and found[0][0][:-1] <= self._last[:-1]:
+        if entries and self._last is not None and entries[0][0][:-1] <= self._last[:-1]:
             raise _StartOver
-        self._last = found[-1][0] if found else self._last
-        return found
+        self._last = entries[-1][0] if entries else self._last
+        return entries
 
-    # --- new events
-    # -----------------------------------------------------------------------------------------------------
+    # --- new events -------------------------------------------------------------------------------------------------
 
     def _write(self, every: int) -> Projection:
-        known = self._known
+        messages = self._known
         while self._waiting:
             moment = self._waiting[0]
             node = moment.node
@@ -225,12 +224,12 @@ class Progress:
                     self._altered += self._again(node)
                 self._writer.write(moment)
             except Unread:
-                return Projection((), self._row(), (), set(known.unread), appended=True)
+                return Projection((), self._row(), (), set(messages.unread), appended=True)
             self._waiting.popleft()
             if moment.kind == END and node is not None:
                 _forget(node)
-        known.messages = {}
-        known.tried()
+        messages.messages = {}
+        messages.tried()
         events, altered, self._altered = self._writer.take(), self._altered, []
         self._tally.add(events)
         self._state, snapshots = _grown(self._state, events, every)
@@ -321,9 +320,9 @@ def _forget(node: SpanNode) -> None:
     """Drops the attributes of a call that has ended, except those that later events need."""
     span = node.span
     if span.end_ns is not None:
-        kept = Span(span.trace_id, span.span_id, span.parent_id, "", span.start_ns, span.end_ns, _NOTHING, span.kind)
-        kept.scope, kept.resource, kept.events, kept.links = span.scope, _NOTHING, _NONE, _NONE
-        node.span = kept
+        reduced = Span(span.trace_id, span.span_id, span.parent_id, "", span.start_ns, span.end_ns, _NOTHING, span.kind)
+        reduced.scope, reduced.resource, reduced.events, reduced.links = span.scope, _NOTHING, _NONE, _NONE
+        node.span = reduced
 
 
 _NOTHING: dict[str, Any] = {}
@@ -345,11 +344,11 @@ def _bare(event: ev.RunEvent) -> ev.RunEvent:
 
 def _grown(state: RunState, events: Sequence[ev.RunEvent], every: int) -> tuple[RunState, list[RunState]]:
     """The state after these events, and the states after every `every` events of the run."""
-    found: list[RunState] = []
+    snapshots: list[RunState] = []
     first = min(len(events), -state.seq % every)
     if first:
         state, _ = states(events[:first], every + 1, state)
         if state.seq % every == 0:
-            found.append(state)
+            snapshots.append(state)
     state, more = states(events[first:], every, state)
-    return state, [*found, *more]
+    return state, [*snapshots, *more]

@@ -25,8 +25,8 @@ def project(work: RunInput, now_ns: int, settings: ProjectSettings) -> Projectio
     """Projects a run from all its spans and log events."""
     counted = counted_run(work.run, work.spans, work.logs)
     tree, logs = counted.tree, logs_once(counted.logs)
-    known, shared = KnownMessages(work.roles, work.messages), shared_with(work, tree)
-    writer = EventWriter(work.run, tree, work.nodes, known, logs, shared)
+    messages, shared = KnownMessages(work.roles, work.messages), shared_with(work, tree)
+    writer = EventWriter(work.run, tree, work.nodes, messages, logs, shared)
     for moment in moments(tree, logs):
         writer.write(moment)
     events: Sequence[RunEvent] = writer.take()
@@ -54,10 +54,10 @@ def project(work: RunInput, now_ns: int, settings: ProjectSettings) -> Projectio
         shared=shared,
         processes=processes,
     )
-    unread = known.unread - work.asked
+    unread = messages.unread - work.asked
     plain = not (fork or unread or work.sealed)
-    done = plain and state.status != RUNNING and not (known.unread or known.missing or is_under_way)
+    done = plain and state.status != RUNNING and not (messages.unread or messages.missing or is_under_way)
     result = Projection(events, row, snapshots, unread, settled=done)
     if settings.keep and plain and state.status == RUNNING:
-        result.progress = keep(work.run, ProjectedRun(tree, logs, writer, known, state, tally))
+        result.progress = keep(work.run, ProjectedRun(tree, logs, writer, messages, state, tally))
     return result

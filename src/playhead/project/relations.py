@@ -7,7 +7,7 @@ from playhead.model import names
 from playhead.model.span import Span
 from playhead.project.attributes import texts
 
-# A row of a list stays small.
+# Limits the size of a row in lists of runs.
 _MAX = 100
 _RUN_ID = re.compile("[0-9a-f]{32}")
 
@@ -41,7 +41,7 @@ class Relations:
         return tuple(sorted(self._linked))
 
 
-def _keep(ids: set[str], one: str) -> None:
-    ids.add(one)
+def _keep(ids: set[str], new_id: str) -> None:
+    ids.add(new_id)
     if len(ids) > _MAX:
         ids.remove(max(ids))

@@ -14,19 +14,19 @@ from playhead.model.event import MessageAdded, RunEvent, RunResumed, RunStarted,
 def keep_sealed_order(sealed: Sequence[RunEvent], events: Sequence[RunEvent]) -> list[RunEvent]:
     """All events of a sealed run: the sealed ones with their seqs, matched by id, then the others in their order."""
     now = {event.id: event for event in events}
-    kept = [_renumbered(now.get(old.id, old), old.seq, old.late) for old in sealed]
-    known = {old.id for old in sealed}
+    ordered = [_renumbered(now.get(old.id, old), old.seq, old.late) for old in sealed]
+    sealed_ids = {old.id for old in sealed}
     # A message that a late call added may have been attributed to a later call when the run was sealed. It is in the
     # sealed events already, under another id.
-    told = Counter(old.message for old in sealed if isinstance(old, MessageAdded) and old.id not in now)
+    renamed = Counter(old.message for old in sealed if isinstance(old, MessageAdded) and old.id not in now)
     for event in events:
-        if event.id in known:
+        if event.id in sealed_ids:
             continue
-        if isinstance(event, MessageAdded) and told[event.message] > 0:
-            told[event.message] -= 1
+        if isinstance(event, MessageAdded) and renamed[event.message] > 0:
+            renamed[event.message] -= 1
             continue
-        kept.append(_renumbered(event, kept[-1].seq + 1 if kept else event.seq, late=True))
-    return kept
+        ordered.append(_renumbered(event, ordered[-1].seq + 1 if ordered else event.seq, late=True))
+    return ordered
 
 
 def is_resumed(sealed: Sequence[RunEvent], events: Sequence[RunEvent]) -> bool:

@@ -125,9 +125,9 @@ def _end(rows: SearchRows, open_calls: dict[str | None, int], event: ev.ToolComp
         outcome = ToolOutcome.COMPLETED
     else:
         outcome = ToolOutcome.CANCELLED if event.outcome == CANCELLED else ToolOutcome.FAILED
-    at = open_calls.pop(event.span, None)
-    if at is not None:
-        rows.tool_calls[at] = rows.tool_calls[at]._replace(outcome=outcome, span=None)
+    index = open_calls.pop(event.span, None)
+    if index is not None:
+        rows.tool_calls[index] = rows.tool_calls[index]._replace(outcome=outcome, span=None)
     elif event.span is not None:
         rows.ended[event.span] = outcome
 

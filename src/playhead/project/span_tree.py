@@ -107,7 +107,7 @@ class SpanTree:
         """The name of the first agent that begins after this call's start and is not the call's own; None without one
         among the next 100."""
         if self._agents is None:
-            self._agents = sorted((each for each in self.nodes if each.kind == "agent"), key=_started)
+            self._agents = sorted((candidate for candidate in self.nodes if candidate.kind == "agent"), key=_started)
         first = bisect_left(self._agents, node.span.start_ns, key=_started)
         for later in islice(self._agents, first, first + _MOST_AGENTS):
             if later.actor != node.actor:
@@ -247,17 +247,17 @@ def _node_of(span: Span) -> SpanNode:
 def _each_once(spans: Iterable[Span]) -> list[Span]:
     """One span per id, independent of the order of arrival. Of several versions it prefers ended ones, then the latest
     attempt, then the latest end, then the most attributes."""
-    kept: dict[str, Span] = {}
+    by_id: dict[str, Span] = {}
     for span in spans:
-        other = kept.setdefault(span.span_id, span)
+        other = by_id.setdefault(span.span_id, span)
         if other is not span and _version_rank(span) > _version_rank(other):
-            kept[span.span_id] = span
-    return sorted(kept.values(), key=lambda span: (span.start_ns, span.span_id))
+            by_id[span.span_id] = span
+    return sorted(by_id.values(), key=lambda span: (span.start_ns, span.span_id))
 
 
 def _version_rank(span: Span) -> tuple[bool, int, int, int, str]:
-    said = sorted((name, repr(value)) for name, value in span.attributes.items())
-    return span.end_ns is not None, attempt_of(span.attributes), span.end_ns or 0, len(said), repr(said)
+    values = sorted((name, repr(value)) for name, value in span.attributes.items())
+    return span.end_ns is not None, attempt_of(span.attributes), span.end_ns or 0, len(values), repr(values)
 
 
 def _cut_cycle(path: list[SpanNode], again: SpanNode) -> list[SpanNode]:

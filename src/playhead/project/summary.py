@@ -10,17 +10,17 @@ from playhead.project.processes import shown_processes
 from playhead.project.relations import Relations
 from playhead.project.run_row import HandedProcess, RunRow
 
-# How many of the runs that continue a run its row names: a row of a list stays small.
+# Maximum number of runs in a row's `continued_by`, to limit the size of the row.
 _MAX_CONTINUED_BY = 100
 
 
 def states(events: Sequence[ev.RunEvent], every: int, start: RunState | None = None) -> tuple[RunState, list[RunState]]:
     """The last state, and the states after every `every` events, folded from `start`."""
     state, snapshots = start or RunState(), list[RunState]()
-    for at in range(0, len(events), every):
-        some = events[at : at + every]
-        state = fold(some, state)
-        if len(some) == every:
+    for first in range(0, len(events), every):
+        part = events[first : first + every]
+        state = fold(part, state)
+        if len(part) == every:
             snapshots.append(state)
     return state, snapshots
 
@@ -79,11 +79,11 @@ class Tally:
                 pass
 
     def _answer(self, event: ev.LlmCompleted) -> None:
-        usage, asked = event.usage, self._open.pop(event.span, None)
+        usage, model = event.usage, self._open.pop(event.span, None)
         self._answered[event.model] = None
         if usage.input_tokens is not None:
             self.context_peak = max(self.context_peak or 0, usage.input_tokens)
-        add_usage(self._usage, event.model, asked, usage)
+        add_usage(self._usage, event.model, model, usage)
 
     @property
     def usage(self) -> tuple[ModelUsage, ...]:
@@ -167,9 +167,9 @@ def row_of(
         linked=relations.linked,
         processes=shown_processes(processes),
         process_count=len(processes),
-        processes_open=sum(one.ended_ns is None for one in processes),
+        processes_open=sum(process.ended_ns is None for process in processes),
     )
 
 
-def _names(found: Iterable[str | None]) -> tuple[str, ...]:
-    return tuple(name for name in found if name)
+def _names(values: Iterable[str | None]) -> tuple[str, ...]:
+    return tuple(name for name in values if name)

@@ -46,10 +46,10 @@ class ConversationMatch:
 
     def may_continue(self, messages: Container[ContentRef]) -> bool:
         """A quick check: whether the last answer may be among `messages`, the new input after the shared prefix."""
-        path, asked = self.conversation.path, self.conversation.input_length
-        if asked == len(path) or any(node.message in messages for node in path[asked:]):
+        path, input_length = self.conversation.path, self.conversation.input_length
+        if input_length == len(path) or any(node.message in messages for node in path[input_length:]):
             return True
-        last = path[asked - 1].message
+        last = path[input_length - 1].message
         return last in messages and last != self.after[-1].message
 
     def compute_diff(self) -> None:

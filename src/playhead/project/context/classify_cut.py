@@ -60,17 +60,17 @@ class CompressionVerdict:
     dropped: tuple[ContentRef, ...]
 
 
-def is_same_conversation(diff: MessageListDiff, input_length: int, known: KnownMessages) -> bool:
+def is_same_conversation(diff: MessageListDiff, input_length: int, messages: KnownMessages) -> bool:
     """Whether the new input continues the same conversation: it has the last answer.
 
     `input_length`: how many messages of `before` were the last call's input; the others are its answer.
     """
     if input_length < len(diff.before):
         answered = any(position in diff.kept for position in range(input_length, len(diff.before)))
-        return answered or _altered_answer(diff, input_length, known) is not None
+        return answered or _altered_answer(diff, input_length, messages) is not None
     stayed = [position for position in diff.kept if position >= diff.prefix]
-    return any(known.role(diff.before[position]) != "system" for position in stayed) or any(
-        _all_tools(diff, gap, known) for gap in diff.hunks
+    return any(messages.role(diff.before[position]) != "system" for position in stayed) or any(
+        _all_tools(diff, gap, messages) for gap in diff.hunks
     )
 
 
@@ -80,7 +80,12 @@ def may_be_summarised(before: int, after: int) -> bool:
 
 
 def classify_cut(
-    diff: MessageListDiff, input_length: int, earlier_answers: Sequence[ContentRef], known: KnownMessages, *, same: bool
+    diff: MessageListDiff,
+    input_length: int,
+    earlier_answers: Sequence[ContentRef],
+    messages: KnownMessages,
+    *,
+    same: bool,
 ) -> CompressionVerdict | None:
     """Classifies the cut; None when it is not a compression.
 
@@ -88,25 +93,25 @@ def classify_cut(
     continues the conversation.
     """
     if not same:
-        summary = _begins_with_summary(diff, input_length, known)
+        summary = _begins_with_summary(diff, input_length, messages)
         return None if summary is None else _verdict(SUMMARY, diff, diff.removed, summary)
-    pairs, altered = replaced_messages(diff, known), _altered_answer(diff, input_length, known)
+    pairs, altered = replaced_messages(diff, messages), _altered_answer(diff, input_length, messages)
     old = {position for position, _ in pairs} | set(range(input_length, len(diff.before)) if altered else ())
     gone = [position for position in diff.removed if position not in old]
-    telling = [pair for pair in pairs if known.role(diff.before[pair[0]]) != "system"]
+    telling = [pair for pair in pairs if messages.role(diff.before[pair[0]]) != "system"]
     if not gone and (
-        not telling or (not telling[1:] and _is_last_input_of_both(diff, input_length, telling[0], known))
+        not telling or (not telling[1:] and _is_last_input_of_both(diff, input_length, telling[0], messages))
     ):
         return None
-    masked = [pair for pair in telling if _is_masked(diff, pair, known)]
-    summary, summarised = _summary(diff, input_length, gone, pairs, earlier_answers, known)
+    masked = [pair for pair in telling if _is_masked(diff, pair, messages)]
+    summary, summarised = _summary(diff, input_length, gone, pairs, earlier_answers, messages)
     if summary is not None:
         return _verdict(HYBRID if masked else SUMMARY, diff, summarised, summary)
     if not gone:
         return _verdict(MASKING if len(masked) == len(telling) else EDIT, diff)
-    if _is_changing_last_message(diff, input_length, gone, known):
+    if _is_changing_last_message(diff, input_length, gone, messages):
         return None
-    return _verdict(_shape(diff, gone, known), diff)
+    return _verdict(_shape(diff, gone, messages), diff)
 
 
 # --- summaries --------------------------------------------------------------------------------------------------------
@@ -114,66 +119,68 @@ def classify_cut(
 
 def _summary(
     diff: MessageListDiff, input_length: int, gone: Sequence[int], pairs: Sequence[tuple[int, int]],
-    earlier_answers: Sequence[ContentRef], known: KnownMessages,
+    earlier_answers: Sequence[ContentRef], messages: KnownMessages,
 ) -> tuple[ContentRef | None, list[int]]:  # fmt: skip
     """The summary message, and the positions of the messages that it replaces."""
     if not gone:
         return None, []
-    new = {position for _, position in pairs if known.role(diff.after[position]) not in ("system", "developer")}
+    new = {position for _, position in pairs if messages.role(diff.after[position]) not in ("system", "developer")}
     inner = [gap for gap in diff.hunks if not gap.is_last]
     for gap in inner:
         candidates = [position for position in gap.added if position not in new]
         lost = [position for position in gap.removed if position in gone]
-        best = _best(diff, candidates, earlier_answers, known)
+        best = _best(diff, candidates, earlier_answers, messages)
         if best is not None:
             return diff.after[best], lost or list(gone)
         others = [
-            position for position in candidates if known.role(diff.after[position]) not in ("system", "developer")
+            position for position in candidates if messages.role(diff.after[position]) not in ("system", "developer")
         ]
         if others and len(others) < len(lost):
-            return diff.after[_representative(diff, others, known)], lost
-    kept = _answer_that_sums_up(diff, input_length, known)
-    return (None, []) if kept is None else (kept, list(gone))
+            return diff.after[_representative(diff, others, messages)], lost
+    answer = _answer_that_sums_up(diff, input_length, messages)
+    return (None, []) if answer is None else (answer, list(gone))
 
 
 def _best(
-    diff: MessageListDiff, positions: Iterable[int], earlier_answers: Sequence[ContentRef], known: KnownMessages
+    diff: MessageListDiff, positions: Iterable[int], earlier_answers: Sequence[ContentRef], messages: KnownMessages
 ) -> int | None:
     """The position of the new message whose text says that it is a summary, or quotes an answer of another call; None
     without one."""
     for position in positions:
         ref = diff.after[position]
-        if known.role(ref) in ("tool", "assistant"):
+        if messages.role(ref) in ("tool", "assistant"):
             continue
-        text = known.text(ref)
-        if says_summary(text) or any(_quotes(text, known.text(answer)) for answer in earlier_answers):
+        text = messages.text(ref)
+        if says_summary(text) or any(_quotes(text, messages.text(answer)) for answer in earlier_answers):
             return position
     return None
 
 
-def _representative(diff: MessageListDiff, positions: Sequence[int], known: KnownMessages) -> int:
+def _representative(diff: MessageListDiff, positions: Sequence[int], messages: KnownMessages) -> int:
     """Returns the position of the message to name as the summary when several new messages replace more old ones."""
-    return next((position for position in positions if known.role(diff.after[position]) != "assistant"), positions[0])
+    return next(
+        (position for position in positions if messages.role(diff.after[position]) != "assistant"), positions[0]
+    )
 
 
-def _answer_that_sums_up(diff: MessageListDiff, input_length: int, known: KnownMessages) -> ContentRef | None:
+def _answer_that_sums_up(diff: MessageListDiff, input_length: int, messages: KnownMessages) -> ContentRef | None:
     """The last call's answer if it is a summary: it was kept while everything else was removed."""
     answers = [position for position in range(input_length, len(diff.before)) if position in diff.kept]
     stayed = [position for position in diff.kept if position >= diff.prefix]
     if len(answers) != 1 or stayed != answers or input_length - 1 < diff.prefix:
         return None
-    return diff.before[answers[0]] if _WANTS_SUMMARY.search(known.text(diff.before[input_length - 1])) else None
+    return diff.before[answers[0]] if _WANTS_SUMMARY.search(messages.text(diff.before[input_length - 1])) else None
 
 
-def _begins_with_summary(diff: MessageListDiff, input_length: int, known: KnownMessages) -> ContentRef | None:
+def _begins_with_summary(diff: MessageListDiff, input_length: int, messages: KnownMessages) -> ContentRef | None:
     """The new message whose text says that it is a summary, or quotes the last answer, if a summary was requested."""
-    lost = [position for position in diff.removed if known.role(diff.before[position]) != "system"]
-    came = [position for position in diff.added if known.role(diff.after[position]) not in ("tool", "assistant")]
+    lost = [position for position in diff.removed if messages.role(diff.before[position]) != "system"]
+    came = [position for position in diff.added if messages.role(diff.after[position]) not in ("tool", "assistant")]
     if not may_be_summarised(len(lost), len(diff.added)):
         return None
-    wanted = input_length - 1 >= diff.prefix and _WANTS_SUMMARY.search(known.text(diff.before[input_length - 1]))
-    answers = [known.text(answer) for answer in diff.before[input_length:]]
-    texts = {diff.after[position]: known.text(diff.after[position]) for position in came}
+    wanted = input_length - 1 >= diff.prefix and _WANTS_SUMMARY.search(messages.text(diff.before[input_length - 1]))
+    answers = [messages.text(answer) for answer in diff.before[input_length:]]
+    texts = {diff.after[position]: messages.text(diff.after[position]) for position in came}
     for ref, text in texts.items():
         if says_summary(text) or (wanted and any(_quotes(text, answer) for answer in answers)):
             return ref
@@ -204,8 +211,8 @@ def _verdict(
     return CompressionVerdict(strategy, summary, fates.refs(SUMMARISED), fates.refs(DROPPED))
 
 
-def _shape(diff: MessageListDiff, gone: Sequence[int], known: KnownMessages) -> str:
-    roles = {known.role(diff.before[position]) for position in gone}
+def _shape(diff: MessageListDiff, gone: Sequence[int], messages: KnownMessages) -> str:
+    roles = {messages.role(diff.before[position]) for position in gone}
     if roles == {"tool"}:
         return DROPPED_RESULTS
     if gone[-1] - gone[0] + 1 == len(gone):
@@ -213,7 +220,7 @@ def _shape(diff: MessageListDiff, gone: Sequence[int], known: KnownMessages) -> 
     return DROPPED_RESULTS if roles == {"tool", "assistant"} else SELECTION
 
 
-def _altered_answer(diff: MessageListDiff, input_length: int, known: KnownMessages) -> int | None:
+def _altered_answer(diff: MessageListDiff, input_length: int, messages: KnownMessages) -> int | None:
     """The position in the new input of the last answer, sent back in another form: an assistant message right after the
     message that it answers. None if there is none."""
     position = diff.kept.get(input_length - 1)
@@ -221,19 +228,19 @@ def _altered_answer(diff: MessageListDiff, input_length: int, known: KnownMessag
     if following is None or following not in diff.added or input_length - 1 < diff.prefix:
         return None
     lost = all(position not in diff.kept for position in range(input_length, len(diff.before)))
-    return following if lost and known.role(diff.after[following]) == "assistant" else None
+    return following if lost and messages.role(diff.after[following]) == "assistant" else None
 
 
 def _is_last_input_of_both(
-    diff: MessageListDiff, input_length: int, pair: tuple[int, int], known: KnownMessages
+    diff: MessageListDiff, input_length: int, pair: tuple[int, int], messages: KnownMessages
 ) -> bool:
     """Whether the pair is the last input message of the previous call and the last one of the new call, and not a
     tool's."""
-    return pair == (input_length - 1, len(diff.after) - 1) and known.role(diff.before[pair[0]]) != "tool"
+    return pair == (input_length - 1, len(diff.after) - 1) and messages.role(diff.before[pair[0]]) != "tool"
 
 
 def _is_changing_last_message(
-    diff: MessageListDiff, input_length: int, gone: Sequence[int], known: KnownMessages
+    diff: MessageListDiff, input_length: int, gone: Sequence[int], messages: KnownMessages
 ) -> bool:
     """Whether the removed messages were the end of the last input (such as a view of the current state), and the new
     input ends with as many of the same roles."""
@@ -241,19 +248,19 @@ def _is_changing_last_message(
     if list(gone) != list(range(input_length - count, input_length)) or count > len(diff.added):
         return False
     ends = diff.added[-count:]
-    roles = [known.role(diff.before[position]) for position in gone]
-    return ends[-1] == len(diff.after) - 1 and roles == [known.role(diff.after[position]) for position in ends]
+    roles = [messages.role(diff.before[position]) for position in gone]
+    return ends[-1] == len(diff.after) - 1 and roles == [messages.role(diff.after[position]) for position in ends]
 
 
-def _is_masked(diff: MessageListDiff, pair: tuple[int, int], known: KnownMessages) -> bool:
+def _is_masked(diff: MessageListDiff, pair: tuple[int, int], messages: KnownMessages) -> bool:
     """Whether a tool's message was replaced by a shorter one. True while one of them was not read."""
     old, new = diff.before[pair[0]], diff.after[pair[1]]
-    if known.role(old) != "tool" or known.role(new) != "tool":
+    if messages.role(old) != "tool" or messages.role(new) != "tool":
         return False
-    read = [known.message(ref) for ref in (old, new)]
-    return None in read or known.size(new) < known.size(old)
+    read = [messages.message(ref) for ref in (old, new)]
+    return None in read or messages.size(new) < messages.size(old)
 
 
-def _all_tools(diff: MessageListDiff, gap: DiffHunk, known: KnownMessages) -> bool:
-    went = [known.role(diff.before[position]) for position in gap.removed]
-    return bool(went) and {*went, *(known.role(diff.after[position]) for position in gap.added)} == {"tool"}
+def _all_tools(diff: MessageListDiff, gap: DiffHunk, messages: KnownMessages) -> bool:
+    went = [messages.role(diff.before[position]) for position in gap.removed]
+    return bool(went) and {*went, *(messages.role(diff.after[position]) for position in gap.added)} == {"tool"}

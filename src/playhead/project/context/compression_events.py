@@ -66,10 +66,10 @@ def declared(head: Mapping[str, Any], log: LogEvent, actor: str | None, conversa
     before, after = ref(attributes, names.COMPRESSION_BEFORE_REF), ref(attributes, names.COMPRESSION_AFTER_REF)
     summary = ref(attributes, names.COMPRESSION_SUMMARY_REF)
     cut = conversations.compression_declared(actor, before, after, summary)
-    shown = cut.verdict if cut else None
-    gone = (*shown.summarised, *shown.dropped) if shown is not None else ()
-    said = _refs(attributes, names.COMPRESSION_SUMMARISED), _refs(attributes, names.COMPRESSION_DROPPED)
-    summarised, dropped = declared_fates(gone, *said, summed_up=summary is not None)
+    verdict = cut.verdict if cut else None
+    gone = (*verdict.summarised, *verdict.dropped) if verdict is not None else ()
+    lists = _refs(attributes, names.COMPRESSION_SUMMARISED), _refs(attributes, names.COMPRESSION_DROPPED)
+    summarised, dropped = declared_fates(gone, *lists, summed_up=summary is not None)
     return ev.ContextCompressed(
         **head,
         origin=DECLARED,

@@ -35,10 +35,10 @@ def count_uses(events: Sequence[RunEvent], nodes: Mapping[ContentRef, ThreadNode
     tips: Counter[ContentRef] = Counter()
     for event in events:
         # A call whose input has one content twice counts once.
-        given = {ref.plain for name, ref in _refs_of(event) if name in _GIVEN and isinstance(event, LlmCalled)}
+        direct_refs = {ref.plain for name, ref in _refs_of(event) if name in _GIVEN and isinstance(event, LlmCalled)}
         for _, ref in _refs_of(event):
             uses[ref.plain] += 0
-        uses.update(given)
+        uses.update(direct_refs)
         if isinstance(event, LlmCalled) and event.thread is not None:
             tips[event.thread.plain] += 1
     for message, calls in _messages(tips, nodes):
@@ -52,8 +52,8 @@ def places_of(
     """Yields the events that refer to this content, in order, once for each field."""
     having = _nodes_with(nodes, ref)
     for event in events:
-        for name, each in _refs_of(event):
-            if each.plain == ref.plain:
+        for name, field_ref in _refs_of(event):
+            if field_ref.plain == ref.plain:
                 yield PlaceOfUse(event, name)
         if isinstance(event, LlmCalled) and event.thread is not None:
             if event.thread.plain == ref.plain:
@@ -64,8 +64,8 @@ def places_of(
 
 def count_calls(places: Iterable[PlaceOfUse]) -> int:
     """The number of model calls whose input contained a content. `places`: all places of use of the content."""
-    given = {MESSAGE, THREAD, *_GIVEN}
-    return len({place.event.seq for place in places if isinstance(place.event, LlmCalled) and place.use in given})
+    input_uses = {MESSAGE, THREAD, *_GIVEN}
+    return len({place.event.seq for place in places if isinstance(place.event, LlmCalled) and place.use in input_uses})
 
 
 def _refs_of(event: RunEvent) -> Iterator[tuple[str, ContentRef]]:
@@ -83,7 +83,7 @@ def _messages(
     node is also in the threads of its children. A message that is in a thread twice counts once."""
     calls = Counter({tip: count for tip, count in tips.items() if tip in nodes})
     by_message: dict[ContentRef, list[ThreadNode]] = {}
-    for node in sorted(nodes.values(), key=lambda each: -each.depth):
+    for node in sorted(nodes.values(), key=lambda item: -item.depth):
         if calls[node.ref]:
             by_message.setdefault(node.message.plain, []).append(node)
         if node.parent is not None:
@@ -106,8 +106,8 @@ def _is_below(node: ThreadNode, refs: Collection[ContentRef], nodes: Mapping[Con
 
 def _nodes_with(nodes: Mapping[ContentRef, ThreadNode], ref: ContentRef) -> set[ContentRef]:
     """The threads that contain the message `ref`."""
-    found: set[ContentRef] = set()
-    for node in sorted(nodes.values(), key=lambda each: each.depth):
-        if node.message.plain == ref.plain or node.parent in found:
-            found.add(node.ref)
-    return found
+    threads: set[ContentRef] = set()
+    for node in sorted(nodes.values(), key=lambda item: item.depth):
+        if node.message.plain == ref.plain or node.parent in threads:
+            threads.add(node.ref)
+    return threads

@@ -90,12 +90,17 @@ class Conversations:
         walked = self._walk(thread)
         if walked is None:
             return InputDelta()
-        fresh, at = walked
-        holder = None if at is None else self._holder[at.ref]
-        if holder is not None and at is not None and holder.has(at) and at.depth >= holder.input_length:
-            entered = self._append(span_id, holder, actor, fresh, at, tokens)
+        fresh, last_node = walked
+        holder = None if last_node is None else self._holder[last_node.ref]
+        if (
+            holder is not None
+            and last_node is not None
+            and holder.has(last_node)
+            and last_node.depth >= holder.input_length
+        ):
+            entered = self._append(span_id, holder, actor, fresh, last_node, tokens)
         else:
-            entered = self._cut_or_begin(span_id, actor, fresh, at, tokens)
+            entered = self._cut_or_begin(span_id, actor, fresh, last_node, tokens)
         return replace(entered, new=self._not_handed_over(self._open[span_id], entered.new))
 
     def call_ended(self, span_id: str, output: ContentRef | None) -> list[ThreadNode]:
@@ -123,8 +128,8 @@ class Conversations:
         fates = message_fates(diff, () if summary is None else diff.removed)
         summarised, dropped = fates.refs(SUMMARISED), fates.refs(DROPPED)
         self._declared.append(_DeclaredCompression(actor, after, {*summarised, *dropped}))
-        kept = fates.refs(KEPT)[diff.prefix :]
-        return Cut(before, kept, CompressionVerdict("", summary, summarised, dropped))
+        kept_refs = fates.refs(KEPT)[diff.prefix :]
+        return Cut(before, kept_refs, CompressionVerdict("", summary, summarised, dropped))
 
     def length(self, thread: ContentRef | None) -> int | None:
         """The number of messages of a thread; None when it is not stored."""
@@ -148,8 +153,8 @@ class Conversations:
 
     def keep_nodes(self) -> dict[ContentRef, ThreadNode]:
         """Copies the dictionary in which nodes are looked up, and returns the copy, to which the caller may add."""
-        self._nodes = own = dict(self._nodes)
-        return own
+        self._nodes = nodes = dict(self._nodes)
+        return nodes
 
     # --- the three ways a call can begin ---------------------------------------------------------------------------
 
@@ -159,39 +164,39 @@ class Conversations:
         conversation: AgentConversation,
         actor: str | None,
         fresh: list[ThreadNode],
-        at: ThreadNode,
+        last_node: ThreadNode,
         tokens: int | None,
     ) -> InputDelta:
         """Handles an input that continues a conversation after its last input, or after a part of its last output."""
         # Outputs that are sent back unchanged are not new, even if other outputs are left out or rewritten.
-        new = fresh if conversation.is_open else _without_resent_outputs(fresh, conversation.path[at.depth :])
+        new = fresh if conversation.is_open else _without_resent_outputs(fresh, conversation.path[last_node.depth :])
         if conversation.is_open or conversation.actor != actor:  # a parallel call, or another agent: a branch
-            self._use(span_id, AgentConversation(actor, [*conversation.path[: at.depth], *fresh]), tokens, fresh)
+            self._use(span_id, AgentConversation(actor, [*conversation.path[: last_node.depth], *fresh]), tokens, fresh)
             return InputDelta(new)
-        conversation.path[at.depth :] = fresh
+        conversation.path[last_node.depth :] = fresh
         self._use(span_id, conversation, tokens, fresh)
         return InputDelta(new)
 
     def _cut_or_begin(
-        self, span_id: str, actor: str | None, fresh: list[ThreadNode], at: ThreadNode | None, tokens: int | None
+        self, span_id: str, actor: str | None, fresh: list[ThreadNode], last_node: ThreadNode | None, tokens: int | None
     ) -> InputDelta:
-        match_ = self._continued(actor, fresh, at)
-        found = match_ or self._possibly_summarised(actor, fresh, at)
-        if found is None:
-            self._use(span_id, AgentConversation(actor, [*self._up_to(at), *fresh]), tokens, fresh)
+        match_ = self._continued(actor, fresh, last_node)
+        best = match_ or self._possibly_summarised(actor, fresh, last_node)
+        if best is None:
+            self._use(span_id, AgentConversation(actor, [*self._up_to(last_node), *fresh]), tokens, fresh)
             return InputDelta(fresh)
         same = match_ is not None and (
-            not found.diff.removed or is_same_conversation(found.diff, found.input_length, self._known_messages)
+            not best.diff.removed or is_same_conversation(best.diff, best.input_length, self._known_messages)
         )
-        cut = self._cut(found, same=same)
+        cut = self._cut(best, same=same)
         if same:
-            conversation = found.conversation
-            conversation.path[found.shared_depth :] = found.after
+            conversation = best.conversation
+            conversation.path[best.shared_depth :] = best.after
         else:
-            conversation = AgentConversation(actor, [*found.conversation.path[: found.shared_depth], *found.after])
+            conversation = AgentConversation(actor, [*best.conversation.path[: best.shared_depth], *best.after])
         self._use(span_id, conversation, tokens, fresh)
-        new = [found.after[position] for position in found.diff.added]
-        return InputDelta([node for node in new if at is None or node.depth > at.depth], cut)
+        new = [best.after[position] for position in best.diff.added]
+        return InputDelta([node for node in new if last_node is None or node.depth > last_node.depth], cut)
 
     def _cut(self, match_: ConversationMatch, *, same: bool) -> Cut | None:
         """The cut that the input shows; None if it shows none or the program declared it."""
@@ -214,8 +219,8 @@ class Conversations:
             answers = other.path[other.input_length :]
             if other is conversation or other.is_open or not any(node.message in messages for node in answers):
                 continue
-            told = {node.message for node in conversation.path if not self._is_system(node)}
-            if any(node.message in told for node in other.path[: other.input_length]):
+            inputs = {node.message for node in conversation.path if not self._is_system(node)}
+            if any(node.message in inputs for node in other.path[: other.input_length]):
                 diff = diff_messages(
                     [node.message for node in other.path], [node.message for node in conversation.path], 0
                 )
@@ -235,21 +240,23 @@ class Conversations:
         return False
 
     def _possibly_summarised(
-        self, actor: str | None, fresh: list[ThreadNode], at: ThreadNode | None
+        self, actor: str | None, fresh: list[ThreadNode], last_node: ThreadNode | None
     ) -> ConversationMatch | None:
         """The match with this agent's last conversation, if the new input is short enough to be a summary of it."""
         last = next(reversed(self._of_actor.get(actor, {}).values()), None)
         if last is None or last.is_open or not may_be_summarised(len(last.path), len(fresh)):
             return None
-        match_ = self._match(last, fresh, at)
+        match_ = self._match(last, fresh, last_node)
         match_.compute_diff()
         return match_
 
-    def _continued(self, actor: str | None, fresh: list[ThreadNode], at: ThreadNode | None) -> ConversationMatch | None:
+    def _continued(
+        self, actor: str | None, fresh: list[ThreadNode], last_node: ThreadNode | None
+    ) -> ConversationMatch | None:
         """The match with the conversation of this agent that the input continues: the one that shares most messages.
         None if none shares a message other than system messages, or a parallel call continues it."""
         recent = islice(reversed(self._of_actor.get(actor, {}).values()), _LOOK_BACK)
-        matches = [self._match(conversation, fresh, at) for conversation in recent]
+        matches = [self._match(conversation, fresh, last_node) for conversation in recent]
         deepest = max((match_.shared_depth for match_ in matches), default=0)
         matches = [match_ for match_ in matches if match_.shared_depth == deepest]
         shares = bool(matches) and self._beyond_system(matches[0])
@@ -259,16 +266,16 @@ class Conversations:
             node.message in self._messages and not self._is_system(node) for node in fresh
         )
         if not shares and not seen:
-            return None  # most calls that begin a new conversation end here, cheaply
+            return None  # returns early for most calls that begin a new conversation
         closed = [match_ for match_ in matches if not match_.conversation.is_open]
         messages = {node.message for node in closed[0].after} if closed else set[ContentRef]()
         likely = [match_ for match_ in closed if match_.may_continue(messages)] or closed[:1]
         best, most = None, -1
         for match_ in likely:
             match_.compute_diff()
-            kept = sum(1 for message in match_.kept() if self._known_messages.role(message) != "system")
-            if (shares or kept) and kept > most:
-                best, most = match_, kept
+            count = sum(1 for message in match_.kept() if self._known_messages.role(message) != "system")
+            if (shares or count) and count > most:
+                best, most = match_, count
         return best
 
     # --- conversations---------------------------------------------------------------------------------------------
@@ -292,14 +299,14 @@ class Conversations:
             self._messages.add(node.message)
 
     def _match(
-        self, conversation: AgentConversation, fresh: list[ThreadNode], at: ThreadNode | None
+        self, conversation: AgentConversation, fresh: list[ThreadNode], node: ThreadNode | None
     ) -> ConversationMatch:
         restored: list[ThreadNode] = []
-        while at is not None and not conversation.has(at):
-            restored.append(at)
-            at = None if at.parent is None else self._known[at.parent]
+        while node is not None and not conversation.has(node):
+            restored.append(node)
+            node = None if node.parent is None else self._known[node.parent]
         restored.reverse()
-        return ConversationMatch(conversation, 0 if at is None else at.depth, [*restored, *fresh])
+        return ConversationMatch(conversation, 0 if node is None else node.depth, [*restored, *fresh])
 
     # --- threads ---------------------------------------------------------------------------------------------------
 
@@ -337,14 +344,14 @@ class Conversations:
             self._known_messages.missing.add(ref)
         return node
 
-    def _up_to(self, at: ThreadNode | None) -> list[ThreadNode]:
-        """All nodes of the thread that ends in `at`."""
-        if at is None:
+    def _up_to(self, node: ThreadNode | None) -> list[ThreadNode]:
+        """All nodes of the thread that ends in `node`."""
+        if node is None:
             return []
-        holder = self._holder[at.ref]
-        if holder.has(at):
-            return holder.path[: at.depth]
-        nodes = [at]
+        holder = self._holder[node.ref]
+        if holder.has(node):
+            return holder.path[: node.depth]
+        nodes = [node]
         while nodes[-1].parent is not None:
             nodes.append(self._known[nodes[-1].parent])
         nodes.reverse()

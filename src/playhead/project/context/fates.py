@@ -32,7 +32,7 @@ class MessageFates:
 
     def positions(self, fate: str) -> list[int]:
         """Positions of the messages with this fate."""
-        return [position for position, each in enumerate(self.by_position) if each == fate]
+        return [position for position, other in enumerate(self.by_position) if other == fate]
 
     def count(self, fate: str) -> int:
         """Number of messages with this fate."""
@@ -53,24 +53,24 @@ def message_fates(diff: MessageListDiff, summarised: Iterable[int] = ()) -> Mess
     return MessageFates(diff, fates, len(diff.before))
 
 
-def recorded_fates(event: ContextCompressed, asked: Sequence[ContentRef], after: Sequence[ContentRef]) -> MessageFates:
+def recorded_fates(event: ContextCompressed, inputs: Sequence[ContentRef], after: Sequence[ContentRef]) -> MessageFates:
     """The fates that an event records; messages that it does not list are kept.
 
-    `asked`: the input of the previous call (its answer is taken from the event); `after`: the context after.
+    `inputs`: the input of the previous call (its answer is taken from the event); `after`: the context after.
     """
     listed = Counter([*event.kept, *event.summarised, *event.dropped])
-    diff = diff_messages([*asked, *(listed - Counter(asked)).elements()], after)
+    diff = diff_messages([*inputs, *(listed - Counter(inputs)).elements()], after)
     fates = [KEPT] * len(diff.before)
     positions = _gone_first(diff)
     for fate, refs in ((SUMMARISED, event.summarised), (DROPPED, event.dropped)):
         for ref in refs:
             fates[positions[ref].pop(0)] = fate
-    return MessageFates(diff, fates, len(asked) or len(diff.before))
+    return MessageFates(diff, fates, len(inputs) or len(diff.before))
 
 
-def with_replacements(fates: MessageFates, known: KnownMessages) -> MessageFates:
+def with_replacements(fates: MessageFates, messages: KnownMessages) -> MessageFates:
     """The same fates, with `replacements` filled."""
-    pairs = replaced_messages(fates.diff, known)
+    pairs = replaced_messages(fates.diff, messages)
     return replace(fates, replacements={old: new for old, new in pairs if fates.by_position[old] == DROPPED})
 
 
@@ -106,36 +106,36 @@ def retained(fates: MessageFates, event: ContextCompressed) -> list[int]:
 # --- replacements -----------------------------------------------------------------------------------------------------
 
 
-def replaced_messages(diff: MessageListDiff, known: KnownMessages) -> list[tuple[int, int]]:
+def replaced_messages(diff: MessageListDiff, messages: KnownMessages) -> list[tuple[int, int]]:
     """Replaced messages, as (position before, position after): system and developer messages in order, results of the
     same tool call, and groups of the same roles."""
     pairs: list[tuple[int, int]] = []
     for gap in diff.hunks:
         went, came = list(gap.removed), list(gap.added)
         for kind in ("system", "developer"):
-            olds, news = (_of_role(diff.before, went, kind, known), _of_role(diff.after, came, kind, known))
+            olds, news = (_of_role(diff.before, went, kind, messages), _of_role(diff.after, came, kind, messages))
             pairs += zip(olds, news, strict=False)
         went, came = _rest(went, came, pairs)
-        tools = _of_role(diff.after, came, "tool", known)
-        for position in _of_role(diff.before, went, "tool", known) if tools else ():
-            same = next((new for new in tools if _same_call(diff, position, new, known)), None)
+        tools = _of_role(diff.after, came, "tool", messages)
+        for position in _of_role(diff.before, went, "tool", messages) if tools else ():
+            same = next((new for new in tools if _same_call(diff, position, new, messages)), None)
             if same is not None:
                 pairs.append((position, same))
                 tools.remove(same)
         went, came = _rest(went, came, pairs)
-        roles = [known.role(diff.before[old]) for old in went]
-        if roles == [known.role(diff.after[new]) for new in came] and not gap.is_last:
+        roles = [messages.role(diff.before[old]) for old in went]
+        if roles == [messages.role(diff.after[new]) for new in came] and not gap.is_last:
             pairs += zip(went, came, strict=True)
     return sorted(pairs)
 
 
-def _same_call(diff: MessageListDiff, position: int, new: int, known: KnownMessages) -> bool:
-    calls, others = known.calls(diff.before[position]), known.calls(diff.after[new])
+def _same_call(diff: MessageListDiff, position: int, new: int, messages: KnownMessages) -> bool:
+    calls, others = messages.calls(diff.before[position]), messages.calls(diff.after[new])
     return bool(calls) and calls == others
 
 
-def _of_role(refs: Sequence[ContentRef], positions: Iterable[int], role: str, known: KnownMessages) -> list[int]:
-    return [position for position in positions if known.role(refs[position]) == role]
+def _of_role(refs: Sequence[ContentRef], positions: Iterable[int], role: str, messages: KnownMessages) -> list[int]:
+    return [position for position in positions if messages.role(refs[position]) == role]
 
 
 def _rest(went: Iterable[int], came: Iterable[int], pairs: Sequence[tuple[int, int]]) -> tuple[list[int], list[int]]:
@@ -157,8 +157,8 @@ def _gone_first(diff: MessageListDiff) -> Mapping[ContentRef, list[int]]:
 
 
 def _without(refs: Sequence[ContentRef], others: Iterable[ContentRef]) -> list[ContentRef]:
-    left = list(refs)
+    remaining = list(refs)
     for other in others:
-        if other in left:
-            left.remove(other)
-    return left
+        if other in remaining:
+            remaining.remove(other)
+    return remaining

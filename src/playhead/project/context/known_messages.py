@@ -37,18 +37,18 @@ class KnownMessages:
 
     def role(self, ref: ContentRef, default: str = "") -> str:
         """The role of a message; `default` for one that is not stored."""
-        found = self.roles.get(ref)
-        if found is None:
+        stored_role = self.roles.get(ref)
+        if stored_role is None:
             self.missing.add(ref)
             return default
-        return found
+        return stored_role
 
     def message(self, ref: ContentRef) -> Message | None:
         """The message; None when it was not read yet."""
-        found = self.messages.get(ref)
-        if found is None:
+        stored = self.messages.get(ref)
+        if stored is None:
             self.unread.add(ref)
-        return found
+        return stored
 
     def tried(self) -> None:
         """Marks unread messages that are still absent as missing. Call this after they were looked up."""

@@ -36,14 +36,14 @@ class MessageListDiff:
         self, before: Sequence[ContentRef], after: Sequence[ContentRef], kept: dict[int, int], prefix: int
     ) -> None:
         self.before, self.after, self.kept, self.prefix = before, after, kept, prefix
-        known = set(kept.values())
+        kept_after = set(kept.values())
         self.removed = [position for position in range(prefix, len(before)) if position not in kept]
-        self.added = [position for position in range(prefix, len(after)) if position not in known]
+        self.added = [position for position in range(prefix, len(after)) if position not in kept_after]
 
     @cached_property
     def hunks(self) -> list[DiffHunk]:
         """The removed and added messages, grouped between kept messages that are in order."""
-        found: list[DiffHunk] = []
+        groups: list[DiffHunk] = []
         went, came = self.removed, self.added
         low = first_went = first_came = 0
         anchors = sorted((new, old) for old, new in self.kept.items() if old >= self.prefix)
@@ -54,9 +54,9 @@ class MessageListDiff:
             last_went, last_came = bisect_left(went, old, first_went), bisect_left(came, new, first_came)
             if last_went > first_went or last_came > first_came:
                 last = new == len(self.after)
-                found.append(DiffHunk(tuple(went[first_went:last_went]), tuple(came[first_came:last_came]), last))
+                groups.append(DiffHunk(tuple(went[first_went:last_went]), tuple(came[first_came:last_came]), last))
             first_went, first_came = last_went, last_came
-        return found
+        return groups
 
 
 def diff_messages(

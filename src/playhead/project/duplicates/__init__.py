@@ -50,24 +50,24 @@ def _name_of(node: SpanNode) -> tuple[str, str]:
 
 def _by_name(nodes: Iterable[SpanNode]) -> dict[tuple[str, str], list[SpanNode]]:
     """The nodes by kind and name, in order of their start."""
-    found: dict[tuple[str, str], list[SpanNode]] = defaultdict(list)
+    by_name: dict[tuple[str, str], list[SpanNode]] = defaultdict(list)
     for node in sorted(nodes, key=_start):
-        found[_name_of(node)].append(node)
-    return found
+        by_name[_name_of(node)].append(node)
+    return by_name
 
 
 def _nearest(ours: list[SpanNode], node: SpanNode) -> list[SpanNode]:
     """The up to 200 spans of `ours` around the node's start, the nearest first."""
-    at = bisect_left(ours, _start(node), key=_start)
-    near = islice(ours, max(0, at - _AT_A_TIME), at + _AT_A_TIME)
+    index = bisect_left(ours, _start(node), key=_start)
+    near = islice(ours, max(0, index - _AT_A_TIME), index + _AT_A_TIME)
     return sorted(near, key=lambda other: (abs(_start(other) - _start(node)), other.span.span_id))
 
 
-def _is_same(one: SpanNode, other: SpanNode) -> bool:
-    first, second = (text(node.span.attributes, names.TOOL_CALL_ID) for node in (one, other))
-    if one.kind == "tool" and first is not None and second is not None:
+def _is_same(node_a: SpanNode, node_b: SpanNode) -> bool:
+    first, second = (text(node.span.attributes, names.TOOL_CALL_ID) for node in (node_a, node_b))
+    if node_a.kind == "tool" and first is not None and second is not None:
         return first == second
-    return _is_during(one, other) or _is_during(other, one)
+    return _is_during(node_a, node_b) or _is_during(node_b, node_a)
 
 
 def _is_during(inner: SpanNode, outer: SpanNode) -> bool:

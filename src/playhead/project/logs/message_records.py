@@ -31,14 +31,14 @@ class RecordedConversation:
 
     def attributes(self) -> Attributes:
         """The conversation as span attributes: refs of the input and output threads, and finish reasons."""
-        found: Attributes = {}
+        values: Attributes = {}
         if self.asked:
-            found[names.INPUT_MESSAGES_REF] = extend(self.asked)[-1].ref
+            values[names.INPUT_MESSAGES_REF] = extend(self.asked)[-1].ref
         if self.answered:
-            found[names.OUTPUT_MESSAGES_REF] = extend(self.answered)[-1].ref
+            values[names.OUTPUT_MESSAGES_REF] = extend(self.answered)[-1].ref
         if self.finish_reasons:
-            found[names.FINISH_REASONS] = self.finish_reasons
-        return found
+            values[names.FINISH_REASONS] = self.finish_reasons
+        return values
 
 
 def is_message_record(log: LogEvent) -> bool:
@@ -51,29 +51,34 @@ def conversations(logs: Iterable[LogEvent]) -> Mapping[str, RecordedConversation
 
     A record that was sent again, in the same or another batch, counts once.
     """
-    found: dict[str, RecordedConversation] = {}
-    known: set[tuple[Any, ...]] = set()
+    by_span: dict[str, RecordedConversation] = {}
+    seen: set[tuple[Any, ...]] = set()
     for log in sorted(filter(is_message_record, logs), key=lambda log: log.time_ns):
-        asked, answered = (_refs(log.attributes.get(name)) for name in _LISTS)
+        inputs, answered = (_refs(log.attributes.get(name)) for name in _LISTS)
         repetition = log.attributes.get(names.LOG_REPETITION)
-        key = (log.span_id, log.time_ns, log.name, *asked, None, *answered, repr(repetition))
-        if key in known:
+        key = (log.span_id, log.time_ns, log.name, *inputs, None, *answered, repr(repetition))
+        if key in seen:
             continue
-        known.add(key)
-        conversation = found.setdefault(log.span_id or "", RecordedConversation())
-        conversation.asked += asked
+        seen.add(key)
+        conversation = by_span.setdefault(log.span_id or "", RecordedConversation())
+        conversation.asked += inputs
         conversation.answered += answered
         if isinstance(reason := log.attributes.get(_FINISH_REASON), str):
             conversation.finish_reasons.append(reason)
-    return found
+    return by_span
 
 
 def recorded_threads(logs: Iterable[LogEvent]) -> Mapping[ContentRef, Sequence[ContentRef]]:
     """The threads of all conversations in these records: thread ref → refs of its messages."""
-    every = [each for one in conversations(logs).values() for each in (one.asked, one.answered) if each]
+    every = [
+        refs
+        for conversation in conversations(logs).values()
+        for refs in (conversation.asked, conversation.answered)
+        if refs
+    ]
     return {extend(messages)[-1].ref: messages for messages in every}
 
 
 def _refs(value: Any) -> list[ContentRef]:
     listed = cast(list[Any], value) if isinstance(value, list) else []
-    return [ContentRef(each).plain for each in listed if is_ref(each)]
+    return [ContentRef(item).plain for item in listed if is_ref(item)]

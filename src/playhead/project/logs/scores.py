@@ -90,9 +90,9 @@ def evaluations_on(span: Span) -> Iterator[LogEvent]:
     for nth, (time_ns, attributes) in enumerate(_said_on(span)):
         if span.end_ns is None or score_of(attributes) is None:
             continue
-        own = {key: value for key, value in attributes.items() if key.startswith(_PREFIX) or key == names.SCORE_TYPE}
-        own |= {names.SCORED_SPAN: span.span_id, names.EVALUATION_ON_SPAN: nth}
-        yield LogEvent(names.EVALUATION, time_ns, span.trace_id, span.span_id, own, names.SCOPE, {})
+        fields = {key: value for key, value in attributes.items() if key.startswith(_PREFIX) or key == names.SCORE_TYPE}
+        fields |= {names.SCORED_SPAN: span.span_id, names.EVALUATION_ON_SPAN: nth}
+        yield LogEvent(names.EVALUATION, time_ns, span.trace_id, span.span_id, fields, names.SCOPE, {})
 
 
 def _said_on(span: Span) -> Iterator[tuple[int, Mapping[str, Any]]]:

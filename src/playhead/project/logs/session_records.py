@@ -54,7 +54,7 @@ def with_calls_of_records(run: str, spans: Sequence[Span], logs: Sequence[LogEve
         last_records[_id(run)] = _last_of_session(spans, records)
         calls = [
             _root(run, calls, records),
-            *(each if each.parent_id else replace(each, parent_id=_id(run)) for each in calls),
+            *(call if call.parent_id else replace(call, parent_id=_id(run)) for call in calls),
         ]
     has_contexts = any(names.INPUT_MESSAGES_REF in span.attributes for span in calls)
     rest = [log for log in logs if names.LOG_PART not in log.attributes or (_is_prompt(log) and not has_contexts)]
@@ -230,9 +230,9 @@ def _root(run: str, spans: Sequence[Span], records: Sequence[LogEvent]) -> Span:
     }
     starts = [*(span.start_ns for span in spans), *(log.time_ns for log in ordered)]
     ends = [*(span.end_ns or span.start_ns for span in spans), *(log.time_ns for log in ordered)]
-    known = {name: value for name, value in attributes.items() if value is not None}
+    values = {name: value for name, value in attributes.items() if value is not None}
     began = min(starts) - 1  # before the first prompt, which is at the same time
-    return Span(run, _id(run), None, str(attributes[names.AGENT_NAME]), began, max(ends), known, scope=first.scope)
+    return Span(run, _id(run), None, str(attributes[names.AGENT_NAME]), began, max(ends), values, scope=first.scope)
 
 
 def _last_of_session(spans: Sequence[Span], records: Sequence[LogEvent]) -> LogEvent | Span:
