@@ -192,7 +192,8 @@ _SWITCHES = "playhead.capture.registry"
 
 
 class _Package(ModuleType):
-    """This package. `configure` and `replay` are the functions, also where somebody imports modules of these names."""
+    """Module class of this package. Importing a submodule with the name of a public function (`configure`, `replay`)
+    does not replace the function."""
 
     def __setattr__(self, name: str, value: Any) -> None:
         if not (name in _LAZY and isinstance(value, ModuleType)):
@@ -200,8 +201,8 @@ class _Package(ModuleType):
 
 
 def __getattr__(name: str) -> Any:
-    """Loads a public name on first use: the command line and tests need few of them, and few programs an HTTP
-    library."""
+    """Loads a public name on first use. So the command line, tests and programs import only what they use (few need an
+    HTTP library)."""
     if name == "__version__":
         value = _version()
     elif (module := _LAZY.get(name)) is not None:
@@ -217,7 +218,7 @@ def _recording(module: str) -> ModuleType:
 
     The registry of instrumentations needs `playhead.configure` only with the first library that the program imports.
     """
-    from playhead.api.forks import delay_forks  # noqa: PLC0415 - `import playhead` does without
+    from playhead.api.forks import delay_forks  # noqa: PLC0415 - `import playhead` does not need it
 
     with delay_forks():
         if module != _SWITCHES:
@@ -227,13 +228,13 @@ def _recording(module: str) -> ModuleType:
 
 def _start_of_recording() -> "Callable[[], None]":
     """Imports and returns the function that sets recording up from the environment, for the first observed call."""
-    from playhead.configure import start_from_environment  # noqa: PLC0415 - it loads what records, at the first observed call
+    from playhead.configure import start_from_environment  # noqa: PLC0415 - only the first observed call needs it
 
     return start_from_environment
 
 
 def __dir__() -> list[str]:
-    """The public names, loaded or not."""
+    """Returns the public names, loaded or not, and this module's other names."""
     return sorted({*globals(), *__all__})
 
 

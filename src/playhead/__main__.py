@@ -1,11 +1,11 @@
-"""The entry of the `playhead` command and of `python -m playhead`: loads the command line, which is an extra.
+"""Entry point of the `playhead` command and of `python -m playhead`. Loads the command line, which is an extra.
 
-`playhead run` starts other people's programs where they are deployed, and needs no extra.
+`playhead run`, which starts programs where they are deployed, needs no extra.
 """
 
 import sys
 
-_MISUSED = 2  # as for every other command that cannot do its work with what is installed or set
+_MISUSED = 2  # exit code of every command that lacks a library or a setting
 
 
 def main() -> None:
@@ -15,13 +15,13 @@ def main() -> None:
 
         sys.exit(run(sys.argv[2:]))
     try:
-        from playhead.cli import command_line  # noqa: PLC0415 - `run` does without
+        from playhead.cli import command_line  # noqa: PLC0415 - `run` does not need it
 
         execute = command_line(sys.argv[1:])
     except ModuleNotFoundError as error:
         missing = (error.name or "playhead").partition(".")[0]
         if missing == "playhead":
-            raise  # a module of our own: no extra brings it
+            raise  # a module of our own is missing: no extra contains it
         sys.stderr.write(
             f"playhead: the command line needs {missing}, which is not installed: "
             'pip install "playhead[cli]", or "playhead[collector]" where a collector runs\n'

@@ -1,7 +1,7 @@
 """The SDK's composition root: starts recording, with options or from the environment.
 
-Only `configure` may raise: the first observed call configures from the environment, and if that fails, logs it once and
-records nothing. A run that the environment says to resume or fork is prepared here, too.
+Only `configure` may raise. The first observed call configures from the environment; if that fails, the error is logged
+once and nothing is recorded. A run that the environment says to resume or fork is also prepared here.
 """
 
 import os
@@ -48,21 +48,22 @@ def configure(
     approval_suspends: bool = False,
     **options: Any,
 ) -> Settings:
-    """Sets up recording; without it, the first observed call does so from the environment.
+    """Sets up recording. If it is not called, the first observed call sets recording up from the environment.
 
     `redact` is called with each payload before it is hashed (arguments, results, a provider's message) and returns
     what may be recorded.  `approval` says which observed tools a person has to approve before they run: "none" (the
     default), "writes" (all that are not declared idempotent), "all", a list of names, or a function of name and
-    arguments; with `approval_suspends` the process ends while they wait (see `playhead.approval`).  Options are the
-    fields of `playhead.settings.sdk.Settings`, e.g. `endpoint`, `api_key`, `journal_dir`, `durability`; they win over
-    the environment. A second call replaces the former set-up.
-    Raises SettingInvalid for an invalid option. An invalid variable is logged as a warning, and its default is used.
+    arguments. With `approval_suspends` the process ends instead of waiting for the person (see `playhead.approval`).
+    Options are the fields of `playhead.settings.sdk.Settings`, e.g. `endpoint`, `api_key`, `journal_dir`, `durability`;
+    they take precedence over the environment. A second call replaces the former set-up.
+    Raises SettingInvalid for an invalid option, and TypeError for an unknown one. An invalid variable is logged as a
+    warning, and its default is used; raises SettingInvalid if it says whether or where to record.
     """
     fields = {line.field for line in table()}
     unknown = set(options) - fields
     if unknown:
-        known = ", ".join(sorted(fields))
-        raise TypeError(f"configure() has no option {', '.join(sorted(unknown))}; there are: redact, {known}")
+        option_names = ", ".join(sorted(fields))
+        raise TypeError(f"configure() has no option {', '.join(sorted(unknown))}; there are: redact, {option_names}")
     if redact is not None and not callable(redact):
         raise TypeError(
             f"configure(redact={redact!r}): give a function that takes a payload and returns what to record"
@@ -90,7 +91,8 @@ def _uninterrupted() -> Generator[None]:
 
 def start_from_environment() -> None:
     """Sets recording up for the first observed call; raises nothing except to end the program."""
-    # Modules are gone, also ours. Checked before taking the lock, which a stopped daemon thread may hold for ever.
+    # At the end of the interpreter, modules are gone, also ours. Checked before taking the lock, which a stopped daemon
+    # thread may hold for ever.
     if sys.is_finalizing():
         runtime.install(OFF)
         return
@@ -133,7 +135,8 @@ def _start_if_possible() -> None:
 
 
 def _requested_rewind() -> "RequestedRewind | None":
-    """Returns the resume or fork that the environment asks for; None: none. Only then are its modules loaded."""
+    """Returns the resume or fork that the environment asks for; None if there is none. Loads the modules for it only if
+    there is one."""
     if not any(name.startswith(_ASKS) for name in os.environ):
         return None
     from playhead.rewind import requested_rewind  # noqa: PLC0415 - see above

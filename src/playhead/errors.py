@@ -1,5 +1,5 @@
-"""Errors of the SDK. Only configuring, asking the collector, the command line, promises, and resumed, forked or stopped
-runs raise; observing never does.
+"""Errors of the SDK. They are raised by configuring, requests to the collector, the command line, promises, and
+resumed, forked or stopped runs. Observing never raises.
 
 PlayheadError                  everything we raise on purpose; the message ends with what to do
 ├─ SettingInvalid              a setting has a value that cannot be used
@@ -8,24 +8,24 @@ PlayheadError                  everything we raise on purpose; the message ends 
 ├─ CannotRestore               a recorded value cannot be restored with its type
 ├─ Denied                      a person has refused what the program wanted to do
 ├─ Unanswered                  nobody has answered in time
-├─ ReplayError                 a run cannot go on from its record as asked
-│  ├─ NoRecord                 nothing is known of the run
+├─ ReplayError                 a run cannot be resumed or forked as asked
+│  ├─ NoRecord                 no record of the run was found
 │  ├─ RunAlive                 another process is running it, or has records of it that have not arrived
 │  ├─ ToolDenied               a what-if run may not execute this tool
 │  ├─ UnrecordedTools          tools were executed outside the record, and would be executed again
-│  └─ RunStopped               the run stands still here until a person decides; nothing of it was ended
+│  └─ RunStopped               the run is paused until a person decides; its calls stay open
 │     ├─ Interrupted           a person asked the run to stop
-│     ├─ RunTakenOver          another process goes on with the run
-│     ├─ ReplayDiverged        the program asks something else than the record says
+│     ├─ RunTakenOver          another process continues the run
+│     ├─ ReplayDiverged        the program makes another call than the record has
 │     └─ InDoubt               a call may have taken effect, and running it again may do so twice
-└─ ClientError                 a question to the collector was not answered
+└─ ClientError                 a request to the collector failed
    ├─ CollectorUnreachable     no answer from the collector's address
-   ├─ NotAuthorized            the collector wants another key
+   ├─ NotAuthorized            the collector refuses the API key
    ├─ NotFound                 there is no such run, event or content
    ├─ Conflict                 the collector cannot do this now: another process has the run, or something is not set up
-   └─ BadRequest               the question cannot be understood
+   └─ BadRequest               the collector refuses the request as invalid
 
-Suspended                      a SystemExit: the process ends, since the run waits for somebody's answer
+Suspended                      a SystemExit: the process ends, since the run waits for a person's answer
 """
 
 from collections.abc import Iterator
@@ -65,7 +65,7 @@ class ReplayError(PlayheadError):
 
 
 class NoRecord(ReplayError):
-    """Nothing is known of the run."""
+    """No record of the run was found."""
 
 
 class RunAlive(ReplayError):
@@ -77,14 +77,14 @@ class ToolDenied(ReplayError):
 
 
 class UnrecordedTools(ReplayError):
-    """Tools that a model asked for were executed outside the record, and going on would execute them again."""
+    """Tools that a model asked for were executed outside the record; continuing the run would execute them again."""
 
 
 class RunStopped(ReplayError):
-    """The run stands still here until a person decides: its calls are left open, and a later resume goes on."""
+    """The run is paused until a person decides. Its calls stay open, and a later resume continues it."""
 
     EXIT_CODE = (
-        76  # of `playhead resume` and `playhead fork`; EX_PROTOCOL of sysexits.h, which no program uses for this
+        76  # of `playhead resume` and `playhead fork`; EX_PROTOCOL of sysexits.h, which no other program uses for this
     )
 
 
@@ -105,19 +105,19 @@ def _chain(raised: BaseException | None, seen: set[int]) -> Iterator[BaseExcepti
 
 
 class ReplayDiverged(RunStopped):
-    """The program asks something else than the record says."""
+    """The program makes another call than the record has."""
 
 
 class Interrupted(RunStopped):
-    """A person asked the run to stop; a later resume goes on with it."""
+    """A person asked the run to stop; a later resume continues it."""
 
 
 class RunTakenOver(RunStopped):
-    """Another process goes on with the run: this one executes and records nothing more of it."""
+    """Another process continues the run; this process executes and records nothing more of it."""
 
 
 class InDoubt(RunStopped):
-    """Nobody knows whether a call took effect, or what it returned: running it again may do the same twice."""
+    """It is unknown whether a call took effect, or what it returned; running it again may have the effect twice."""
 
 
 class ClientError(PlayheadError):
@@ -133,7 +133,7 @@ class CollectorUnreachable(ClientError):
 
 
 class NotAuthorized(ClientError):
-    """The collector wants another key."""
+    """The collector refuses the API key."""
 
 
 class NotFound(ClientError):
@@ -141,18 +141,19 @@ class NotFound(ClientError):
 
 
 class Conflict(ClientError):
-    """The collector cannot do this now: another process has the run, or something is not set up; the message says."""
+    """The collector cannot do this now: another process has the run, or something is not set up. The message says
+    which."""
 
 
 class BadRequest(ClientError):
-    """The question cannot be understood."""
+    """The collector refuses the request as invalid."""
 
 
 class Suspended(SystemExit):
-    """The run waits for somebody's answer, and its process ends: a later resume goes on with it.
+    """The run waits for a person's answer, and its process ends; a later resume continues the run.
 
-    A SystemExit, so that neither a program nor a framework takes it for an error of a tool. `promise` is the id of what
-    the run waits for.
+    A SystemExit, so that neither a program nor a framework takes it for an error of a tool. `promise` is the id of the
+    promise that the run waits for.
     """
 
     EXIT_CODE = 75  # EX_TEMPFAIL of sysexits.h: try again later
@@ -163,5 +164,5 @@ class Suspended(SystemExit):
         self.promise = promise
 
     def __str__(self) -> str:
-        """Says what the run waits for, and what to do."""
+        """Returns the message: what the run waits for, and what to do."""
         return self.message

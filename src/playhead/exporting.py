@@ -1,4 +1,4 @@
-"""`playhead.export_to`: spans go from this process to Langfuse, Phoenix or any OTLP backend, without a collector."""
+"""`playhead.export_to`: sends spans from this process to Langfuse, Phoenix or any OTLP backend, without a collector."""
 
 import os
 from collections.abc import Callable, Mapping
@@ -34,10 +34,11 @@ def export_to(
         playhead.export_to("otlp", endpoint="http://127.0.0.1:4318", headers={"authorization": "Bearer ..."})
 
     Missing arguments are read from the tool's own variables (`LANGFUSE_*`, `PHOENIX_COLLECTOR_ENDPOINT`,
-    `PHOENIX_API_KEY`, `PHOENIX_PROJECT_NAME`, `OTEL_EXPORTER_OTLP_ENDPOINT`).  `content`: all of it, the first
-    `preview_characters` of each message (`preview`), or a link only (`ref`).  `redact` is called with each payload once
-    more.  `public_url`: where people open Playhead's pages, for links.  `collector`: whether a Playhead collector gets
-    everything, too; by default if its address was set (`PLAYHEAD_ENDPOINT`, `configure(endpoint=...)`).
+    `PHOENIX_API_KEY`, `PHOENIX_PROJECT_NAME`, `OTEL_EXPORTER_OTLP_ENDPOINT`).  `content`: send all content (`full`),
+    the first `preview_characters` of each message (`preview`), or a link only (`ref`).  `redact` is called with each
+    payload again, before it is sent.  `public_url`: address of Playhead's pages, for links.  `collector`: whether a
+    Playhead collector also gets the spans; by default if its address was set (`PLAYHEAD_ENDPOINT`,
+    `configure(endpoint=...)`).
 
     Each destination has its own position in the journal: one that is down does not delay the others, and gets the
     missed spans when it is up again. `playhead.flush()` waits for all of them. Raises SettingInvalid for a wrong
@@ -65,8 +66,8 @@ def _delivery(target: ExportTarget) -> Callable[..., Any]:
 
 
 def _guarded(redact: Redact) -> Callable[[Any], Any]:
-    """Returns the hook with every error turned into a RuntimeError: the content is then left out, and the thread goes
-    on."""
+    """Returns the hook, wrapped so that every error becomes a RuntimeError: that content is left out, and the export
+    thread continues."""
 
     def guarded(value: Any) -> Any:
         try:

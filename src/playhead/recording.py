@@ -76,7 +76,8 @@ class Recording:
     """Lanes of dead processes to deliver together with this process's lane."""
 
     def own(self, run: ActiveRun) -> RunOwnership:
-        """Returns the ownership of a run that begins here, or of which this process has a part."""
+        """Returns the object that tells whether this process still owns the run, which begins here or of which this
+        process has a part."""
         runs, look = ProcessState.own_runs, partial(ProcessState.own_runs.taken_here, run.id)
         begins = run.process is None and _serves_collector(self.settings)
         # Only the process that began the run asks the collector, for all processes that have a part of it.
@@ -118,17 +119,17 @@ class ProcessState:
     """Whether the interpreter is about to end: nothing is delivered any more, and no thread is started."""
     settings_at_exit: Settings | None = None
     settings_while_off: Settings | None = None
-    """The settings of a process that records nothing because they say so; else None."""
+    """The settings if they switch recording off (`disabled`); else None."""
     next_start = float("-inf")
     """When to try again to start (monotonic seconds), after a start without enough memory or descriptors."""
     missed = 0
-    """Number of calls that were not recorded meanwhile."""
+    """Number of calls that were not recorded because recording could not start yet."""
     is_refused = False
     """Whether nothing is recorded because a setting cannot be used, or because starting has failed."""
     exports: ClassVar[list[ShipTarget]] = []
     """Destinations besides the collector, or instead of it: see `playhead.export_to`."""
     with_collector: bool | None = None
-    """Whether the collector gets everything, too, besides `exports`; None: if the settings name one."""
+    """Whether the collector also gets the records, besides `exports`; None: only if the settings name a collector."""
     in_memory: MemoryJournal | None = None
     """For tests: the journal of recordings that start from now on, whatever the settings say."""
     promises_in_memory: PromiseStore | None = None
@@ -308,7 +309,7 @@ def start(settings: Settings) -> None:
     )
     journal = in_memory or Journal(
         settings.journal_dir,
-        # While the interpreter ends, records in memory would never be written.
+        # At the end of the interpreter, records in memory would never be written.
         durability="process" if ProcessState.is_ending and settings.durability == "off" else settings.durability,
         max_bytes=settings.journal_max_bytes,
         resource=_resource(provider),
@@ -337,7 +338,7 @@ def start(settings: Settings) -> None:
 
 
 def _on_room(intake: PayloadIntake, settings: Settings, room: bool) -> None:
-    """Called when the journal becomes full, or has room for payloads again."""
+    """Stops the recording of payloads, with one warning, when the journal is full; starts it again when it has room."""
     intake.full = not room
     if not room:
         warn_once(
@@ -350,7 +351,7 @@ def _on_room(intake: PayloadIntake, settings: Settings, room: bool) -> None:
 def _import_http() -> None:
     """Imports httpx now and not in the shipping thread: `openai` looks at loaded modules in each call, and would fail
     on a partly imported one."""
-    # The interpreter is ending, or there are no descriptors: the delivery or the next process tries again.
+    # If the interpreter is ending, or there are no descriptors, the delivery or the next process tries again.
     with suppress(RuntimeError, OSError):
         import_httpx()
 
@@ -381,9 +382,10 @@ def _on_first_append(recording: Recording) -> Callable[[], None]:
 
 
 def _ask_of_takeover(settings: Settings, run_id: str, attempt: int, pid: int) -> str | None:
-    """Asks the collector whether another process has taken over a run that this one began. Returns who has, as a
-    sentence; see `RunOwnership`."""
-    from playhead.replay.lease import LeaseTerms, ask_collector  # noqa: PLC0415 - few processes ever stand still
+    """Asks the collector whether another process has taken over a run that this one began. Returns a sentence that says
+    who has; None if nobody has, or in a forked child. Raises Unsure if the collector does not answer. See
+    `RunOwnership`."""
+    from playhead.replay.lease import LeaseTerms, ask_collector  # noqa: PLC0415 - few processes stand still and ask
 
     if pid != os.getpid():
         return None  # in a forked child: its parent asks
@@ -414,8 +416,8 @@ def _serves_collector(settings: Settings) -> bool:
 
 
 def _targets(settings: Settings) -> list[ShipTarget]:
-    """Returns the destinations: the collector, and those of `export_to`. Without a collector, the first of these frees
-    the journal's space. Empty: runs stay in the journal."""
+    """Returns the destinations: the collector, and those of `export_to`. Without a collector, delivery to the first
+    destination of `export_to` frees the journal's space. Empty: runs stay in the journal."""
     if settings.endpoint is None and not ProcessState.exports:
         return []
     if _serves_collector(settings):
@@ -463,12 +465,12 @@ def _to_target(recording: Recording, lane: Path | None, target: ShipTarget) -> M
 
 
 def add_export(target: ShipTarget) -> None:
-    """Adds a destination. Of runs being recorded, it gets what the journal still has. A destination of the same
-    name replaces the former one when recording starts next. Call it with `ProcessState.mutex` held."""
-    known = [one.acks for one in ProcessState.exports]
-    ProcessState.exports[:] = [one for one in ProcessState.exports if one.acks != target.acks] + [target]
+    """Adds a destination. It also gets the records of current runs that the journal still has. A destination with the
+    name of an existing one replaces it the next time that recording starts. Call it with `ProcessState.mutex` held."""
+    known_acks = [export.acks for export in ProcessState.exports]
+    ProcessState.exports[:] = [export for export in ProcessState.exports if export.acks != target.acks] + [target]
     recording = ProcessState.recording
-    if recording is None or not recording.has_shipper or recording.shipper is None or target.acks in known:
+    if recording is None or not recording.has_shipper or recording.shipper is None or target.acks in known_acks:
         return
     lane = recording.journal.lane
     shipper = recording.shipper.add(_to_target(recording, lane.path if lane is not None else None, target))
@@ -499,16 +501,17 @@ def _default_limits() -> SpanLimits:
     return SpanLimits(number, number, number, number, number, number, no_length, no_length)
 
 
-def _resource(own: TracerProvider) -> Attributes:
-    """Returns the resource attributes of the program's own provider, which knows the service's name; else of `own`."""
+def _resource(default_provider: TracerProvider) -> Attributes:
+    """Returns the resource attributes of the program's own tracer provider, which knows the service's name; if the
+    program has none, those of `default_provider`."""
     try:
-        users = trace.get_tracer_provider()
+        program_provider = trace.get_tracer_provider()
     except (OSError, MemoryError):
         raise
-    except Exception as error:  # noqa: BLE001 - what a variable names is not there, or raises
+    except Exception as error:  # noqa: BLE001 - the provider that a variable names does not exist, or raises
         warn_once("provider", f"OTEL_PYTHON_TRACER_PROVIDER names nothing that can be used ({error!r}): ignored here")
-        users = None
-    provider = users if isinstance(users, TracerProvider) else own
+        program_provider = None
+    provider = program_provider if isinstance(program_provider, TracerProvider) else default_provider
     return dict(provider.resource.attributes)
 
 
@@ -540,7 +543,7 @@ def _at_exit() -> None:
     ProcessState.settings_at_exit = recording.settings if recording is not None else None
     shutdown()
     end_imports()
-    ProcessState.is_ending = True  # what runs after us at exit is recorded in a lane of its own, and starts no thread
+    ProcessState.is_ending = True  # calls made at exit after this are recorded in a new lane, and start no thread
 
 
 if hasattr(os, "register_at_fork"):

@@ -1,4 +1,5 @@
-"""`playhead.resume` and `playhead.fork` with this process's settings, and the one that its environment asks for."""
+"""`playhead.resume` and `playhead.fork` with this process's settings, and the resume or fork that its environment asks
+for."""
 
 import json
 import os
@@ -64,44 +65,47 @@ def resume(
     unrecorded: Unrecorded | None = None,
     force: bool = False,
 ) -> Rewound:
-    """Run the same code again: `with playhead.resume(run_id) as run: agent("task")`.
+    """Runs the same code again: `with playhead.resume(run_id) as run: agent("task")`.
 
-    Calls of models, tools, retrievers and embeddings are answered from the record, arguments checked, until it ends;
-    from there the run goes on live, as its next attempt.  The record is read from the local journal, else from the
-    collector.  `run_id` may also be a part of the id, or "last": only the collector knows which run that is.
+    Until the end of the record, calls of models, tools, retrievers and embeddings are answered from it, and their
+    arguments are compared; from there the run continues live, as its next attempt.  The record is read from the local
+    journal, else from the collector.  `run_id` may also be a part of the id, or "last"; only the collector can find the
+    run then.
 
-    `on_divergence`, when the program makes another call than in the record: "raise" (the default: ReplayDiverged,
-    before anything is executed), "live" (one warning; that branch runs live from there), or a function of the report
-    that may return an outcome.
-    `completed`, where the run goes on live and asks for a tool that had completed with the same arguments: "raise"
-    (InDoubt, the default), "reuse" (its recorded result), or "rerun"; tools declared idempotent are executed again.
-    `renamed` are paths of observed functions that have another name or place now: `{"trip/plan": "trip/make_plan"}`.
-    A function that is called with the arguments of another one that is missing seems renamed, and stops the run:
-    `new` are names of functions that the program did not have, and that are executed then.
+    `on_divergence`: for a call that differs from the record. "raise" (the default: ReplayDiverged, before anything is
+    executed), "live" (one warning; that branch runs live from there), or a function that takes the report and may
+    return an outcome.
+    `completed`: for a live call of a tool that had completed with the same arguments. "raise" (InDoubt, the default),
+    "reuse" (its recorded result), or "rerun"; tools declared idempotent are executed again.
+    `renamed`: new paths of observed functions, by their recorded paths: `{"trip/plan": "trip/make_plan"}`.
+    `new`: names of functions that the program did not have when the run was recorded; they are executed. Without it, a
+    function that is called with the arguments of a missing function counts as renamed, and stops the run.
 
-    `in_doubt`, where a tool had begun when the process died: "raise" (InDoubt, the default), "rerun", or a function of
-    the call that gives its outcome, or `playhead.RERUN` (the call's `idempotency_key` is the tool's); models and tools
-    declared idempotent are called again.  `outcomes` are outcomes by seq, event id, or function (`pay#2`).
+    `in_doubt`: for a tool call that had begun when the process died. "raise" (InDoubt, the default), "rerun", or a
+    function that takes the call and returns its outcome or `playhead.RERUN` (the call's `idempotency_key` is the one
+    that the tool had); models and tools declared idempotent are called again.  `outcomes`: outcomes by seq, event id,
+    or function (`pay#2`).
 
     An outcome is `{"result": value}`, `{"error": text or exception}`, or a plain value; for a model `{"message": ...}`
-    in the provider's form, or a text.  `force` resumes a run that another process still runs, or goes on with, or
-    whose records have not all arrived; that process executes and records nothing more of it (RunTakenOver).  Entering
-    the block raises NoRecord or RunAlive.
+    in the provider's form, or a text.  `force` resumes a run even if another process still runs or resumes it, or if
+    its records have not all arrived; that process then executes and records nothing more of it (RunTakenOver).
+    Entering the block raises NoRecord or RunAlive.
 
-    Calls that other processes made are not answered from the record, unless they were handed on inside a call that is.
-    `other_processes`, where some would be made again: "raise" (ReplayError, the default), or "rerun".
+    Calls that other processes made are not answered from the record, unless they were made for a call that is answered.
+    `other_processes`: what to do if such calls would be made again. "raise" (ReplayError, the default), or "rerun".
 
-    `unrecorded`, where models asked for tools that were executed outside the record, so that the program executes them
-    again: "raise" (the default: UnrecordedTools, before the block begins, with the list of them), or "rerun" (a warning
-    with that list).  Commands that the program starts again outside of recorded calls, and files that it changes again
-    there, are named by warnings; with "raise", given by name, such a command raises InDoubt before it is started.
+    `unrecorded`: what to do if models asked for tools that were executed outside the record, so that the program would
+    execute them again. "raise" (the default: UnrecordedTools with the list of them, before the block begins), or
+    "rerun" (a warning with that list).  Warnings also name commands that the program starts again, and files that it
+    changes again, outside of recorded calls; if "raise" is given explicitly, such a command raises InDoubt before it is
+    started.
 
-    A fork goes on as the fork that it is: its outcome and its options are in its record.  Its options hold for calls
-    that it shares with its parent; its own calls are those of a run that is resumed, and the defaults above hold.  What
-    is given here holds for both.  `live` and `tools` are as in `fork`.
+    A fork is resumed as a fork: its outcome and its options are in its record.  These options hold for the calls that
+    it shares with its parent; for its own calls, the defaults above hold.  Options given here hold for both.  `live`
+    and `tools` are as in `fork`.
 
-    A run that has completed gives its results again, executes nothing and records nothing; where the program differs,
-    it raises ReplayDiverged, whatever is asked for: `fork` makes a new run of it.
+    A completed run returns its results again, and executes and records nothing. If the program differs, it raises
+    ReplayDiverged, whatever the options are: use `fork` for a new run.
     """
     _check("resume", on_divergence=on_divergence, completed=completed, in_doubt=in_doubt, live=live, tools=tools)
     _check("resume", other_processes=other_processes, unrecorded=unrecorded)
@@ -113,7 +117,7 @@ def resume(
         settings = settings_in_force()
         run = whole_run_id(run_id, collector)
         flush(0)  # this process may hold part of the record in memory
-        given = ResumeOptions(
+        options = ResumeOptions(
             on_divergence,
             completed,
             in_doubt,
@@ -122,7 +126,7 @@ def resume(
             live,
             tools,
             unrecorded,
-            {str(at): outcome for at, outcome in (outcomes or {}).items()},
+            {str(key): outcome for key, outcome in (outcomes or {}).items()},
             settings.replay_wait_seconds,
         )
         terms = LeaseTerms(
@@ -134,7 +138,7 @@ def resume(
             ProcessState.own_runs,
         )
         others = other_processes or "raise"
-        return _whole(prepare_resume(run, collector, given=given, terms=terms, other_processes=others))
+        return _whole(prepare_resume(run, collector, given=options, terms=terms, other_processes=others))
 
     return Rewound(make, collector.close)
 
@@ -154,20 +158,22 @@ def fork(
     other_processes: OtherProcesses = "raise",
     unrecorded: Unrecorded | None = None,
 ) -> Rewound:
-    """What if step `at` had gone otherwise?  `with playhead.fork(run_id, at=9, outcome={"error": "timeout"}) as run:`.
+    """Runs what would have happened: `with playhead.fork(run_id, at=9, outcome={"error": "timeout"}) as run: ...`.
 
-    A new run that shares the record up to the call that event `at` belongs to (a seq, an event's id, or a function's
-    name: `pay`, `pay#2`), and goes on with another outcome there, as `resume` takes them, or simply live from there.
-    A model's call may also be asked otherwise: `{"system": text}`, or `{"messages": {place: message, text or None}}`,
-    which holds for later calls that begin alike.  The parent is unchanged.
+    Makes a new run that shares the record up to the call to which event `at` belongs (a seq, an event's id, or a
+    function's name: `pay`, `pay#2`). From that call it continues with `outcome` (in the form that `resume` takes); with
+    outcome None it is executed live.  For a model call, the outcome may also change the request: `{"system": text}`, or
+    `{"messages": {place: message, text or None}}`; this also applies to later calls that begin with the same messages.
+    The parent is unchanged.
 
-    A fork asks what if, so what goes live in it is executed, also a tool that had completed in the parent with the same
-    arguments: `completed`, `renamed`, `on_divergence` and `in_doubt` are as in `resume`, with other defaults.
-    `other_processes` is, too: of calls that other processes made before that step.
+    Live calls of a fork are executed, even a tool that had completed in the parent with the same arguments:
+    `completed`, `renamed`, `new`, `on_divergence` and `in_doubt` are as in `resume`, with other defaults.
+    `other_processes` is as in `resume`, for calls that other processes made before that step.
 
-    With `live="llm"` tools are not executed: they answer from the record when their arguments match, else by `tools`:
-    "deny" (raises ToolDenied, the default), or a function of name and arguments.  `unrecorded` is as in `resume`.
-    Entering the block raises NoRecord, and ReplayError for an outcome that cannot be.
+    With `live="llm"` tools are not executed: they are answered from the record if their arguments match, else by
+    `tools`: "deny" (raises ToolDenied, the default), or a function that takes name and arguments, and returns the
+    result.  `unrecorded` is as in `resume`.  Entering the block raises NoRecord, and ReplayError for an outcome that
+    this call cannot have.
     """
     _check("fork", on_divergence=on_divergence, completed=completed, in_doubt=in_doubt, live=live, tools=tools)
     _check("fork", other_processes=other_processes, unrecorded=unrecorded)
@@ -182,7 +188,7 @@ def fork(
     def make() -> Any:
         settings = settings_in_force()
         run = whole_run_id(run_id, collector)
-        flush(0)  # as above
+        flush(0)  # this process may hold part of the record in memory
         how: Tools = "live" if live == "all" else tools or "deny"
         policy = Policy(on_divergence, in_doubt, how, completed=completed, renamed=dict(renamed or {}))
         policy.new, policy.unrecorded = frozenset(new or ()), unrecorded
@@ -207,7 +213,7 @@ def recorded_start(run_id: str) -> RecordedStart:
 
 @dataclass(frozen=True, slots=True)
 class RequestedRewind:
-    """The resume or fork that the environment asks of the first run of this process."""
+    """The resume or fork that the environment requests for the first run of this process."""
 
     asked: str | None
     """The JSON object of `playhead resume` and `playhead fork`."""
@@ -222,57 +228,57 @@ class RequestedRewind:
             return self._prepare(is_recording)
         except Exception as error:
             let_through(error)
-            # The user asked for this run: beginning a new one instead would execute everything again.
+            # The user requested this run: beginning a new one instead would execute everything again.
             why = str(error) if isinstance(error, PlayheadError) else f"cannot go on with that run: {error!r}"
             if log.hasHandlers():  # without a handler, the sentence would be on the terminal twice
                 log.error("%s", why)
             raise SystemExit(f"playhead: {why}") from error
 
     def _prepare(self, is_recording: bool) -> NextRun:
-        for option, given in self.options.items():
-            if given not in CHOICES[option]:
+        for option, value in self.options.items():
+            if value not in CHOICES[option]:
                 name = f"PLAYHEAD_RESUME_{option.upper()}"
-                raise SettingInvalid(f"{name}={given}: expected {' or '.join(CHOICES[option])}")
+                raise SettingInvalid(f"{name}={value}: expected {' or '.join(CHOICES[option])}")
         if not is_recording:
             raise ReplayError("nothing is recorded here (see the settings with `playhead doctor`), so no run can go on")
-        what: dict[str, Any] = (
+        task: dict[str, Any] = (
             json.loads(self.asked) if self.asked else {"resume": self.run_id, "options": self.options}
         )
-        if mark := what.get("mark"):  # removing the file tells the starting command that its request was read
+        if mark := task.get("mark"):  # removing the file tells the starting command that its request was read
             Path(mark).unlink(missing_ok=True)
-        options: dict[str, Any] = what.get("options", {})
-        rewound = resume(what["resume"], **options) if "resume" in what else fork(what["fork"], **options)
-        return rewound.waiting(StopNote(Path(what["stop"])) if what.get("stop") else None)
+        options: dict[str, Any] = task.get("options", {})
+        rewound = resume(task["resume"], **options) if "resume" in task else fork(task["fork"], **options)
+        return rewound.waiting(StopNote(Path(task["stop"])) if task.get("stop") else None)
 
 
 def requested_rewind(environ: MutableMapping[str, str] = os.environ) -> RequestedRewind | None:
-    """Returns the resume or fork that PLAYHEAD_RESUME, `playhead resume` or `playhead fork` ask of this process; None
-    if there is none.
+    """Returns the resume or fork that PLAYHEAD_RESUME, `playhead resume` or `playhead fork` request of this process;
+    None if there is none.
 
     PLAYHEAD_RESUME_ON_DIVERGENCE and the others in `CHOICES` are the options of PLAYHEAD_RESUME. All variables are
     removed from the environment, so that child processes do not resume the run, too.
     """
-    asked, run_id = environ.pop(ASKED, None), environ.pop("PLAYHEAD_RESUME", None)
-    options = {option: given for option in CHOICES if (given := environ.pop(f"PLAYHEAD_RESUME_{option.upper()}", None))}
-    return RequestedRewind(asked, run_id, options) if asked or run_id else None
+    task, run_id = environ.pop(ASKED, None), environ.pop("PLAYHEAD_RESUME", None)
+    options = {option: value for option in CHOICES if (value := environ.pop(f"PLAYHEAD_RESUME_{option.upper()}", None))}
+    return RequestedRewind(task, run_id, options) if task or run_id else None
 
 
 def _check(of: str, **options: Any) -> None:
     """Raises ReplayError for an unknown value: with a misspelt one, calls could be executed that must not be."""
-    for option, given in options.items():
+    for option, value in options.items():
         choices = CHOICES[option]
-        if given is None and (of == "resume" or option in ("tools", "unrecorded")):
+        if value is None and (of == "resume" or option in ("tools", "unrecorded")):
             continue
         may_be_a_function = option in _MAY_BE_FUNCTIONS
-        if given not in choices and not (may_be_a_function and callable(given)):
+        if value not in choices and not (may_be_a_function and callable(value)):
             expected = [*map(repr, choices), *(["a function"] if may_be_a_function else [])]
-            raise ReplayError(f"{of}({option}={given!r}): expected {' or '.join(expected)}")
+            raise ReplayError(f"{of}({option}={value!r}): expected {' or '.join(expected)}")
 
 
 def _check_mappings(of: str, **options: Any) -> None:
-    for option, given in options.items():
-        if given is not None and not isinstance(given, Mapping):
-            raise ReplayError(f"{of}({option}={given!r}): expected a dictionary")
+    for option, value in options.items():
+        if value is not None and not isinstance(value, Mapping):
+            raise ReplayError(f"{of}({option}={value!r}): expected a dictionary")
 
 
 def _check_names(of: str, new: Any) -> None:
@@ -315,7 +321,7 @@ class _Collector:
 
     def __call__(self) -> Any:
         """Returns the client."""
-        from playhead.client import Client  # noqa: PLC0415 - an HTTP client is needed only where the journal does not do
+        from playhead.client import Client  # noqa: PLC0415 - needed only if the journal lacks the run
 
         if self._client is None:
             settings = settings_in_force()
