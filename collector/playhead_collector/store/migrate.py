@@ -1,4 +1,5 @@
-"""Upgrades a database's schema to this build's, or raises why it cannot. `app` calls it where there is need.
+"""Upgrades a database's schema to this build's, or raises an error that says why it cannot. `app` calls this only if
+the schema is not the newest.
 
 Alembic keeps the order of revisions and the database's current one; each revision is plain SQL (`migrations/` at the
 top of the checkout, `playhead_collector/migrations` in a wheel). All pending revisions run in one transaction: a
@@ -33,7 +34,7 @@ MIGRATION_LOCK = int.from_bytes(b"playhead")
 
 
 async def upgrade(dsn: str) -> None:
-    """Runs the missing revisions, if any. When several collectors start together, one does it and the others wait.
+    """Runs the missing revisions, if any. When several collectors start together, one runs them and the others wait.
 
     Raises DatabaseUnreachable, DatabaseTooOld, MayNotMigrate, SchemaTooNew, SchemaUnreleased.
     """
@@ -53,28 +54,29 @@ async def upgrade(dsn: str) -> None:
         except (DBAPIError, asyncpg.InsufficientPrivilegeError) as error:
             if "permission denied" not in str(error) and "must be owner" not in str(error):
                 raise
-            said = str(error).partition("\n")[0].rpartition(">: ")[2]
+            reason = str(error).partition("\n")[0].rpartition(">: ")[2]
             raise MayNotMigrate(
-                f"the role of {without_password(dsn)} may not make what this build needs ({said}): grant it create on "
-                "the schema, or have another role run what `playhead migrate --sql` prints"
+                f"the role of {without_password(dsn)} may not make what this build needs ({reason}): grant it create "
+                "on the schema, or have another role run what `playhead migrate --sql` prints"
             ) from None
         log.info("migrated the database from %s to %s", before or "nothing", head())
 
 
 def head() -> str:
-    """The newest revision of this build. Raises if there are two."""
+    """Returns the newest revision of this build. Raises if there are two."""
     return scripts().get_current_head() or ""
 
 
 def offline_sql() -> str:
-    """The SQL of all revisions, for operators who change schemas with their own tools only."""
+    """Returns the SQL of all revisions, for operators who change schemas only with their own tools."""
     written = io.StringIO()
     command.upgrade(_config(output_buffer=written), "head", sql=True)
     return written.getvalue()
 
 
 def run_sql_beside(revision_file: str) -> None:
-    """Executes the `.sql` that has the name of a revision's `.py`. Only revisions call this, in their `upgrade()`."""
+    """Executes the `.sql` file that has the same name as a revision's `.py` file. Only revisions call this, in their
+    `upgrade()`."""
     script = Path(revision_file).with_suffix(".sql").read_text(encoding="utf-8")
     if context.is_offline_mode():
         op.get_context().impl.static_output(script)
@@ -100,7 +102,7 @@ def _config(*, connection: sa.Connection | None = None, output_buffer: io.String
 
 
 def scripts() -> ScriptDirectory:
-    """The revisions as Alembic reads them."""
+    """Returns the revisions as Alembic reads them."""
     return ScriptDirectory.from_config(_config())
 
 
@@ -113,7 +115,7 @@ def _revision(connection: sa.Connection) -> str | None:
 
 @asynccontextmanager
 async def _connection(dsn: str) -> AsyncGenerator[AsyncConnection]:
-    """A connection with the driver that the store uses, so that a URL has the same meaning for both."""
+    """Opens a connection with the same driver as the store, so that a database URL means the same in both."""
 
     async def creator() -> Any:
         return await connect(dsn)

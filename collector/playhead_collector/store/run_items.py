@@ -1,4 +1,4 @@
-"""Which run a span or log event belongs to.  Pure."""
+"""Assigns spans and log events to runs.  Pure."""
 
 import re
 from collections.abc import Iterable
@@ -12,14 +12,16 @@ _ID, NO_ID = re.compile("[0-9a-f]{32}"), "0" * 32
 
 @dataclass(slots=True)
 class RunItems:
-    """The spans and log events of a run as they arrived: a span may be there several times, once as announced."""
+    """The spans and log events of one run as they arrived. A span may occur several times, for example as an
+    announcement and as an ended span."""
 
     spans: list[Span] = field(default_factory=list[Span])
     logs: list[LogEvent] = field(default_factory=list[LogEvent])
 
 
 def items_by_run(spans: Iterable[Span], logs: Iterable[LogEvent]) -> dict[str, RunItems]:
-    """Spans and log events by run.  Announcements become spans without an end; what names no run is left out."""
+    """Groups spans and log events by run. Announcements become spans without an end. Items without a usable run id or
+    trace id are left out."""
     by_run: dict[str, RunItems] = {}
     for span in spans:
         if (run := _run_of(span)) is not None:
@@ -36,7 +38,8 @@ def items_by_run(spans: Iterable[Span], logs: Iterable[LogEvent]) -> dict[str, R
 
 
 def _run_of(item: Span | LogEvent) -> str | None:
-    """The run of a span or log event. With an unusable run id, it is the trace's; None if there is no trace either."""
+    """Returns the run of a span or log event: its run id, or its trace id if the run id is unusable. None if neither is
+    usable."""
     for name in (item.attributes.get(names.RUN_ID), item.trace_id):
         if isinstance(name, str) and _ID.fullmatch(name) and name != NO_ID:
             return name

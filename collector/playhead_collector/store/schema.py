@@ -1,4 +1,5 @@
-"""Which schema a database has, and whether this build can work with it. `app` asks before it opens the store.
+"""Reads which schema a database has, and checks that this build can work with it. `app` calls this before it opens the
+store.
 
 `migrate` changes a schema. It loads Alembic and SQLAlchemy, which takes half as long as the rest of a collector's
 start, so `app` imports it only for a database that is not at the newest schema.
@@ -17,7 +18,7 @@ CONNECT_SECONDS = 10
 
 
 async def current(dsn: str) -> str | None:
-    """The database's current revision; None when no collector has used it yet.
+    """Returns the database's current revision; None when no collector has used the database yet.
 
     Raises DatabaseUnreachable, DatabaseTooOld.
     """
@@ -31,7 +32,7 @@ async def current(dsn: str) -> str | None:
 
 
 async def check(dsn: str) -> None:
-    """Checks that this build can work with the database as it is. Changes nothing.
+    """Checks that this build can work with the database in its current state. Changes nothing.
 
     Raises DatabaseUnreachable, DatabaseTooOld, SchemaTooNew, SchemaTooOld, SchemaUnreleased.
     """
@@ -45,12 +46,13 @@ async def check(dsn: str) -> None:
 
 
 def head() -> str:
-    """The newest revision of this build."""
+    """Returns the newest revision of this build."""
     return max(revisions())
 
 
 def refuse_unknown(revision: str | None) -> None:
-    """Raises SchemaTooNew or SchemaUnreleased where this build does not know the database's revision; None is known."""
+    """Raises SchemaTooNew or SchemaUnreleased if this build does not know the database's revision. Accepts None (a new
+    database)."""
     if revision is None or revision in revisions():
         return
     if revision.isdecimal():  # since the first release, revisions have names
@@ -66,29 +68,30 @@ def refuse_unknown(revision: str | None) -> None:
 
 
 def migrations() -> Path:
-    """The folder of the revisions."""
+    """Returns the folder that contains the revisions."""
     package = Path(__file__).parents[1]
     in_wheel, in_checkout = package / "migrations", package.parents[1] / "migrations"
     return in_wheel if in_wheel.is_dir() else in_checkout
 
 
 async def connect(dsn: str) -> asyncpg.Connection:
-    """A connection to the database. Raises DatabaseUnreachable, DatabaseTooOld."""
-    shown = without_password(dsn)
+    """Opens a connection to the database. Raises DatabaseUnreachable, DatabaseTooOld."""
+    safe_dsn = without_password(dsn)
     try:
         connection = await asyncpg.connect(dsn, timeout=CONNECT_SECONDS)
     except (OSError, TimeoutError, ValueError, asyncpg.PostgresError, asyncpg.InterfaceError) as error:
         reason = str(error) or f"no answer in {CONNECT_SECONDS} s"
         raise DatabaseUnreachable(
-            f"cannot connect to {shown} ({reason}): see that Postgres runs there and PLAYHEAD_DATABASE_URL is right"
+            f"cannot connect to {safe_dsn} ({reason}): see that Postgres runs there and PLAYHEAD_DATABASE_URL is right"
         ) from error
     major = connection.get_server_version().major
     if major < OLDEST_POSTGRES:
         await connection.close()
-        raise DatabaseTooOld(f"{shown} is Postgres {major}: use {OLDEST_POSTGRES} or newer")
+        raise DatabaseTooOld(f"{safe_dsn} is Postgres {major}: use {OLDEST_POSTGRES} or newer")
     return connection
 
 
 def revisions() -> set[str]:
-    """All of this build: the names of their files, `NNNN_what.py`. A test compares them with what Alembic finds."""
+    """Returns the names of all revisions of this build: their file names `NNNN_what.py` without `.py`. A test compares
+    them with the revisions that Alembic finds."""
     return {file.stem for file in (migrations() / "versions").glob("[0-9]*_*.py")}

@@ -1,11 +1,11 @@
-"""[store]: contents and thread nodes of sealed runs, packed together.  Pure.
+"""[store]: packs of contents and thread nodes of sealed runs.  Pure.
 
-A pack is one body: contents one after the other, so that repeated text is compressed, and nodes as the numbers of their
-message and their parent.  Refs of items in the pack are not stored, since they can be computed; only refs to items
-outside of it are.
+The body of a pack has its contents one after the other, so that repeated text is compressed, and its nodes as numbers
+of their message and parent. The refs of items in the pack are not stored, since they can be computed from the items.
+Only refs to items outside of the pack are stored.
 
-Items are found by `keys`, the first four bytes of each ref. Two refs may have the same key, so a look-up compares the
-whole hash.
+Items are looked up by `keys`, the first four bytes of each ref. Two refs may have the same key, so a look-up also
+compares the whole hash.
 """
 
 import datetime
@@ -30,7 +30,7 @@ _LENGTH = struct.Struct(">I")
 
 
 class PackedContent(NamedTuple):
-    """A content in a pack; `media` and `role` are the numbers that its row had."""
+    """A content in a pack. `media` and `role` are the numbers from its row before it was packed."""
 
     ref: ContentRef
     media: int
@@ -47,22 +47,22 @@ class PackItems:
 
     @property
     def keys(self) -> list[int]:
-        """Keys of all refs: contents, then nodes."""
-        return [key_of(each.ref) for each in (*self.contents, *self.nodes)]
+        """The keys of all refs: first of the contents, then of the nodes."""
+        return [key_of(item.ref) for item in (*self.contents, *self.nodes)]
 
 
 def key_of(ref: ContentRef) -> int:
-    """The first four bytes of a ref, signed; `playhead_key` in SQL."""
+    """Returns the first four bytes of a ref as a signed number; `playhead_key` in SQL."""
     return int.from_bytes(ref.digest[:4], signed=True)
 
 
 def array_of(keys: Iterable[int]) -> str:
-    """Keys as the text of a Postgres array."""
+    """Formats keys as the text of a Postgres array."""
     return "{" + ",".join(map(str, keys)) + "}"
 
 
 def split(items: Iterable[PackedContent | ThreadNode]) -> list[PackItems]:
-    """Packs for these, none much larger than PACK_BYTES, in the given order."""
+    """Distributes items to packs, in the given order. No pack is much larger than PACK_BYTES."""
     packs, size = [PackItems()], 0
     for item in items:
         more = len(item.data) if isinstance(item, PackedContent) else 0
@@ -79,43 +79,45 @@ def split(items: Iterable[PackedContent | ThreadNode]) -> list[PackItems]:
 
 
 def encode(items: PackItems) -> bytes:
-    """The body of a pack, not compressed: the length of a JSON head, the head, refs of what is elsewhere, contents.
+    """Returns the uncompressed body of a pack: length of the JSON head, head, refs to items outside of the pack,
+    contents.
 
     Head: `{"c": [[media, role, bytes]], "n": [[message, parent, depth]]}`.  Messages and parents are numbers of
-    contents and nodes of this pack, or -1 - the number of a ref that is elsewhere; a root's parent is null.
+    contents and nodes of this pack. For an item outside of the pack, the number is -1 - the index of its ref. The
+    parent of a root is null.
     """
-    contents = {each.ref: n for n, each in enumerate(items.contents)}
-    nodes = {each.ref: n for n, each in enumerate(items.nodes)}
+    contents = {item.ref: n for n, item in enumerate(items.contents)}
+    nodes = {item.ref: n for n, item in enumerate(items.nodes)}
     others: dict[ContentRef, int] = {}
 
     def number(ref: ContentRef, here: dict[ContentRef, int]) -> int:
-        found = here.get(ref)
-        return -1 - others.setdefault(ref, len(others)) if found is None else found
+        index = here.get(ref)
+        return -1 - others.setdefault(ref, len(others)) if index is None else index
 
     rows = [
-        [number(each.message, contents), each.parent and number(each.parent, nodes), each.depth] for each in items.nodes
+        [number(item.message, contents), item.parent and number(item.parent, nodes), item.depth] for item in items.nodes
     ]
-    head = orjson.dumps({"c": [[each.media, each.role, len(each.data)] for each in items.contents], "n": rows})
+    head = orjson.dumps({"c": [[item.media, item.role, len(item.data)] for item in items.contents], "n": rows})
     refs = b"".join([ref.digest for ref in others])
-    return _LENGTH.pack(len(head)) + head + refs + b"".join([each.data for each in items.contents])
+    return _LENGTH.pack(len(head)) + head + refs + b"".join([item.data for item in items.contents])
 
 
 class OpenPack:
-    """A pack that was read. Its items are hashed on first use."""
+    """A decoded pack. The refs of its items are computed on first use."""
 
     def __init__(self, keys: Sequence[int], body: bytes, packed: datetime.date = datetime.date.min) -> None:
-        """`packed`: the day of packing."""
+        """`keys`: the pack's keys; `body`: its uncompressed body; `packed`: the day when it was packed."""
         self.packed = packed
         head_end = _LENGTH.size + _LENGTH.unpack_from(body)[0]
         head = orjson.loads(body[_LENGTH.size : head_end])
         self._contents: list[tuple[int, int, int]] = head["c"]
         self._nodes: list[tuple[int, int | None, int]] = head["n"]
-        at = len(body) - sum(size for _, _, size in self._contents)
-        self._others = [ContentRef.from_digest(body[n : n + 32]) for n in range(head_end, at, 32)]
+        offset = len(body) - sum(size for _, _, size in self._contents)
+        self._others = [ContentRef.from_digest(body[n : n + 32]) for n in range(head_end, offset, 32)]
         self._spans: list[tuple[int, int]] = []
         for _, _, size in self._contents:
-            self._spans.append((at, at + size))
-            at += size
+            self._spans.append((offset, offset + size))
+            offset += size
         self._body = body
         self._at: dict[int, list[int]] = {}
         for n, key in enumerate(keys):
@@ -130,34 +132,35 @@ class OpenPack:
         return [size for _, _, size in self._contents]
 
     def content(self, ref: ContentRef) -> PackedContent | None:
-        """None: it is not in here."""
+        """Returns the content with this ref; None if the pack does not have it."""
         for n in self._at.get(key_of(ref), ()):
             if n < len(self._contents) and self._content_ref(n) == ref:
                 return self._content(n)
         return None
 
     def beginning_with(self, beginning: bytes) -> ContentRef | None:
-        """The ref of a content whose digest begins with this, of at least four bytes; None: there is none."""
+        """Returns the ref of a content whose digest begins with these bytes (at least four); None if there is none."""
         numbers = self._at.get(int.from_bytes(beginning[:4], signed=True), ())
         refs = (self._content_ref(n) for n in numbers if n < len(self._contents))
         return next((ref for ref in refs if ref.digest.startswith(beginning)), None)
 
     def node(self, ref: ContentRef) -> ThreadNode | None:
-        """None: it is not in here."""
+        """Returns the thread node with this ref; None if the pack does not have it."""
         n = self._number(ref)
         return None if n is None else self._hash_nodes()[n]
 
-    def chain(self, ref: ContentRef, known: Container[ContentRef] = ()) -> list[ThreadNode]:
-        """A node and its ancestors, last one first, as far as they are in this pack and not in `known`."""
-        found: list[ThreadNode] = []
+    def chain(self, ref: ContentRef, known_refs: Container[ContentRef] = ()) -> list[ThreadNode]:
+        """Returns a node and its ancestors, last node first, as far as they are in this pack and not in
+        `known_refs`."""
+        path: list[ThreadNode] = []
         n, nodes = self._number(ref), self._hash_nodes()
-        while n is not None and n >= 0 and nodes[n].ref not in known:
-            found.append(nodes[n])
+        while n is not None and n >= 0 and nodes[n].ref not in known_refs:
+            path.append(nodes[n])
             n = self._nodes[n][1]
-        return found
+        return path
 
     def items(self) -> PackItems:
-        """All items of the pack."""
+        """Returns all items of the pack."""
         return PackItems([self._content(n) for n in range(len(self._contents))], list(self._hash_nodes()))
 
     def _number(self, ref: ContentRef) -> int | None:
@@ -182,8 +185,8 @@ class OpenPack:
         if len(self._hashed) < len(self._nodes):
             hashed: list[ThreadNode] = []
             for message, parent, depth in self._nodes:
-                said = self._content_ref(message) if message >= 0 else self._others[-1 - message]
+                message_ref = self._content_ref(message) if message >= 0 else self._others[-1 - message]
                 before = None if parent is None else hashed[parent].ref if parent >= 0 else self._others[-1 - parent]
-                hashed.append(ThreadNode(node_ref(said, before), before, said, depth))
+                hashed.append(ThreadNode(node_ref(message_ref, before), before, message_ref, depth))
             self._hashed = hashed
         return self._hashed

@@ -1,4 +1,4 @@
-"""Roles of messages, as numbers in rows.  Pure."""
+"""Converts message roles to and from the numbers that are stored in rows.  Pure."""
 
 import re
 
@@ -11,16 +11,17 @@ _MAX_ROLE_LENGTH = 40
 
 
 def role_named(number: int | None) -> str | None:
-    """The role for a number in a row; None when the content is not a message, or is not stored."""
+    """Returns the role with this number; None when the content is not a message, or is not stored."""
     return _ROLES.get(number or 0)
 
 
 def role_number(role: str | None) -> int:
-    """The number of a role in rows; 0 for None, and for a role that has no number."""
+    """Returns the number of a role; 0 for None, and for a role that has no number."""
     return _ROLE_NUMBERS.get(role or "", 0)
 
 
 def role_in(message: bytes) -> int:
-    """The number of a message's role; 0 for a content that is not a message."""
+    """Returns the number of a message's role; 0 for a content that is not a message, and for a role that has no
+    number."""
     role = _ROLE_AT_END.search(message[-_MAX_ROLE_LENGTH:])
     return _ROLE_NUMBERS.get(role[1].decode(), 0) if role and b'"parts":[' in message else 0

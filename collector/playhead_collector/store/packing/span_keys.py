@@ -1,4 +1,4 @@
-"""Keys of spans and log events within a run, 8 bytes each: how the outbox names them.  Pure."""
+"""Keys of spans and log events within a run, 8 bytes each. The outbox identifies items by them.  Pure."""
 
 from collections.abc import Iterable
 from hashlib import sha256
@@ -10,7 +10,7 @@ KEY_BYTES = 8
 
 
 def span_key(span: Span) -> bytes:
-    """The key of a span: its span id."""
+    """Returns the key of a span: its span id, or a hash of the id if it is not 16 hex digits."""
     try:
         key = bytes.fromhex(span.span_id)
     except ValueError:
@@ -19,16 +19,16 @@ def span_key(span: Span) -> bytes:
 
 
 def log_key(log: LogEvent) -> bytes:
-    """The key of a log event, which has no id: a hash of what it says."""
-    said = canonical_json([log.name, str(log.time_ns), log.trace_id or "", log.span_id or "", log.attributes])
-    return sha256(said).digest()[:KEY_BYTES]
+    """Returns the key of a log event: a hash of its name, time, trace, span and attributes, since it has no id."""
+    identity = canonical_json([log.name, str(log.time_ns), log.trace_id or "", log.span_id or "", log.attributes])
+    return sha256(identity).digest()[:KEY_BYTES]
 
 
 def join(keys: Iterable[bytes]) -> bytes:
-    """Keys as they are stored."""
+    """Joins keys into the form in which they are stored."""
     return b"".join(keys)
 
 
 def split(keys: bytes) -> list[bytes]:
-    """Stored keys, one by one."""
-    return [keys[at : at + KEY_BYTES] for at in range(0, len(keys), KEY_BYTES)]
+    """Splits the stored form into single keys."""
+    return [keys[start : start + KEY_BYTES] for start in range(0, len(keys), KEY_BYTES)]

@@ -1,9 +1,10 @@
-"""[receive, lift] → store: spans and log events of one run, in pages.  Pure.
+"""[receive, lift] → store: pages of spans and log events of one run.  Pure.
 
-A page has the items of a run from one batch.  Compressed together, spans take half the size of rows: names, models and
-refs repeat.  The same span may arrive several times, in any order: as an announcement (`end_ns` None), ended, again
-after a lost answer.  `merge` chooses one version, independent of the order of arrival: an ended one before an
-announcement, then the one that ended later, then the one whose canonical JSON is greater.
+A page has the items of a run from one batch.  Compressed together, spans take half the size of rows, because names,
+models and refs repeat.  The same span may arrive several times, in any order: as an announcement (`end_ns` None),
+ended, and again if the sender did not get the answer.  `merge` chooses one version, independent of the order of
+arrival: an ended one before an announcement, then the one of the later attempt at the run, then the one that ended
+later, then the one whose canonical JSON is greater.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -26,7 +27,7 @@ _SECOND = 1_000_000_000
 
 
 class PackedSpanPage(NamedTuple):
-    """A page as a row. `ended`: the number of its spans that are not announcements."""
+    """A page in the form of its row. `ended`: the number of its spans that are not announcements."""
 
     digest: UUID
     items: int
@@ -36,7 +37,7 @@ class PackedSpanPage(NamedTuple):
 
 @dataclass(slots=True)
 class SpanPage:
-    """A page that was read. Pages with lower numbers arrived earlier."""
+    """A decoded page. Pages with lower numbers arrived earlier."""
 
     number: int
     body: bytes
@@ -45,13 +46,14 @@ class SpanPage:
 
     @property
     def items(self) -> int:
-        """The number of items in it."""
+        """The number of spans and log events in the page."""
         return len(self.spans) + len(self.logs)
 
 
 @dataclass(slots=True)
 class MergedSpans:
-    """The chosen versions of all items of some pages. `owners`: the page of each item, by key."""
+    """The chosen versions of all items of some pages. `owners`: the number of the page that has the chosen version of
+    each item, by the item's key."""
 
     spans: list[Span]
     logs: list[LogEvent]
@@ -59,7 +61,7 @@ class MergedSpans:
 
 
 class RepackedPages(NamedTuple):
-    """Pages to write in place of others, with new numbers."""
+    """Pages that replace the pages with the numbers `gone`. The new pages get new numbers when they are written."""
 
     gone: list[int]
     pages: list[PackedSpanPage]
@@ -71,14 +73,14 @@ def pack(spans: Sequence[Span], logs: Sequence[LogEvent]) -> list[PackedSpanPage
 
 
 def page_parts(spans: Sequence[Span], logs: Sequence[LogEvent]) -> Iterator[tuple[Sequence[Span], Sequence[LogEvent]]]:
-    """The items of each page that `pack` makes of these, in its order."""
-    for at in range(0, len(spans) + len(logs), PAGE_ITEMS):
-        end = at + PAGE_ITEMS
-        yield spans[at:end], logs[max(0, at - len(spans)) : max(0, end - len(spans))]
+    """Yields the items of each page that `pack` makes of these items, in the same order."""
+    for start in range(0, len(spans) + len(logs), PAGE_ITEMS):
+        end = start + PAGE_ITEMS
+        yield spans[start:end], logs[max(0, start - len(spans)) : max(0, end - len(spans))]
 
 
 def unpack(number: int, body: bytes) -> SpanPage:
-    """Reads a page."""
+    """Decodes a page."""
     value = parse_json(decompress_json(body))
     base = value["base"][0] * _SECOND + value["base"][1]
     origins = value["origins"]
@@ -91,15 +93,15 @@ def unpack(number: int, body: bytes) -> SpanPage:
 
 
 def merge(pages: Iterable[SpanPage]) -> MergedSpans:
-    """One version of each span, by start time, and each log event once, by time."""
+    """Returns one version of each span, by start time, and each log event once, by time."""
     spans: dict[Any, Span] = {}
     logs: dict[Any, LogEvent] = {}
     owners: dict[Any, int] = {}
     for page in sorted(pages, key=lambda page: page.number):
         for span in page.spans:
             key = (span.trace_id, span.span_id)
-            known = spans.get(key)
-            if known is None or _counts_more(span, known):
+            chosen = spans.get(key)
+            if chosen is None or _counts_more(span, chosen):
                 spans[key], owners[key] = span, page.number
         for log in page.logs:
             key = _log_key(log)
@@ -109,15 +111,16 @@ def merge(pages: Iterable[SpanPage]) -> MergedSpans:
     return MergedSpans(in_order, sorted(logs.values(), key=lambda log: log.time_ns), owners)
 
 
-def _counts_more(span: Span, known: Span) -> bool:
-    """Whether `span` is chosen over `known`, a version with the same id. A total order, independent of arrival."""
-    if (span.end_ns is None) != (known.end_ns is None):
-        return known.end_ns is None
-    if span.end_ns is not None and _attempt(span) != _attempt(known):
-        return _attempt(span) > _attempt(known)  # ended by two attempts at the run: the later one is chosen
-    if span.end_ns != known.end_ns:
-        return (span.end_ns or 0) > (known.end_ns or 0)
-    return span != known and _whole_text(span) > _whole_text(known)
+def _counts_more(span: Span, other: Span) -> bool:
+    """Returns whether `span` is chosen over `other`, a version with the same id. This is a total order, independent of
+    arrival."""
+    if (span.end_ns is None) != (other.end_ns is None):
+        return other.end_ns is None
+    if span.end_ns is not None and _attempt(span) != _attempt(other):
+        return _attempt(span) > _attempt(other)  # ended by two attempts at the run: the later one is chosen
+    if span.end_ns != other.end_ns:
+        return (span.end_ns or 0) > (other.end_ns or 0)
+    return span != other and _whole_text(span) > _whole_text(other)
 
 
 def _whole_text(span: Span) -> bytes:
@@ -130,7 +133,8 @@ def _attempt(span: Span) -> int:
 
 
 def repack(pages: Sequence[SpanPage], merged: MergedSpans, *, thoroughly: bool) -> RepackedPages | None:
-    """The pages to rewrite; None when it is not worth it. `thoroughly`: rewrite everything that can become smaller."""
+    """Returns the pages to rewrite; None when rewriting is not worth it. `thoroughly`: rewrite everything that can
+    become smaller."""
     counted = len(merged.owners)
     needed = -(-counted // PAGE_ITEMS)
     wasteful = len(pages) > needed or sum(page.items for page in pages) > counted
@@ -144,14 +148,14 @@ def repack(pages: Sequence[SpanPage], merged: MergedSpans, *, thoroughly: bool) 
 
 
 def named_refs(spans: Sequence[Span], logs: Sequence[LogEvent]) -> set[ContentRef]:
-    """The content refs in their attributes, without references to other storage."""
-    found: set[ContentRef] = set()
+    """Returns the content refs in the attributes of these items, without references to other storage."""
+    refs: set[ContentRef] = set()
     noted = [event for span in spans for event in span.events]
     for item in (*spans, *noted, *logs):
         for name, value in item.attributes.items():
             if name.endswith(REF_SUFFIX) and is_ref(value):
-                found.add(ContentRef(value).plain)
-    return found
+                refs.add(ContentRef(value).plain)
+    return refs
 
 
 def _owner(log: LogEvent, merged: MergedSpans) -> int:
@@ -168,7 +172,7 @@ def _log_key(log: LogEvent) -> Any:
 
 
 class _Origins:
-    """The distinct pairs of scope and resource of a page: most spans share one."""
+    """The distinct pairs of scope and resource in a page. Most spans have the same pair."""
 
     def __init__(self) -> None:
         self.listed: list[Any] = []
@@ -176,7 +180,7 @@ class _Origins:
         self._by_identity: dict[tuple[str, int], int] = {}
 
     def number(self, item: Span | LogEvent) -> int:
-        """The index in `listed`."""
+        """Returns the index of the item's pair in `listed`; adds the pair if it is new."""
         identity = (item.scope, id(item.resource))  # spans that were decoded together share the object
         if identity not in self._by_identity:
             value = [item.scope, item.resource]

@@ -1,8 +1,8 @@
-"""Decides where new thread nodes are stored: lineage and depth. Pure.
+"""Decides at which position (lineage and depth) new thread nodes are stored. Pure.
 
-A node whose parent is the last node of a lineage extends that lineage.  A node whose parent has another child there
-begins a lineage that forks off, and a node without a parent begins a new root lineage.  New lineages are numbered -1,
--2, ... until the database assigns numbers.
+A node whose parent is the last node of a lineage extends that lineage.  A node whose parent already has another child
+in its lineage begins a new lineage that forks off; a node without a parent begins a new root lineage.  New lineages are
+numbered -1, -2, ... until the database assigns numbers.
 """
 
 from collections.abc import Iterable, Mapping
@@ -14,7 +14,7 @@ from playhead.model.thread import ThreadNode, extend, node_ref
 from playhead.wire.pack import ThreadExtension
 
 PACKED = 0
-"""The lineage of packed nodes, which are in none: a child of one begins a new lineage."""
+"""Marks packed nodes, which have no lineage. A child of a packed node begins a new lineage."""
 
 
 class NodePosition(NamedTuple):
@@ -26,8 +26,12 @@ class NodePosition(NamedTuple):
 
 @dataclass(slots=True)
 class ThreadGrowth:
-    """The rows to add.  `positions` has all nodes, including stored ones; `forks` is by lineage; `orphans` extend
-    threads that are not stored."""
+    """The rows to add.
+
+    `positions`: positions of all nodes, including stored ones. `nodes`: the new nodes. `forks`: the position from which
+    each new lineage forks off, by lineage. `orphans`: extensions of threads that are not stored. `lineages`: the number
+    of new lineages.
+    """
 
     positions: dict[ContentRef, NodePosition]
     nodes: list[tuple[NodePosition, ThreadNode]] = field(default_factory=list[tuple[NodePosition, ThreadNode]])
@@ -37,40 +41,47 @@ class ThreadGrowth:
 
 
 class Chain(NamedTuple):
-    """An extension and the nodes it is made of (depths count from the extension's own start)."""
+    """An extension and its thread nodes. The depths of the nodes count from the first message of the extension, unless
+    it is a whole thread."""
 
     extension: ThreadExtension
     nodes: list[ThreadNode]
 
 
 def chains(extensions: Iterable[ThreadExtension]) -> list[Chain]:
-    """The extensions with their nodes; what several threads begin with is hashed once."""
-    known: dict[tuple[ContentRef | None, ContentRef], ThreadNode] = {}
-    found: list[Chain] = []
-    for each in extensions:
-        nodes = _nodes(each, known) if each.parent is None else extend(each.messages, each.parent)
-        found.append(Chain(each, nodes))
-    return found
+    """Computes the nodes of each extension. A beginning that several whole threads share is hashed once."""
+    known_nodes: dict[tuple[ContentRef | None, ContentRef], ThreadNode] = {}
+    result: list[Chain] = []
+    for extension in extensions:
+        nodes = (
+            _nodes(extension, known_nodes) if extension.parent is None else extend(extension.messages, extension.parent)
+        )
+        result.append(Chain(extension, nodes))
+    return result
 
 
-def _nodes(thread: ThreadExtension, known: dict[tuple[ContentRef | None, ContentRef], ThreadNode]) -> list[ThreadNode]:
-    """The nodes of a whole thread; those in `known` are taken from there, and the others are added."""
+def _nodes(
+    thread: ThreadExtension, known_nodes: dict[tuple[ContentRef | None, ContentRef], ThreadNode]
+) -> list[ThreadNode]:
+    """Returns the nodes of a whole thread. Takes those that are in `known_nodes` from there, and adds the others to
+    it."""
     nodes: list[ThreadNode] = []
     parent: ContentRef | None = None
     for message in thread.messages:
-        node = known.get((parent, message))
+        node = known_nodes.get((parent, message))
         if node is None:
-            node = known[parent, message] = ThreadNode(node_ref(message, parent), parent, message, len(nodes) + 1)
+            node = known_nodes[parent, message] = ThreadNode(node_ref(message, parent), parent, message, len(nodes) + 1)
         nodes.append(node)
         parent = node.ref
     return nodes
 
 
 def grow(
-    extensions: Iterable[Chain], found: Mapping[ContentRef, NodePosition], tips: Mapping[int, int]
+    extensions: Iterable[Chain], stored: Mapping[ContentRef, NodePosition], tips: Mapping[int, int]
 ) -> ThreadGrowth:
-    """Assigns positions to all nodes that are not `found`. `tips`: the depth of the last node of each found lineage."""
-    growing = _GrowthBuilder(dict(found), dict(tips))
+    """Assigns positions to all nodes that are not in `stored`. `tips`: the depth of the last node of each stored
+    lineage."""
+    growing = _GrowthBuilder(dict(stored), dict(tips))
     waiting = list(extensions)
     while waiting:
         # An extension may come before the one that it extends.
@@ -89,23 +100,23 @@ class _GrowthBuilder:
         self.growth = ThreadGrowth(positions)
 
     def add(self, chain: Chain) -> bool:
-        """Adds a chain; returns False when its parent is not there yet."""
+        """Adds a chain; returns False when the chain's parent has no position yet."""
         parent = chain.extension.parent
-        at = None if parent is None else self.positions.get(parent)
-        if parent is not None and at is None:
+        previous = None if parent is None else self.positions.get(parent)
+        if parent is not None and previous is None:
             return False
         for node in chain.nodes:
-            at = self.positions.get(node.ref) or self._append(node, at)
+            previous = self.positions.get(node.ref) or self._append(node, previous)
         return True
 
-    def _append(self, node: ThreadNode, at: NodePosition | None) -> NodePosition:
-        if at is not None and at.lineage != PACKED and self.tips[at.lineage] == at.depth:
-            position = NodePosition(at.lineage, at.depth + 1)
+    def _append(self, node: ThreadNode, previous: NodePosition | None) -> NodePosition:
+        if previous is not None and previous.lineage != PACKED and self.tips[previous.lineage] == previous.depth:
+            position = NodePosition(previous.lineage, previous.depth + 1)
         else:
             self.growth.lineages += 1
-            position = NodePosition(-self.growth.lineages, 1 if at is None else at.depth + 1)
-            if at is not None:
-                self.growth.forks[position.lineage] = at
+            position = NodePosition(-self.growth.lineages, 1 if previous is None else previous.depth + 1)
+            if previous is not None:
+                self.growth.forks[position.lineage] = previous
         self.tips[position.lineage] = position.depth
         self.positions[node.ref] = position
         self.growth.nodes.append((position, node))

@@ -1,8 +1,9 @@
-"""zstd with dictionaries: a message of 400 bytes is compressed to two thirds without one, to a fifth with one.
+"""Compresses with zstd and dictionaries: a message of 400 bytes becomes two thirds of its size without a dictionary,
+and a fifth with one.
 
-A dictionary of ours is text that our own JSON repeats (dictionaries/*.txt; the most frequent text is last, where
-references to it are shortest).  Compressed data needs its dictionary for ever, so these files never change: a better
-one gets the next number.  In addition, each project gets dictionaries trained on its contents.
+A built-in dictionary is text that Playhead's own JSON repeats (dictionaries/*.txt; the most frequent text is last,
+where references to it are shortest).  Compressed data needs its dictionary for ever, so these files never change: a
+better one gets the next number.  In addition, each project gets dictionaries trained on its contents.
 """
 
 import threading
@@ -15,43 +16,48 @@ import zstandard
 
 # Above this a dictionary gains nothing, and compressing at `LEVEL` would block the event loop.
 LARGE_BYTES = 128 * 1024
-# ARRIVING is of contents that will be packed later: messages become 1 % larger in two thirds of the time.  PACK is of
-# packs, which are written once and in the background: some 4 % smaller, 7 ms for 80 kB.
+# ARRIVING_LEVEL is for contents that are packed later: messages become 1 % larger, in two thirds of the time.
+# PACK_LEVEL is for packs, which are written once and in the background: about 4 % smaller, 7 ms for 80 kB.
 LEVEL, ARRIVING_LEVEL, LARGE_LEVEL, PACK_LEVEL = 9, 5, 3, 16
 # The number of the dictionary for new data; data of all numbers can be read.
 NEWEST = 1
 T = TypeVar("T")
-# Not in the library's version for PyPy.
+# The library's version for PyPy does not have it.
 _HAS_MANY = "multi_compress_to_buffer" in zstandard.backend_features
 _FOLDER = Path(__file__).with_name("dictionaries")
 
 
 class Zstd:
-    """Compresses and reads with one dictionary.  Frames carry no magic number, dictionary id or checksum: nine bytes
-    less for each of many small bodies; what they are is in the row, and a ref is a better checksum."""
+    """Compresses and decompresses with one dictionary.
+
+    Frames have no magic number, dictionary id or checksum, which saves nine bytes for each of many small bodies. The
+    row of a body names its dictionary, and its ref is a better checksum. `trained`: the dictionary has zstd's format,
+    not plain text. `once`: the dictionary is not prepared for repeated use.
+    """
 
     def __init__(self, dictionary: bytes, *, trained: bool = False, once: bool = False) -> None:
         self._kind = zstandard.DICT_TYPE_FULLDICT if trained else zstandard.DICT_TYPE_RAWCONTENT
         self._bytes, self._once = dictionary, once
         self._dictionary: Any = zstandard.ZstdCompressionDict(dictionary, dict_type=self._kind)
-        # Digested dictionaries are shared; compressors and readers are not made for several threads.
+        # Threads share digested dictionaries. Each thread has its own compressors and decompressors, which are not
+        # thread-safe.
         self._digested: dict[int, Any] = {}
         self._local = threading.local()
 
     def compress(self, data: bytes, level: int = LEVEL) -> bytes:
-        """Compresses the data; large data at LARGE_LEVEL."""
+        """Compresses the data; more than LARGE_BYTES are compressed at LARGE_LEVEL."""
         level = level if len(data) <= LARGE_BYTES else LARGE_LEVEL
         return self._tool(f"level_{level}", lambda: self._compressor(level)).compress(data)
 
     def compress_pack(self, data: bytes) -> bytes:
-        """Compresses a pack of contents, of any size: packs are written once, in a thread, and kept."""
+        """Compresses a pack of contents of any size at PACK_LEVEL: packs are written once, in a thread, and kept."""
         return self._tool(f"level_{PACK_LEVEL}", lambda: self._compressor(PACK_LEVEL)).compress(data)
 
     def compress_many(self, items: Sequence[bytes], level: int = LEVEL) -> list[bytes]:
-        """Compresses each of the items, as `compress` does.
+        """Compresses each of the items, with the same result as `compress`.
 
-        It releases the GIL once, not for each of them: a thread that releases it for microseconds may wait for
-        milliseconds until it has it again.
+        Releases the GIL once, not once per item: a thread that releases the GIL for microseconds may wait milliseconds
+        until it has the GIL again.
         """
         together: list[Any] = [data for data in items if 0 < len(data) <= LARGE_BYTES] if _HAS_MANY else []
         if not together:
@@ -62,14 +68,14 @@ class Zstd:
         ]
 
     def read(self, body: bytes) -> bytes:
-        """Decompresses a body. Raises zstandard.ZstdError when it is damaged."""
+        """Decompresses a body. Raises zstandard.ZstdError when the body is damaged."""
         return self._tool("reader", self._reader).decompress(body)
 
     def _compressor(self, level: int) -> zstandard.ZstdCompressor:
         parameters = _parameters(level)
         if self._once:
             return zstandard.ZstdCompressor(dict_data=self._dictionary, compression_params=parameters)
-        # One for each level: the level at which a dictionary was digested counts, whatever the parameters say.
+        # One per level: zstd uses the level at which the dictionary was digested, not the one in the parameters.
         if level not in self._digested:
             digested: Any = zstandard.ZstdCompressionDict(self._bytes, dict_type=self._kind)
             digested.precompute_compress(compression_params=parameters)
@@ -96,22 +102,21 @@ def _parameters(level: int) -> Any:
 
 @cache
 def builtin(version: int) -> Zstd:
-    """A dictionary of ours."""
+    """Returns the compressor of the built-in dictionary with this number."""
     return Zstd(_text(version))
 
 
 def compress_json(json: bytes, reference: bytes | None = None) -> bytes:
-    """Compresses JSON; the first byte names the dictionary. `reference`: other JSON with much the same content, needed
-    again to decompress.
+    """Compresses JSON. The first byte of the result is the number of the dictionary. `reference`: other JSON with much
+    the same content, which is needed again to decompress.
 
-    As bytes, any string is safe: NUL characters and lone surrogates are escaped in it, which Postgres would refuse in
-    a text.
+    The result may contain any string. Postgres would refuse NUL characters and lone surrogates in a text column.
     """
     return bytes((NEWEST,)) + _with(NEWEST, reference).compress(json)
 
 
 def decompress_json(body: bytes, reference: bytes | None = None) -> bytes:
-    """Returns the JSON that `compress_json` compressed."""
+    """Returns the JSON that was given to `compress_json`. `reference`: the same as there."""
     return _with(body[0], reference).read(body[1:])
 
 

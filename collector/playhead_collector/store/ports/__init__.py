@@ -1,7 +1,7 @@
-"""The interfaces of the store for other stages, and the values in them.
+"""The interfaces that the store has for other stages, and the values in them.
 
-`store.postgres` implements them; `store.records` those that questions need.  The first parameter of
-every method is the id of the project: data of projects is separate.
+`store.postgres` implements all of them; `store.records` implements `ReadStore`.  The first parameter of most methods is
+the id of the project: the data of projects is separate.
 """
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterable, Mapping, Sequence
@@ -41,7 +41,8 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """The data of one request: payload-free spans and log events, and their contents."""
+    """The data of one request: spans and log events without payloads, and the contents and threads that they refer
+    to."""
 
     spans: Sequence[Span] = ()
     logs: Sequence[LogEvent] = ()
@@ -51,14 +52,17 @@ class Batch:
 
 @dataclass(frozen=True, slots=True)
 class Ingested:
-    """`spans` were in the batch; of these, `duplicates` came in a batch that was sent again as it was.  (A span that
-    comes again in other company changes nothing either, but is noticed only when the run is read.)
+    """The result of `ingest`.
 
-    `pending`: refs that new spans name and that are not stored yet.  When one comes, the runs that wait have news.
-    `dropped`: spans and log events of runs that were deleted; nothing of them was kept.
-    `superseded`: what attempts at a run did after another one had taken the run over, which was not kept: so many spans
-    and log events, and which attempts took the runs over.
-    `new_contents` and `new_bytes`: contents of the batch that were not stored before, and their size.
+    `spans`: the number of spans in the batch.
+    `duplicates`: how many ended ones came in a batch that was sent again unchanged. (A span that comes again in a
+    different batch changes nothing either, but is noticed only when the run is read.)
+    `pending`: refs that new spans name and that are not stored yet. When one arrives, the runs that wait for it have
+    news.
+    `dropped`: the number of spans and log events of deleted runs; nothing of them was kept.
+    `superseded`: the number of spans and log events that an earlier attempt at a run recorded after a later attempt had
+    taken the run over; they were not kept. `takeovers`: the later attempt, by run.
+    `new_contents`, `new_bytes`: contents of the batch that were not stored before, and their size in bytes.
     """
 
     spans: int
@@ -75,63 +79,69 @@ class ContentReader(Protocol):
     """Reads contents and threads by their refs, within a project."""
 
     async def get(self, project_id: int, ref: ContentRef) -> Content:
-        """Raises ContentMissing; raises ContentCorrupt if the bytes no longer match.  A thread's ref gives its last
-        node's bytes, with media type `THREAD`."""
+        """Returns the content. For the ref of a thread, returns the bytes of the thread's last node, with media type
+        `THREAD`.
+
+        Raises ContentMissing; raises ContentCorrupt if the stored bytes do not match the ref.
+        """
         ...
 
     async def get_many(self, project_id: int, refs: Sequence[ContentRef]) -> Mapping[ContentRef, Content]:
-        """The stored ones of these contents, in one round trip."""
+        """Returns the given contents that are stored, in a few round trips for any number of refs."""
         ...
 
     async def beginning_with(self, project_id: int, beginnings: Sequence[bytes]) -> Sequence[ContentRef]:
-        """The refs of stored contents whose digest begins with one of these, each of 16 bytes; one ref for each."""
+        """Returns the refs of stored contents whose digest begins with one of these prefixes, which have 16 bytes each.
+        In practice, a prefix has one ref."""
         ...
 
     async def awaits(self, project_id: int, ref: ContentRef) -> bool:
-        """Whether a run names this content, which is not stored."""
+        """Returns whether a run names this content and the content is not stored."""
         ...
 
     async def thread(self, project_id: int, ref: ContentRef) -> Sequence[ThreadNode]:
-        """All nodes from first to last; raises ContentMissing.  A constant number of round trips for any length."""
+        """Returns all nodes of a thread from first to last. Raises ContentMissing. Needs a few round trips, not one per
+        message; a packed thread needs more if it is in several packs."""
         ...
 
     async def threads(self, project_id: int, refs: Sequence[ContentRef], most_nodes: int) -> "ThreadNodes":
-        """The nodes of the stored threads among these refs, of as many as have `most_nodes` together; of the first
-        whatever its length.  A constant number of round trips."""
+        """Returns the nodes of the given threads that are stored, as long as all of them together have at most
+        `most_nodes`. The first thread is read whatever its length. Needs a few round trips, like `thread`."""
         ...
 
 
 class ContentStore(ContentReader, Protocol):
-    """Stores bytes under their ref, within a project."""
+    """Stores contents under their refs, within a project."""
 
     async def put(
         self, project_id: int, contents: Iterable[Content], threads: Iterable[ThreadExtension] = ()
     ) -> Sequence[ContentRef]:
         """Stores contents and threads durably. Storing the same again changes only `last_seen`.
 
-        Returns the parents of threads that are not stored (their extensions are kept, and are whole once the
-        parent arrives).
+        Returns the parents of extensions whose parent is not stored. Such extensions are kept, and become readable once
+        the parent arrives.
         """
         ...
 
     async def missing(self, project_id: int, refs: Sequence[ContentRef]) -> Sequence[ContentRef]:
-        """The refs of contents or threads that are not stored. Updates `last_seen` of the others."""
+        """Returns the refs of contents and threads that are not stored. Updates `last_seen` of the others."""
         ...
 
     async def epoch(self, project_id: int) -> str:
-        """A text that changes whenever content may have been deleted: a ref is known to be stored within one epoch."""
+        """Returns a text that changes whenever contents may have been deleted. A sender may assume that a stored ref is
+        still stored only while the epoch is the same."""
         ...
 
 
 class ThreadNodes(NamedTuple):
-    """The nodes of some threads, each once; and the threads that were not read, since they were too many."""
+    """The nodes of some threads, each once, and the refs of the threads that were not read because of the limit."""
 
     nodes: Mapping[ContentRef, ThreadNode]
     unread: AbstractSet[ContentRef]
 
 
 class StoredPage(NamedTuple):
-    """Spans and log events of one run that are stored together; pages that were stored later have larger numbers."""
+    """Spans and log events of one run that are stored together. A page that was stored later has a larger number."""
 
     number: int
     spans: Sequence[Span]
@@ -142,27 +152,30 @@ class SpanReader(Protocol):
     """Reads the spans and log events of a run."""
 
     async def spans(self, project_id: int, run: str) -> Sequence[Span]:
-        """All spans of a run, by start time."""
+        """Returns all spans of a run, by start time."""
         ...
 
     async def logs(self, project_id: int, run: str) -> Sequence[LogEvent]:
-        """All log events of a run but announcements, by time."""
+        """Returns all log events of a run except announcements, by time."""
         ...
 
     async def span_pages(self, project_id: int, run: str, *, after: int, limit: int) -> Sequence[StoredPage]:
-        """What is stored of a run, in pages of at most 256 items, by number; at most `limit` with a number > `after`.
+        """Returns stored spans and log events of a run in pages of at most 256 items, by page number: at most `limit`
+        pages with a number > `after`.
 
-        Several pages may have versions of one span, or the same log event. When pages are merged while somebody reads
-        them one after the other, some items are met twice and none is missed."""
+        Several pages may have versions of the same span, or the same log event. If pages are merged while a caller
+        reads them one after the other, the caller may get some items twice, but misses none.
+        """
         ...
 
 
 class SpanStore(SpanReader, Protocol):
-    """Stores spans and log events, and knows which runs have data that is not projected."""
+    """Stores spans and log events, and records which runs have data that is not projected."""
 
     async def ingest(self, project_id: int, batch: Batch) -> Ingested:
-        """One transaction; durable once this returns.  The same span or log event twice changes nothing; an ended
-        span replaces its announcement (`end_ns` None), never the other way round.  Raises StoreUnavailable."""
+        """Stores the batch in one transaction; it is durable once this returns.  Storing the same span or log event
+        twice changes nothing. An ended span replaces its announcement (`end_ns` None), never the other way round.
+        Raises StoreUnavailable."""
         ...
 
 
@@ -174,9 +187,12 @@ async def _read_nothing(_refs: Collection[ContentRef]) -> None: ...
 
 @dataclass(slots=True)
 class Footing:
-    """What the store need not read again of a run: the number of its projection, the pages of spans that were read with
-    the number of items in each, pages of events as (page, first seq, last seq), the number of messages in its
-    snapshots, and the depth up to which each lineage of threads was read."""
+    """Position up to which the store has read a growing run, so that it reads only new rows.
+
+    `projection`: the number of the run's projection. `pages`: the pages of spans that were read, with the number of
+    items in each. `event_pages`: pages of events as (page, first seq, last seq). `history`: the number of messages in
+    the run's snapshots. `lineages`: the depth up to which each lineage of threads was read.
+    """
 
     projection: int
     pages: dict[int, int]
@@ -187,7 +203,7 @@ class Footing:
 
 @dataclass(slots=True)
 class Kept:
-    """The state of a growing run after a projection: that of the projector, and that of the store."""
+    """The state of a growing run after a projection: `progress` is the projector's, `footing` the store's."""
 
     progress: "Progress"
     footing: Footing
@@ -197,7 +213,7 @@ class Kept:
 class RunWork(RunInput):
     """A run under its row lock, with the input of its projection.  Set `result` before leaving the context.
 
-    `kept`: if set, the input is only what is new since that state. After the context, it is the state to keep.
+    `kept`: if set, the input has only what is new since that state. After the context, it is the state to keep.
     """
 
     kept: Kept | None = None
@@ -220,7 +236,8 @@ class Dirty(NamedTuple):
 
 
 class ToPack(NamedTuple):
-    """A sealed run with rows that may still be packed, and how often it was put on the list of runs to pack."""
+    """A sealed run with rows that may still have to be packed. `times`: how often the run was put on the list of runs
+    to pack."""
 
     project_id: int
     run: str
@@ -228,96 +245,102 @@ class ToPack(NamedTuple):
 
 
 class ProjectionReader(Protocol):
-    """Reads the projection of each run."""
+    """Reads the projections of runs."""
 
     async def events(
         self, project_id: int, run: str, *, after: int = 0, upto: int | None = None, limit: int | None = None
     ) -> Sequence[RunEvent]:
-        """Events with after < seq <= upto, in order, at most `limit`: none only when there are none.
+        """Returns events with after < seq <= upto, in order, at most `limit`. An empty list means that there are no
+        more.
 
-        The events that a fork shares with its parent come first; their `run` is the parent."""
+        The events that a fork shares with its parent come first; their `run` is the parent.
+        """
         ...
 
     def event_pages(self, project_id: int, run: str, after: int = 0) -> AsyncIterator[Sequence[RunEvent]]:
-        """The same, page by page, for whole-run questions on long runs."""
+        """Yields the events with seq > after, page by page, for questions that read all of a long run."""
         ...
 
     async def seq_of(self, project_id: int, run: str, event_id: str) -> int | None:
-        """The seq of the event with this id, or of a span's first event; None when there is none."""
+        """Returns the seq of the event with this id, or of the first event of the span with this id; None when there is
+        none."""
         ...
 
     async def snapshot(self, project_id: int, run: str, seq: int) -> RunState | None:
-        """The latest stored state at or before seq, history included."""
+        """Returns the latest stored state at or before seq, with its history; None when there is none."""
         ...
 
     async def run(self, project_id: int, run: str) -> RunRow | None:
-        """One run's summary."""
+        """Returns the summary of a run; None when there is no such run."""
         ...
 
     async def runs(
         self, project_id: int, where: RunFilter, *, limit: int, before: tuple[int, str] | None = None
     ) -> Sequence[RunRow]:
-        """Newest first; `before` is (started_ns, run) of the last row of the previous page."""
+        """Returns the summaries of runs that match the filter, newest first. `before`: (started_ns, run) of the last
+        row of the previous page."""
         ...
 
 
 class EventStore(ProjectionReader, Protocol):
-    """Stores the projection of each run: a cache that can be computed from the spans, except for the sealed order."""
+    """Stores the projection of each run. It is a cache that can be computed from the spans, except for the order of a
+    sealed run's events."""
 
     def works(
         self, project_id: int, runs: Sequence[str], *, wait: bool = True, kept: Mapping[str, Kept] = NOTHING_KEPT
     ) -> AbstractAsyncContextManager[Sequence[RunWork]]:
-        """Locks the stored ones of these runs against other workers, not against ingest.  A run that another worker has
-        locked is waited for, or left out.  Of runs in `kept`, only new data is read, unless another worker has
-        projected them since.
+        """Locks the given runs that are stored, and yields their input. The lock excludes other workers, but not
+        ingest.  `wait`: waits for runs that another worker has locked; otherwise they are left out.  Of runs in `kept`,
+        only new data is read, unless another worker has projected them since.
 
-        On leaving without error, each `result` that is set is stored in the same transaction and its run is no longer
-        dirty (unless more arrived meanwhile: then it stays dirty).  Events have to be numbered 1, 2, 3, ..., those of a
-        fork from behind what it shares; only pages that changed are written, and forks that share what changed are
-        dirty then.
+        On leaving without error, each `result` that is set is stored in the same transaction, and its run is no longer
+        dirty (unless more data arrived meanwhile).  Events have to be numbered 1, 2, 3, ...; those of a fork begin
+        after the shared events.  Only pages that changed are written. Forks that share changed events become dirty.
+
+        Raises StoreCollision.
         """
         ...
 
     def work(self, project_id: int, run: str) -> AbstractAsyncContextManager[RunWork | None]:
-        """The same for one run; None when there is no such run."""
+        """The same as `works` for one run; yields None when there is no such run."""
         ...
 
     async def is_dirty(self, project_id: int, run: str) -> bool | None:
-        """Whether the run has spans that are not projected; None when there is no such run."""
+        """Returns whether the run has data that is not projected; None when there is no such run."""
         ...
 
     async def dirty_runs(self, limit: int) -> Sequence[Dirty]:
-        """Runs with news, longest waiting first."""
+        """Returns runs with data that is not projected, longest waiting first."""
         ...
 
     async def sealable_runs(self, quiet_since_ns: int, lost_since_ns: int, limit: int) -> Sequence[tuple[int, str]]:
-        """Runs that are ended, projected and not sealed, and received nothing after that time, which is `lost_since_ns`
-        if another process has an open call; a fork only after its parent.  Without `settled` runs, which `seal` seals.
-        """
+        """Returns (project, run) of runs that have ended, are projected, are not sealed, and have received nothing
+        since `quiet_since_ns`, or since `lost_since_ns` if another process still has an open call.  A fork is returned
+        only after its parent is sealed.  Runs that are `settled` are left out: `seal` seals them."""
         ...
 
     async def seal(self, quiet_since_ns: int, limit: int) -> int:
-        """Seals runs that are `settled` and received nothing after that time. Returns how many."""
+        """Seals runs that are `settled` and have received nothing since `quiet_since_ns`. Returns how many."""
         ...
 
     async def mark_lost(self, own_before_ns: int, foreign_before_ns: int, limit: int) -> int:
-        """Gives running runs the status `lost` whose last record arrived before these times, by whether Playhead's SDK
-        or another instrumentation recorded them, or before the lease of their process ran out. Returns how many.
+        """Gives running runs the status `lost` if their last record arrived too long ago. Returns how many.
 
-        Runs that wait for an answer, whose lease is held, or that are not projected are left as they are. Projecting a
-        run anew takes the status back.
+        Too long ago means: before `own_before_ns` for runs that Playhead's SDK recorded, before `foreign_before_ns` for
+        those of other instrumentations, or before the lease of the run's process ran out. Runs that wait for an answer,
+        whose lease is held, or that are not projected are left as they are. Projecting a run again removes the status.
         """
         ...
 
     async def runs_to_pack(self, limit: int) -> Sequence[ToPack]:
-        """Sealed runs whose contents and thread nodes may not be packed yet, without those of projects that are being
-        swept."""
+        """Returns sealed runs whose contents and thread nodes may not be packed yet, without those of projects in which
+        a sweep is running."""
         ...
 
     async def pack(self, due: Sequence[ToPack]) -> int:
-        """Packs contents and thread nodes that sealed runs of one project name, and indexes which contents each run
-        had (see `UseStore`). Returns how many were packed. Readers and writers
-        see no difference at any time.  Raises StoreCollision when the lock cannot be had: try again later."""
+        """Packs the contents and thread nodes that sealed runs of one project name, and indexes which contents each run
+        had (see `UseStore`). Returns how many were packed. Readers and writers see no difference at any time.  Raises
+        StoreCollision when the lock is not available: try again later."""
         ...
 
     async def leave_unpacked(self, due: Sequence[ToPack]) -> None:
@@ -325,12 +348,13 @@ class EventStore(ProjectionReader, Protocol):
         ...
 
     async def shrink(self) -> bool:
-        """Frees the space of tables that packing has emptied. Returns False when one was in use: try again later."""
+        """Frees the space of tables that packing has emptied. Returns False when a table was in use: try again
+        later."""
         ...
 
     async def counts(self) -> Mapping[str, Any]:
-        """`{"content_bytes", "database_bytes", "tables": {name: {"rows", "bytes"}}}`, of all projects together, for
-        metrics and the demo.  Rows are estimates."""
+        """Returns `{"content_bytes", "database_bytes", "tables": {name: {"rows", "bytes"}}}` for all projects together,
+        for metrics and the demo.  Rows are estimates."""
         ...
 
 
@@ -345,7 +369,7 @@ class ReadStore(
     UseStore,
     Protocol,
 ):
-    """What questions about recorded runs need of a store.  Besides Postgres, `store.records` implements it."""
+    """All interfaces that questions about recorded runs need.  Implemented on Postgres and by `store.records`."""
 
 
 class Store(
@@ -367,9 +391,9 @@ class Store(
     """The whole store, on one pool of connections."""
 
     async def ready(self) -> None:
-        """Raises StoreUnavailable when the database does not answer."""
+        """Returns if the database answers; otherwise raises StoreUnavailable."""
         ...
 
     async def close(self) -> None:
-        """Closes the connections; later calls raise."""
+        """Closes the connections. Later calls raise."""
         ...

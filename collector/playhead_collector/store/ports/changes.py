@@ -1,4 +1,4 @@
-"""The store's interface for following runs: what each projection did to the events of a run."""
+"""The store's interface for following runs: how each projection changed the events of a run."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
@@ -10,11 +10,11 @@ from playhead.model.event import RunEvent
 
 @dataclass(frozen=True, slots=True)
 class RunChange:
-    """What the projection with this number did to the events of a run.
+    """The difference that the projection with this number made to the events of a run.
 
-    Without `was`, the events `known` + 1 to `last` are new.  With it, events from `first` on have other seqs than
-    before: `was` has the former seq of each of them, 0 for those that are new.  `altered`: seqs of events that were
-    there before and now have other data.  Seqs are those after this projection, except those in `was`.
+    Without `was`, events `known` + 1 to `last` are new.  With `was`, the events from `first` on have other seqs than
+    before: `was` has the former seq of each of them, 0 for new events.  `altered`: seqs of events that existed before
+    and now have other data.  All seqs except those in `was` are seqs after this projection.
     """
 
     projection: int
@@ -28,9 +28,11 @@ class RunChange:
 
 @dataclass(frozen=True, slots=True)
 class RunHead:
-    """A run as it is projected: the number of its newest projection, the number of its events, and whether it is over.
+    """The state of a run's newest projection: its number, the number of events, the run's status, and whether the run
+    is over.
 
-    `is_over`: it has ended, and no part of its record is known to be missing, or nothing was added to it for a while.
+    `is_over`: the run has ended, and either no part of its record is known to be missing, or nothing was added for a
+    while.
     """
 
     projection: int
@@ -40,52 +42,54 @@ class RunHead:
 
 
 class ChangeReader(Protocol):
-    """Reads changes and events of a project, all from one moment."""
+    """Reads changes and events of a project from one snapshot of the database."""
 
     async def removed(self) -> int:
-        """Changes up to this number are not stored any more."""
+        """Returns the number up to which changes are no longer stored."""
         ...
 
     async def newest(self) -> int:
-        """The number of the newest change; 0 when there is none."""
+        """Returns the number of the newest change; 0 when there is none."""
         ...
 
     async def before(self, time_ns: int) -> int:
-        """The number of the newest change that was stored before this time."""
+        """Returns the number of the newest change that was stored before this time."""
         ...
 
     async def head(self, run: str) -> RunHead | None:
-        """The run as it is projected; None when it is not stored."""
+        """Returns the state of the run's newest projection; None when the run is not stored."""
         ...
 
     async def changes(self, run: str | None, after: int, limit: int) -> Sequence[RunChange]:
-        """Changes with greater numbers, in order; of all runs without `run`."""
+        """Returns changes with a number > `after`, in order, at most `limit`. `run` None: changes of all runs."""
         ...
 
     async def moves(self, runs: Iterable[str], after: int) -> Sequence[RunChange]:
-        """Changes of these runs with greater numbers that have `was`, in order."""
+        """Returns those changes of these runs with a number > `after` that have `was`, in order."""
         ...
 
     async def events(self, run: str, after: int, upto: int) -> Sequence[RunEvent]:
-        """Events with after < seq <= upto, in order."""
+        """Returns events of the run with after < seq <= upto, in order."""
         ...
 
 
 class ChangeStore(Protocol):
-    """Tells which events are new, and when there are any."""
+    """Reads which events are new, and notifies about new ones."""
 
     def reading_changes(self, project_id: int) -> AbstractAsyncContextManager[ChangeReader]:
-        """A reader on one connection.  Raises StoreUnavailable."""
+        """Yields a reader on one connection.  Raises StoreUnavailable."""
         ...
 
     async def positions(self, project_id: int, runs: Sequence[str]) -> Mapping[str | None, int]:
-        """The numbers of the newest projections of these runs, and of the project's newest change under None."""
+        """Returns the numbers of the newest projections of these runs, and under None the number of the project's
+        newest change."""
         ...
 
     def listening(self, on_change: Callable[[int, Sequence[str]], None]) -> AbstractAsyncContextManager[object]:
-        """While the block runs, calls `on_change` with a project and runs that have changes, on the event loop.
+        """While the block runs, calls `on_change` on the event loop with the project and those of its runs that
+        changed.
 
-        Calls may be missing after the database was unavailable: ask for `positions` from time to time.
-        Raises StoreUnavailable.
+        Calls may be missed while the database is unavailable, so read `positions` from time to time. Raises
+        StoreUnavailable.
         """
         ...

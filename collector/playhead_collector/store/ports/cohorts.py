@@ -9,8 +9,11 @@ from playhead_collector.store.ports.run_filter import RunFilter
 
 
 class RunFacts(NamedTuple):
-    """A run's summary, and the latest score of the whole run with the name that was asked for: a number (of a boolean 1
-    or 0), a label, or both; both None: there is none. `indexed`: whether the results of its tool calls were read."""
+    """A run's summary, and the latest score of the whole run with the requested name.
+
+    The score is a number (1 or 0 for a boolean), a label, or both; both None: there is no such score. `indexed`:
+    whether the results of its tool calls were read.
+    """
 
     row: RunRow
     score_number: float | None
@@ -19,7 +22,8 @@ class RunFacts(NamedTuple):
 
 
 class ToolSteps(NamedTuple):
-    """The tool calls of a run in the order of their start.  `tools` are numbers of names (`search_rows.number_of`)."""
+    """The tool calls of a run in the order of their start.  `tools`: numbers of tool names
+    (`search_rows.number_of`)."""
 
     run: str
     tools: Sequence[int]
@@ -28,7 +32,8 @@ class ToolSteps(NamedTuple):
 
 
 class LastError(NamedTuple):
-    """The last error of a run: the numbers of its type and of what failed, and the seq of its event."""
+    """The last error of a run: the seq of its event, the number of its type, and the number of the name of what
+    failed."""
 
     run: str
     seq: int
@@ -37,22 +42,22 @@ class LastError(NamedTuple):
 
 
 class CohortStore(Protocol):
-    """Reads facts about many runs in one query each.  Forks are left out: they repeat a part of another run."""
+    """Reads facts about many runs in one query.  Forks are left out, because they repeat a part of another run."""
 
     async def run_facts(
         self, project_id: int, where: RunFilter, score: str | None, *, limit: int
     ) -> Sequence[RunFacts]:
-        """Runs that are no forks, newest first."""
+        """Returns facts of runs that match the filter and are not forks, newest first."""
         ...
 
     async def facts_of_runs(self, project_id: int, runs: Sequence[str], score: str | None) -> Sequence[RunFacts]:
-        """Those of these runs that are stored and are no forks, newest first."""
+        """Returns facts of the given runs that are stored and are not forks, newest first."""
         ...
 
     async def tool_steps(self, project_id: int, runs: Sequence[str]) -> Sequence[ToolSteps]:
-        """The tool calls of those of these runs that have any."""
+        """Returns the tool calls of the given runs that have any."""
         ...
 
     async def last_errors(self, project_id: int, runs: Sequence[str]) -> Sequence[LastError]:
-        """The last error of those of these runs that have one."""
+        """Returns the last error of the given runs that have one."""
         ...

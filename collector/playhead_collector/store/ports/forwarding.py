@@ -1,4 +1,5 @@
-"""The store's interface for forwarding: an outbox per destination, filled by ingest and emptied by workers."""
+"""The store's interface for forwarding: one outbox per destination. Ingest adds entries, workers send and remove
+them."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -15,25 +16,27 @@ _IDS = 16**_RANDOM_DIGITS
 
 @dataclass(frozen=True, slots=True)
 class Recipient:
-    """A destination as ingest has to know it. `sample`: the share of runs that it gets, 0 to 1."""
+    """The settings of a destination that ingest needs. `sample`: the share of runs that the destination gets, 0 to
+    1."""
 
     name: str
     sample: float = 1.0
     logs: bool = False
-    """Whether it takes log events besides spans."""
+    """Whether the destination takes log events besides spans."""
     calls_in_logs: bool = False
-    """Whether it takes those log events that describe calls, as spans or as a part of them, and evaluations, as
-    scores."""
+    """Whether the destination takes log events that describe calls (as spans or parts of spans) and evaluations (as
+    scores)."""
 
     def takes_log(self, log: LogEvent) -> bool:
-        """Whether the log event is for it. Evaluations on spans are log events only where scores are sent."""
+        """Returns whether the destination takes this log event. Evaluations that are recorded on spans are sent as log
+        events only to destinations that take scores."""
         if names.EVALUATION_ON_SPAN in log.attributes:
             return self.calls_in_logs
         return self.logs or (self.calls_in_logs and (log.name == names.EVALUATION or describes_call(log)))
 
     def takes(self, run: str) -> bool:
-        """Whether the run is in the sample.  `run`: 32 hex digits.  The same everywhere and at any time, since it
-        depends on the id only, like OpenTelemetry's sampling by trace id."""
+        """Returns whether the run is in the sample.  `run`: 32 hex digits.  The result depends on the run id only, so
+        it is the same in every collector and at any time, like OpenTelemetry's sampling by trace id."""
         return self.sample >= 1 or int(run[-_RANDOM_DIGITS:], 16) < self.sample * _IDS
 
 
@@ -41,8 +44,8 @@ class Recipient:
 class OutboxEntry:
     """Spans and log events of one run for one destination.
 
-    `spans` and `logs`: keys (`store.packing.span_keys`) of those that are to be sent; None: all of the run that are
-    stored.  `attempts`: how often a worker took it before.  Times are ns since 1970.
+    `spans` and `logs`: keys (`store.packing.span_keys`) of the items to send; None: all stored items of the run.
+    `attempts`: how often a worker took the entry before.  Times are ns since 1970.
     """
 
     number: int
@@ -53,12 +56,13 @@ class OutboxEntry:
     spans: frozenset[bytes] | None
     logs: frozenset[bytes] | None
     page: str | None = None
-    """The digest of the page that had them when they arrived."""
+    """The digest of the page that had the items when they arrived; None if they were in no page."""
 
 
 @dataclass(frozen=True, slots=True)
 class Remaining:
-    """What is left of an entry that was sent in part, or not at all. `reason`: why it was refused."""
+    """The unsent part of an entry. `spans` and `logs`: as in `OutboxEntry`. `due_ns`: when to try again. `reason`: why
+    the destination refused it."""
 
     entry: OutboxEntry
     spans: Iterable[bytes] | None
@@ -66,12 +70,13 @@ class Remaining:
     due_ns: int = 0
     reason: str | None = None
     counts: bool = True
-    """Whether this was an attempt at sending it."""
+    """Whether the worker tried to send the entry. If not, its number of attempts stays the same."""
 
 
 @dataclass(frozen=True, slots=True)
 class OutboxSettlement:
-    """What became of entries that a worker took: sent or not wanted, to be sent later, refused for good."""
+    """The results of entries that a worker took. `done`: sent or not wanted; `later`: to be sent again; `dead`: refused
+    for good."""
 
     done: list[OutboxEntry] = field(default_factory=list[OutboxEntry])
     later: list[Remaining] = field(default_factory=list[Remaining])
@@ -80,7 +85,8 @@ class OutboxSettlement:
 
 @dataclass(frozen=True, slots=True)
 class OutboxStatus:
-    """Figures of one destination: entries, spans and log events that wait, and those that were refused for good."""
+    """Numbers of one destination: waiting entries and their spans and log events; dead letters and their spans and log
+    events. `oldest_ns`: creation time of the oldest waiting entry; None if nothing waits."""
 
     destination: str
     waiting: int
@@ -92,7 +98,7 @@ class OutboxStatus:
 
 @dataclass(frozen=True, slots=True)
 class OutboxDeadLetter:
-    """Spans and log events that a destination refused.  Ids of spans are hex."""
+    """Spans and log events that a destination refused.  `spans`: span ids in hex; `logs`: the number of log events."""
 
     number: int
     run: str
@@ -103,32 +109,35 @@ class OutboxDeadLetter:
 
 
 class OutboxStore(Protocol):
-    """Keeps what is to be forwarded until it was.  Several collectors may work on it at the same time."""
+    """Stores spans and log events that wait to be forwarded.  Several collectors may work on an outbox at the same
+    time."""
 
     async def take_entries(self, destination: str, limit: int, until_ns: int) -> Sequence[OutboxEntry]:
-        """The entries that are due, longest waiting first. No other worker gets them before `until_ns`; if the worker
-        that took them dies, another one gets them then."""
+        """Returns due entries, longest waiting first. No other worker gets them before `until_ns`. If the worker that
+        took them dies, another one gets them after that time."""
         ...
 
     async def keep_entries(self, entries: Sequence[OutboxEntry], until_ns: int) -> None:
-        """Puts the time off at which other workers may take them."""
+        """Extends the time until which no other worker gets these entries to `until_ns`."""
         ...
 
     async def entry_items(self, entry: OutboxEntry) -> tuple[Sequence[Span], Sequence[LogEvent]]:
-        """The entry's ended spans by start time, and its log events by time; without those that were deleted.
-        Evaluations on its spans are among the log events (`playhead.project.logs.scores.evaluations_on`)."""
+        """Returns the entry's ended spans by start time, and its log events by time. Deleted items are left out.
+        Evaluations that are recorded on its spans are among the log events
+        (`playhead.project.logs.scores.evaluations_on`)."""
         ...
 
     async def settle_entries(self, settlement: OutboxSettlement) -> None:
-        """Stores what became of entries, in one transaction."""
+        """Stores the results of entries, in one transaction."""
         ...
 
     async def outbox_status(self) -> Sequence[OutboxStatus]:
-        """Figures of each destination that has entries."""
+        """Returns the numbers of each destination that has entries."""
         ...
 
     async def dead_letters(self, destination: str, limit: int, after: int = 0) -> Sequence[OutboxDeadLetter]:
-        """What the destination refused, oldest first; `after`: the last number of the page before."""
+        """Returns dead letters of the destination, oldest first. `after`: the number of the last one of the previous
+        page."""
         ...
 
     async def retry_dead(self, destination: str, numbers: Sequence[int] | None = None) -> int:
@@ -136,19 +145,22 @@ class OutboxStore(Protocol):
         ...
 
     async def drop_entries(self, destination: str, numbers: Sequence[int] | None, *, waiting: bool) -> int:
-        """Deletes dead letters (None: all); with `waiting`, all entries that wait as well. Returns how many."""
+        """Deletes dead letters, with `waiting` also waiting entries. `numbers`: only these (None: all). Returns how
+        many."""
         ...
 
     async def backfill(self, project_id: int, recipient: Recipient, run: str | None, since_ns: int) -> int:
-        """Enters what is stored of a run, or (None) of all runs in the sample that began since. Returns the number of
-        runs."""
+        """Adds stored data to the outbox: of this run, or (None) of all runs in the sample that began since `since_ns`.
+        Returns the number of runs."""
         ...
 
     async def expire_entries(self, destination: str, before_ns: int, max_items: int) -> int:
-        """Deletes entries from before then, and the oldest of those that are beyond `max_items` spans and log events;
-        dead letters, too. Returns how many spans and log events they named."""
+        """Deletes entries from before `before_ns`, and the oldest entries as long as there are more than
+        `max_items` spans and log events. Includes dead letters. Returns how many spans and log events the deleted
+        entries named."""
         ...
 
-    async def forget_destinations(self, known: Sequence[str], before_ns: int) -> int:
-        """Deletes entries from before then of all destinations that are not `known`. Returns how many."""
+    async def forget_destinations(self, configured: Sequence[str], before_ns: int) -> int:
+        """Deletes entries from before `before_ns`, of all destinations that are not `configured`. Returns how
+        many."""
         ...

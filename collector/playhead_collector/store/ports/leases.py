@@ -6,11 +6,13 @@ from typing import Protocol
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LeaseRequest:
-    """Who wants a run's lease, for so many seconds, to make this attempt at the run.
+    """A request of `holder` for a run's lease for `seconds`, to make attempt number `attempt` at the run.
 
-    `force`: although another holder has it.  `unless_heard`: not if spans of the run arrived within that time, except
-    for its present holder.  `unless_undelivered`: not while records of the holder before may not have arrived; a run
-    without a lease counts as delivered only if `begun_here`: its first attempt was recorded in this holder's journal.
+    `force`: take the lease even if another holder has it.
+    `unless_heard`: refuse if spans of the run arrived within the last `seconds`, unless this holder has the lease or
+    all records of the previous holder have arrived.
+    `unless_undelivered`: refuse while records of the previous holder may not have arrived. A run without a lease counts
+    as delivered only with `begun_here`: its first attempt was recorded in this holder's journal.
     """
 
     holder: str
@@ -25,10 +27,11 @@ class LeaseRequest:
 
 @dataclass(frozen=True, slots=True)
 class StoredLease:
-    """The latest holder of a run's lease, since when, and until when unless renewed. Times are from the database's
-    clock.
+    """The latest lease of a run: its holder, since when, and until when unless it is renewed. Times are from the
+    database's clock, in ns since 1970.
 
-    `attempt`: which attempt at the run it makes. `delivered`: it was given back, and all its records have arrived.
+    `attempt`: the holder's attempt at the run. `delivered`: the lease was released, and all records of the holder have
+    arrived.
     """
 
     holder: str
@@ -42,8 +45,11 @@ class StoredLease:
 
 @dataclass(frozen=True, slots=True)
 class LeaseResult:
-    """The requested lease; or why it was refused: another holder has it (`held`), spans arrived at `heard_ns`, or
-    records of the holder before (`held`, if it is known) may not have arrived (`undelivered`)."""
+    """The requested lease; if `lease` is None, the reason why it was refused.
+
+    Reasons: another holder has the lease (`held`), spans arrived at `heard_ns`, or records of the previous holder
+    (`held`; None if there is none) may not have arrived (`undelivered`).
+    """
 
     lease: StoredLease | None
     held: StoredLease | None = None
@@ -53,8 +59,8 @@ class LeaseResult:
 
 @dataclass(frozen=True, slots=True)
 class Takeover:
-    """A run that was taken from a holder whose records may not all have arrived: since then (ns since 1970, by the
-    database's clock) this attempt goes on with it."""
+    """A run that was taken over from a holder whose records may not all have arrived. `attempt` continues the run since
+    `since_ns` (ns since 1970, by the database's clock)."""
 
     run: str
     attempt: int
@@ -62,28 +68,34 @@ class Takeover:
 
 
 class LeaseStore(Protocol):
-    """Leases on runs, so that no two processes resume the same run."""
+    """Leases on runs. They prevent two processes from resuming the same run."""
 
     async def take_lease(self, project_id: int, run: str, request: LeaseRequest) -> LeaseResult:
-        """Takes the lease, if no other holder has it or with `force`. The run need not exist.
+        """Takes the lease if no other holder has it, or with `force`. The run need not exist.
 
-        Its attempt is no earlier than the one before, and later than that of another holder. If records of that one may
-        not have arrived, what earlier attempts do from now on is not added to the run.
+        The granted attempt is at least the previous one, and greater than that of another holder. If it is taken with
+        `force` while records of that holder may not have arrived, records that earlier attempts make from now on are
+        not added to the run.
         """
         ...
 
     async def renew_lease(
         self, project_id: int, run: str, holder: str, seconds: float, *, process: str = "", attempt: int | None = None
     ) -> LeaseResult:
-        """Extends the lease to so many seconds from now; refused when another holder has taken it, or this one for a
-        later attempt. With an `attempt`, a lease that nobody has taken yet is taken; the first attempt needs none, and
-        is granted what is not stored."""
+        """Extends the lease to `seconds` from now.
+
+        Refused when another holder has taken the lease, or the same holder for a later attempt. With an `attempt` above
+        0, a lease is taken if none is stored, or if the stored one has run out and is of an earlier attempt. The first
+        attempt (0) needs no lease: if none is stored, it gets a lease that is not stored either.
+        """
         ...
 
     async def release_lease(
         self, project_id: int, run: str, holder: str, *, process: str = "", attempt: int | None = None
     ) -> bool:
-        """Releases the lease: the holder does not go on with the run, and all its records have arrived. Returns False
-        when this holder did not have it, or has it for a later attempt. With an `attempt`, that is also noted of a run
-        that has no lease."""
+        """Releases the lease: the holder does not continue the run, and all its records have arrived.
+
+        Returns False when this holder does not have the lease, or has it for a later attempt. With an `attempt`, the
+        delivery is also noted for a run that has no lease.
+        """
         ...

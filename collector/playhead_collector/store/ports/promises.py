@@ -1,4 +1,4 @@
-"""The store's interface for promises: what runs wait for, each answered once."""
+"""The store's interface for promises: answers that runs wait for. Each promise is answered at most once."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -7,7 +7,8 @@ from typing import Any, Protocol
 
 @dataclass(frozen=True, slots=True)
 class StoredPromise:
-    """A promise. `body`: what is asked; `answer`: None while it is open. Times are the database's, in ns since 1970."""
+    """A promise. `body`: the question; `answer`: None while the promise is open. Times are from the database's clock,
+    in ns since 1970."""
 
     id: str
     kind: str
@@ -21,7 +22,7 @@ class StoredPromise:
 
 @dataclass(frozen=True, slots=True)
 class Announcement:
-    """An open promise that is to be announced to the webhook, for the `attempt`th time from 1."""
+    """An open promise to send to the webhook. `attempt`: the number of this attempt, from 1."""
 
     promise: StoredPromise
     attempt: int
@@ -33,17 +34,19 @@ class PromiseTable(Protocol):
     async def open_promise(
         self, project_id: int, promise: str, kind: str, run: str | None, body: dict[str, Any], seconds: float | None
     ) -> StoredPromise:
-        """Opens it until `seconds` from now (None: for ever). Opening it again changes nothing, and returns it as it
-        is, with its answer."""
+        """Opens the promise until `seconds` from now (None: without a deadline) and returns it. If it exists already,
+        changes nothing and returns the stored promise with its answer."""
         ...
 
     async def answer_promise(self, project_id: int, promise: str, answer: dict[str, Any], *, late: bool) -> bool:
-        """Answers it; returns False if it has an answer, its deadline has passed, or it is not known. `late`: the
-        answer says that nobody has answered, which counts after the deadline, too."""
+        """Stores the answer. Returns False if the promise has an answer, its deadline has passed, or it does not exist.
+
+        `late`: the answer is that nobody answered in time; it is stored even after the deadline.
+        """
         ...
 
     async def promise(self, project_id: int, promise: str) -> StoredPromise | None:
-        """The promise; None: not known."""
+        """Returns the promise; None if it does not exist."""
         ...
 
     async def promises(
@@ -56,21 +59,22 @@ class PromiseTable(Protocol):
         after: tuple[int, str],
         limit: int,
     ) -> Sequence[StoredPromise]:
-        """Promises that meet all conditions, oldest first, after this time in ns and id."""
+        """Returns promises that meet all conditions (None: any), oldest first. `after`: creation time in ns and id of
+        the last promise of the previous page."""
         ...
 
     async def take_announcement(
         self, project_id: int, now_ns: int, until_ns: int, max_age_s: float
     ) -> Announcement | None:
-        """The promise that has been due for longest, if it is open and no older than `max_age_s`; nobody else gets it
-        until `until_ns`.  None: nothing is due.  Raises StoreUnavailable."""
+        """Returns the open promise whose announcement has been due for longest, if it is no older than `max_age_s`. No
+        other worker gets it until `until_ns`.  None: nothing is due.  Raises StoreUnavailable."""
         ...
 
     async def drop_announcements(self, project_id: int, now_ns: int, max_age_s: float) -> Sequence[str]:
-        """Ids of open promises, at most a hundred, that were due to be announced and have become older than `max_age_s`
-        or passed their deadline: they are not due any more.  Raises StoreUnavailable."""
+        """Cancels announcements that are due, of open promises that are older than `max_age_s` or whose deadline has
+        passed. Returns the ids of these promises, at most a hundred per call.  Raises StoreUnavailable."""
         ...
 
     async def settle_announcement(self, project_id: int, promise: str, due_ns: int | None) -> None:
-        """It is due again then; None: it was announced, or is given up."""
+        """Sets when the announcement is due again. None: the promise was announced, or announcing is given up."""
         ...

@@ -7,9 +7,11 @@ from playhead_collector.store.ports.scores import ScoreCondition
 
 @dataclass(frozen=True, slots=True)
 class RunFilter:
-    """All conditions must hold; None means any.  `text` is looked for in name, session, user, agents and tags,
-    `id_part` (lower-case hex digits) in the run's id.  `trace`: they have spans of this trace; `linked`: they name this
-    run, which they are no part of."""
+    """All conditions must hold; None means any.
+
+    `text` is searched in name, session, user, agents and tags; `id_part` (lower-case hex digits) in the run's id.
+    `trace`: the run has spans of this trace. `linked`: the run names this run by a link without being part of it.
+    """
 
     agent: str | None = None
     status: str | None = None

@@ -12,7 +12,7 @@ POSTED = "api"
 
 @dataclass(frozen=True, slots=True)
 class ScoreToAdd:
-    """A score that is posted; the fields are those of `StoredScore`.  Without `scored_ns`: now, by the database."""
+    """A score to store; the fields are those of `StoredScore`.  `scored_ns` None: the database's current time."""
 
     id: str
     name: str
@@ -29,9 +29,9 @@ class ScoreToAdd:
 class StoredScore:
     """A score of the run, or of the call `span`.
 
-    `value` is a number, a boolean, or the name of a category; `label` what the evaluator calls a number.  `source` is
-    `POSTED`, or the instrumentation that reported it.  `scored_ns`: of a posted score by the database's clock, else by
-    the reporting program's.  `is_latest`: there is no later one of the same name, run and span.
+    `value` is a number, a boolean, or the name of a category; `label` is the evaluator's name for a number.  `source`
+    is `POSTED`, or the instrumentation that reported the score.  `scored_ns` is from the database's clock for a posted
+    score, else from the reporting program's.  `is_latest`: there is no later score with the same name, run and span.
     """
 
     run: str
@@ -51,8 +51,11 @@ class StoredScore:
 
 @dataclass(frozen=True, slots=True)
 class ScoreCondition:
-    """The latest score of this name of the run as a whole compares so with `value`.  Without a comparison: there is
-    one.  Numbers are compared with numbers and booleans (1 and 0); a text equals a category or a label."""
+    """A condition for the latest score with this name of the whole run: `comparison` with `value` must hold.
+
+    Without a comparison, such a score must exist.  Numbers are compared with numbers and booleans (1 and 0); a text
+    must equal the category or the label.
+    """
 
     name: str
     comparison: Comparison | None = None
@@ -61,7 +64,7 @@ class ScoreCondition:
 
 @dataclass(frozen=True, slots=True)
 class ScoreFilter:
-    """All conditions must hold; None means any."""
+    """All conditions must hold; None means any. `latest`: only scores with `is_latest`."""
 
     run: str | None = None
     name: str | None = None
@@ -72,19 +75,19 @@ class ScoreFilter:
 
 
 class ScoreReader(Protocol):
-    """Reads scores: posted ones together with those of events."""
+    """Reads posted scores, and scores that programs recorded as events."""
 
     async def scores(
         self, project_id: int, where: ScoreFilter, *, limit: int, before: tuple[int, str, str] | None = None
     ) -> Sequence[StoredScore]:
-        """Newest first; `before` is (scored_ns, run, id) of the last score of the previous page."""
+        """Returns scores, newest first. `before`: (scored_ns, run, id) of the last score of the previous page."""
         ...
 
 
 class ScoreStore(ScoreReader, Protocol):
-    """Stores posted scores, and reads them together with those of events."""
+    """Stores posted scores, and reads all scores."""
 
     async def add_score(self, project_id: int, run: str, score: ScoreToAdd) -> StoredScore | None:
-        """Stores the score, unless the run has one with its id: returns that one then.  None: there is no such run.
-        Raises StoreUnavailable."""
+        """Stores the score and returns it. If the run already has a score with this id, returns the stored one.  None:
+        there is no such run. Raises StoreUnavailable."""
         ...

@@ -1,4 +1,4 @@
-"""The store's interface for searching across runs: an index of sealed runs, made in the background."""
+"""The store's interface for searching across runs: an index of sealed runs, which is built in the background."""
 
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
@@ -9,7 +9,7 @@ from playhead.model.ref import ContentRef
 
 
 class UnindexedRun(NamedTuple):
-    """A sealed run that the index does not have."""
+    """A sealed run that is not in the index."""
 
     project_id: int
     run: str
@@ -17,9 +17,12 @@ class UnindexedRun(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class IndexedRun:
-    """A run in the index. `terms`: numbers under which it is found; `seen`: the contents whose text is searched;
-    `body`: JSON of the caller's; `returned_errors`: of the tool calls whose result is known, by the seq of their start,
-    whether the result reports an error."""
+    """A run in the index.
+
+    `terms`: numbers by which the run is found. `seen`: the contents whose text is searched. `body`: JSON of the caller.
+    `returned_errors`: whether the result reports an error, of the tool calls whose result is known, by the seq of their
+    start.
+    """
 
     run: str
     started_ns: int
@@ -30,7 +33,7 @@ class IndexedRun:
 
 
 class SearchedText(NamedTuple):
-    """The text of a content; `role` of a message, else None."""
+    """The text of a content. `role`: the role of a message, else None."""
 
     ref: ContentRef
     role: str | None
@@ -38,7 +41,7 @@ class SearchedText(NamedTuple):
 
 
 class FoundRun(NamedTuple):
-    """A run that was found, with the JSON that it was indexed with."""
+    """A run that matches a search, with the JSON `body` that it was indexed with."""
 
     run: str
     started_ns: int
@@ -46,7 +49,7 @@ class FoundRun(NamedTuple):
 
 
 class TextHit(NamedTuple):
-    """A content whose text was found; `since_ns`: when the first run began that was indexed with it."""
+    """A content whose text matches a search. `since_ns`: the start of the first run that was indexed with it."""
 
     ref: ContentRef
     since_ns: int
@@ -55,8 +58,10 @@ class TextHit(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class RunBounds:
-    """Limits of a search among runs, or among texts by the run that had them first: times are those at which runs
-    began. `before`: behind this item of the previous page, newest first: its time, and its run or ref."""
+    """Limits of a search. Times are starts of runs; for texts, the start of the first run that had the text.
+
+    `before`: (time, run or ref) of the last item of the previous page; items are sorted newest first.
+    """
 
     since_ns: int | None = None
     until_ns: int | None = None
@@ -65,8 +70,8 @@ class RunBounds:
 
 @dataclass(frozen=True, slots=True)
 class WordQuery:
-    """Words to look for, in the form of web search engines: `"a phrase"`, `or`, `-not`. `language` is the name of a
-    text search configuration; `role`: only messages of this role."""
+    """The words to search for, in the syntax of web search engines: `"a phrase"`, `or`, `-not`. `language`: the name of
+    a text search configuration of Postgres. `role`: search only messages of this role."""
 
     text: str
     language: str
@@ -75,7 +80,7 @@ class WordQuery:
 
 @dataclass(frozen=True, slots=True)
 class ParsedWords:
-    """A `WordQuery` as the store evaluates it: `words` is in the store's own syntax."""
+    """A parsed `WordQuery`. `words` is in Postgres' own syntax."""
 
     words: str
     language: str
@@ -83,55 +88,57 @@ class ParsedWords:
 
 
 class SearchStore(Protocol):
-    """Keeps the index, and finds what is in it. All methods raise StoreUnavailable."""
+    """Stores the search index, and searches in it. All methods raise StoreUnavailable."""
 
     async def prepare_search(self, project_id: int, language: str) -> bool:
-        """Empties the index if it was made with another text search configuration. Returns False if Postgres has no
-        configuration of this name: then nothing was done."""
+        """Empties the index if it was built with another text search configuration. Returns False, and changes nothing,
+        if Postgres has no configuration with this name."""
         ...
 
     async def unindexed_runs(self, limit: int) -> Sequence[UnindexedRun]:
-        """Sealed runs that the index does not have."""
+        """Returns sealed runs that are not in the index, at most `limit`."""
         ...
 
     async def count_unindexed(self, project_id: int, limit: int) -> int:
-        """The number of sealed runs of a project that the index does not have, at most `limit`."""
+        """Returns how many sealed runs of a project are not in the index. Counts at most `limit`."""
         ...
 
     async def indexed_texts(self, project_id: int, refs: Sequence[ContentRef]) -> AbstractSet[ContentRef]:
-        """Those of these refs whose text is in the index."""
+        """Returns the given refs whose text is in the index."""
         ...
 
     async def index_run(self, project_id: int, run: IndexedRun, texts: Sequence[SearchedText], language: str) -> bool:
-        """Puts a run and texts into the index, and the outcomes of its tool calls into their rows, in one transaction.
-        Returns False if the run is not stored as sealed any more: then nothing was done."""
+        """Adds a run and texts to the index, and stores the outcomes of its tool calls in their rows, in one
+        transaction. Returns False, and changes nothing, if the run is no longer stored as sealed."""
         ...
 
     async def leave_unindexed(self, project_id: int, run: str) -> None:
-        """Takes a run from the list of runs that are not in the index, until it gets new data."""
+        """Removes a run from the list of runs to index, until the run gets new data."""
         ...
 
     async def newest_indexed(
         self, project_id: int, terms: Sequence[int], where: RunBounds, *, looked: int, limit: int
     ) -> Sequence[FoundRun]:
-        """At most `limit` runs that have all these terms, newest first, among the newest `looked` runs."""
+        """Returns at most `limit` runs that have all these terms, newest first. Looks only at the newest `looked`
+        runs."""
         ...
 
     async def indexed_with(
         self, project_id: int, terms: Sequence[int], where: RunBounds, *, limit: int
     ) -> Sequence[FoundRun]:
-        """At most `limit` runs that have all these terms, newest first: faster than `newest_indexed` where few do."""
+        """Returns at most `limit` runs that have all these terms, newest first. Faster than `newest_indexed` when few
+        runs match."""
         ...
 
     async def runs_that_saw(
         self, project_id: int, refs: Sequence[ContentRef], limit: int
     ) -> Mapping[ContentRef, Sequence[FoundRun]]:
-        """For each content, at most `limit` indexed runs that it was a part of, in any order. Very rarely, a run has
-        another content with the same short hash: its body says."""
+        """Returns for each content at most `limit` indexed runs that had it, in any order. Very rarely, a run has
+        another content with the same short hash; compare the run's body."""
         ...
 
     async def parsed_words(self, query: WordQuery) -> ParsedWords | None:
-        """The query, parsed; None if it has no word that a text must have to be found.
+        """Returns the parsed query; None if it has no word that a text must have to match.
 
         Raises Refused (400) if it is too complex to be parsed.
         """
@@ -140,19 +147,22 @@ class SearchStore(Protocol):
     async def newest_texts(
         self, project_id: int, query: ParsedWords, where: RunBounds, *, looked: int, limit: int
     ) -> Sequence[TextHit]:
-        """At most `limit` contents with these words, newest first, among the newest `looked`."""
+        """Returns at most `limit` contents with these words, newest first. Looks only at the newest `looked`
+        contents."""
         ...
 
     async def texts_with(
         self, project_id: int, query: ParsedWords, where: RunBounds, *, limit: int
     ) -> Sequence[TextHit]:
-        """At most `limit` contents with these words, newest first: faster than `newest_texts` where few have them."""
+        """Returns at most `limit` contents with these words, newest first. Faster than `newest_texts` when few contents
+        match."""
         ...
 
     async def searched_text(self, project_id: int, ref: ContentRef) -> TextHit | None:
-        """This content, if its text is in the index."""
+        """Returns the index entry of this content; None if its text is not in the index."""
         ...
 
     async def marked_words(self, query: ParsedWords, texts: Sequence[str], begin: str, end: str) -> Sequence[str]:
-        """The texts with `begin` and `end` around each of the words. Both are single characters that no text has."""
+        """Returns the texts with `begin` before and `end` after each of the words. `begin` and `end` are single
+        characters that occur in no text."""
         ...

@@ -1,12 +1,13 @@
-"""The store's interface for how much is stored: sizes that Postgres keeps, and samples of what they stand for."""
+"""The store's interface for how much is stored: sizes of tables as Postgres knows them, and samples of contents and
+runs."""
 
 from collections.abc import Sequence
 from typing import NamedTuple, Protocol
 
 
 class TableSize(NamedTuple):
-    """A table of the database: rows as Postgres counts them while it writes (an estimate), bytes of its data and of its
-    indexes, and the share of its rows that one project has (None: not known)."""
+    """A table of the database: estimated number of rows (from Postgres' statistics), bytes of its data and of its
+    indexes, and the share of its rows that belongs to one project (None: not known)."""
 
     name: str
     rows: int
@@ -16,8 +17,11 @@ class TableSize(NamedTuple):
 
 
 class ContentSample(NamedTuple):
-    """Sizes in bytes, not compressed, of some contents that are rows (chosen by their hashes, so at random), whether
-    these are all; the same of some packs, as (contents, bytes)."""
+    """Sizes of a random sample of contents, in bytes before compression.
+
+    `sizes`: of contents that are rows. `is_all`: the sample has all such contents. `packs`: (contents, bytes) of each
+    sampled pack. `are_all_packs`: the sample has all packs.
+    """
 
     sizes: Sequence[int]
     is_all: bool
@@ -26,7 +30,7 @@ class ContentSample(NamedTuple):
 
 
 class InlineRun(NamedTuple):
-    """A run's model calls, and the bytes that its record would take with all contents inline."""
+    """The number of a run's model calls, and the size in bytes that its record would have with all contents inline."""
 
     run: str
     calls: int
@@ -34,23 +38,24 @@ class InlineRun(NamedTuple):
 
 
 class InlineSample(NamedTuple):
-    """Some runs, spread evenly over the ids of all; `is_all`: there are no others."""
+    """A sample of runs, spread evenly over all run ids. `is_all`: the sample has all runs."""
 
     runs: Sequence[InlineRun]
     is_all: bool
 
 
 class StorageStore(Protocol):
-    """Reads a bounded number of rows, however many are stored."""
+    """Measures storage. All methods read a bounded number of rows, however many are stored."""
 
     async def table_sizes(self, project_id: int) -> Sequence[TableSize]:
-        """The tables of the database."""
+        """Returns the sizes of the tables of the database."""
         ...
 
     async def sample_contents(self, project_id: int) -> ContentSample:
-        """Sizes of contents of a project."""
+        """Returns the sizes of a sample of the project's contents."""
         ...
 
     async def sample_inline(self, project_id: int) -> InlineSample:
-        """What runs would take inline: each content that a model call was given times the calls, all others once."""
+        """Returns the inline sizes of a sample of runs. A content counts once for each model call that had it as input,
+        and once if there is none."""
         ...

@@ -1,4 +1,4 @@
-"""The store's interface for where a content was used: which runs had it, and how many model calls were given it."""
+"""The store's interface for uses of a content: which runs had it, and how many of their model calls had it as input."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -8,7 +8,8 @@ from playhead.model.ref import ContentRef
 
 
 class ContentUse(NamedTuple):
-    """A run that had a content, and the number of its model calls that were given it; 0 if the run only produced it."""
+    """A run that had a content, and the number of its model calls with the content as input; 0 if the run only produced
+    it."""
 
     run: str
     started_ns: int
@@ -17,9 +18,12 @@ class ContentUse(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class UseTotals:
-    """The runs that had a content, the number of their model calls that were given it, and when the first and the last
-    of these runs began.  `recent` are those of them that were found by reading runs and not in the index, newest first;
-    `unread`: whether there are more runs that the index does not have, and that were not read."""
+    """Totals of all runs that had a content: number of runs, number of model calls with the content as input, and the
+    starts of the first and the last of these runs (None: there is no run).
+
+    `recent`: those runs that were found by reading them and not in the index, newest first. `unread`: whether there are
+    more runs that are not in the index and were not read.
+    """
 
     runs: int
     calls: int
@@ -30,18 +34,18 @@ class UseTotals:
 
 
 class UseStore(Protocol):
-    """An index of packed runs by what they had; of other runs, the newest are read.
+    """An index of packed runs by their contents. The newest of the other runs are read.
 
-    It is by eight bytes of a ref, so that another content is practically never taken for this one.
+    The index uses eight bytes of a ref, so mistaking another content for this one is practically impossible.
     """
 
     async def use_totals(self, project_id: int, ref: ContentRef) -> UseTotals:
-        """Who had the content, counted."""
+        """Returns the totals of the content's uses."""
         ...
 
     async def uses(
         self, project_id: int, ref: ContentRef, *, limit: int, before: tuple[int, str] | None = None
     ) -> Sequence[ContentUse]:
-        """Runs of the index that had the content, newest first, some of `UseTotals.recent` among them; `before` is
-        (started_ns, run) of the last one of a page."""
+        """Returns runs in the index that had the content, newest first; these may include some of `UseTotals.recent`.
+        `before`: (started_ns, run) of the last one of the previous page."""
         ...

@@ -1,6 +1,6 @@
 """The connection pool. Errors of the network and the server become StoreUnavailable; lost connections are replaced.
 
-When Postgres is silent, connections in use are cut: see `watch.py`.
+When Postgres stops answering, connections in use are terminated: see `watch.py`.
 """
 
 import asyncio
@@ -45,8 +45,8 @@ _UNAVAILABLE = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DatabaseTimeouts:
-    """How long to wait for Postgres, in seconds: for a free connection, for one statement, and while it is silent.
-    `settings.py` has the reasons."""
+    """How long to wait for Postgres, in seconds: for a free connection, for one statement, and for an answer to a
+    probe. `settings.py` explains the values."""
 
     connection_seconds: float = 5.0
     statement_seconds: float = 60.0
@@ -95,7 +95,7 @@ class Database:
         return database
 
     async def connect(self) -> "asyncpg.Connection[asyncpg.Record]":
-        """A connection that is not one of the pool's, to be closed by the caller. Raises StoreUnavailable."""
+        """Opens a connection outside of the pool; the caller closes it. Raises StoreUnavailable."""
         with _translated():
             return await self._connect()
 
@@ -110,7 +110,7 @@ class Database:
 
     @asynccontextmanager
     async def reading(self) -> AsyncGenerator[Conn]:
-        """A connection without a transaction: each statement sees the newest committed data."""
+        """Yields a connection without a transaction: each statement sees the newest committed data."""
         with _translated():
             conn = await self._acquired()
             self._in_use.add(conn)
@@ -137,7 +137,8 @@ class Database:
             ) from None
 
     async def _give_up(self) -> None:
-        """Ends all that waits for Postgres, with StoreUnavailable."""
+        """Ends all waiting for Postgres with StoreUnavailable: terminates connections in use, and stops waiting for
+        free ones."""
         await self._pool.expire_connections()
         now = asyncio.get_running_loop().time()
         for acquiring in list(self._acquiring):
@@ -147,7 +148,7 @@ class Database:
 
     @asynccontextmanager
     async def attempt(self) -> AsyncGenerator[Conn]:
-        """A transaction that is not repeated automatically. Raises StoreCollision."""
+        """Yields a connection in a transaction that is not repeated automatically. Raises StoreCollision."""
         try:
             async with self.transaction() as conn:
                 yield conn
@@ -156,12 +157,13 @@ class Database:
 
     @asynccontextmanager
     async def transaction(self) -> AsyncGenerator[Conn]:
-        """A transaction, which is committed when the block ends without an error."""
+        """Yields a connection in a transaction, which is committed when the block ends without an error."""
         async with self.reading() as conn, conn.transaction():
             yield conn
 
     async def transact(self, work: Callable[[Conn], Awaitable[T]]) -> T:
-        """Runs `work` in a transaction, and repeats both after a collision with another transaction."""
+        """Runs `work` in a transaction. After a collision with another transaction, runs `work` again in a new one.
+        Raises StoreUnavailable after ATTEMPTS collisions."""
         last: Exception | None = None
         for _ in range(ATTEMPTS):
             try:
@@ -179,7 +181,7 @@ def _translated() -> Generator[None]:
     try:
         yield
     except _UNAVAILABLE as error:
-        if isinstance(error, ValueError):  # how asyncpg reports an argument that has no form in Postgres
+        if isinstance(error, ValueError):  # asyncpg's error for an argument that Postgres cannot represent
             raise _not_taken(error) from error
         raise StoreUnavailable(
             f"Postgres does not answer ({type(error).__name__}: {error}): see that it runs, and try again"
@@ -189,6 +191,7 @@ def _translated() -> Generator[None]:
 
 
 def _not_taken(error: Exception) -> Refused:
-    """What is sent and asked is checked before it comes here, so this is a check that is missing."""
+    """Logs a value that Postgres refuses, and returns the error for the caller. Requests are checked before they reach
+    the store, so this means that a check is missing."""
     log.warning("Postgres does not take a value that passed all checks, please report this", exc_info=error)
     return Refused(400, "not_taken", f"Postgres does not take a value of this request ({error}): send another")

@@ -1,6 +1,6 @@
 """[receive, lift] → store: contents under their refs.
 
-A content that is stored already costs one look-up: it is not compressed, and its row is updated once a day.
+A content that is stored already costs only one look-up: it is not compressed again, and its row is updated once a day.
 """
 
 import asyncio
@@ -95,11 +95,12 @@ async def put(
 
 
 async def read(conn: Conn, packs: Packs, project_id: int, refs: Iterable[ContentRef]) -> dict[ContentRef, Content]:
-    """The stored contents and thread nodes by ref, in the form that the ref's suffix names. Raises ContentCorrupt."""
+    """Returns the stored contents and thread nodes by ref, in the form that the ref's suffix names. Raises
+    ContentCorrupt."""
     wanted: dict[bytes, set[ContentRef]] = {}
     for ref in refs:
         wanted.setdefault(ref.digest, set()).add(ref)
-    found: dict[ContentRef, Content] = {}
+    contents: dict[ContentRef, Content] = {}
     missing = set(wanted)
     for row in await sql.rows(conn, "read_contents", project_id=project_id, refs=list(wanted)):
         ref = ContentRef.from_digest(row["ref"])
@@ -109,17 +110,17 @@ async def read(conn: Conn, packs: Packs, project_id: int, refs: Iterable[Content
             raise ContentCorrupt(f"{ref} cannot be decompressed ({error}): restore it from a backup") from error
         if content.ref.digest != row["ref"]:
             raise ContentCorrupt(f"what is stored under {ref} has another digest: restore it from a backup")
-        found |= _asked_as(content, wanted[row["ref"]])
+        contents |= _asked_as(content, wanted[row["ref"]])
         missing.discard(row["ref"])
     # After the rows: contents move from rows to packs, never back.
     for ref, content in (await _packed(conn, packs, project_id, missing)).items():
-        found |= _asked_as(content, wanted[ref.digest])
-    return found
+        contents |= _asked_as(content, wanted[ref.digest])
+    return contents
 
 
 async def beginning_with(conn: Conn, packs: Packs, project_id: int, beginnings: Collection[bytes]) -> list[ContentRef]:
-    """The refs of stored contents whose digest begins with one of these, each of 16 bytes."""
-    lows, highs = ([each + fill * 16 for each in beginnings] for fill in (b"\x00", b"\xff"))
+    """Returns the refs of stored contents whose digest begins with one of these prefixes of 16 bytes."""
+    lows, highs = ([beginning + fill * 16 for beginning in beginnings] for fill in (b"\x00", b"\xff"))
     rows = await sql.column(conn, "refs_between", project_id=project_id, lows=lows, highs=highs)
     # After the rows: contents move from rows to packs, never back.
     packed = await packs.beginning_with(conn, project_id, beginnings)
@@ -127,16 +128,16 @@ async def beginning_with(conn: Conn, packs: Packs, project_id: int, beginnings: 
 
 
 def _asked_as(content: Content, refs: Iterable[ContentRef]) -> dict[ContentRef, Content]:
-    return {asked: content_as(content.data, content.media_type, asked) for asked in refs}
+    return {ref: content_as(content.data, content.media_type, ref) for ref in refs}
 
 
 async def _packed(conn: Conn, packs: Packs, project_id: int, digests: Iterable[bytes]) -> dict[ContentRef, Content]:
     refs = [ContentRef.from_digest(digest) for digest in digests]
     contents = await packs.contents(conn, project_id, refs)
     nodes = await packs.nodes(conn, project_id, [ref for ref in refs if ref not in contents])
-    names = await _media_names(conn, project_id, {each.media for each in contents.values()})
-    found = {ref: Content(each.data, names.get(each.media, BYTES)) for ref, each in contents.items()}
-    return found | {ref: Content(node_bytes(node.message, node.parent), THREAD) for ref, node in nodes.items()}
+    names = await _media_names(conn, project_id, {packed.media for packed in contents.values()})
+    by_ref = {ref: Content(packed.data, names.get(packed.media, BYTES)) for ref, packed in contents.items()}
+    return by_ref | {ref: Content(node_bytes(node.message, node.parent), THREAD) for ref, node in nodes.items()}
 
 
 async def _media_names(conn: Conn, project_id: int, numbers: Iterable[int]) -> Mapping[int, str]:
@@ -147,36 +148,36 @@ async def _media_names(conn: Conn, project_id: int, numbers: Iterable[int]) -> M
 
 
 async def roles_of(conn: Conn, packs: Packs, project_id: int, refs: Iterable[ContentRef]) -> dict[ContentRef, str]:
-    """The stored contents with their roles; empty for a content that is not a message."""
-    if not (asked := set(refs)):
+    """Returns the role of each stored content; an empty text for a content that is not a message."""
+    if not (wanted := set(refs)):
         return {}
-    rows = await sql.rows(conn, "roles_of", project_id=project_id, refs=[ref.digest for ref in asked])
+    rows = await sql.rows(conn, "roles_of", project_id=project_id, refs=[ref.digest for ref in wanted])
     roles = {ContentRef.from_digest(row["ref"]): role_named(row["role"]) or "" for row in rows}
-    packed = await packs.contents(conn, project_id, asked - roles.keys())
-    return roles | {ref: role_named(each.role) or "" for ref, each in packed.items()}
+    packed = await packs.contents(conn, project_id, wanted - roles.keys())
+    return roles | {ref: role_named(content.role) or "" for ref, content in packed.items()}
 
 
 async def missing(
     conn: Conn, packs: Packs, write_context: WriteContext, refs: Iterable[ContentRef], today: datetime.date
 ) -> list[ContentRef]:
-    """The refs that are stored neither as content nor as thread. The others get today's date as `last_seen`."""
-    project_id, asked = write_context.project_id, {ref.digest: ref for ref in refs}
-    if asked:
-        await write_context.note_refs(conn, asked)
-        for digest in await sql.column(conn, "touch", project_id=project_id, refs=list(asked), today=today):
-            asked.pop(digest, None)
-        packed = await packs.touch(conn, project_id, list(map(ContentRef.from_digest, asked)), today)
-        asked = {digest: ref for digest, ref in asked.items() if ref.plain not in packed}
-    return list(asked.values())
+    """Returns the refs that are stored neither as content nor as thread. Sets `last_seen` of the others to today."""
+    project_id, by_digest = write_context.project_id, {ref.digest: ref for ref in refs}
+    if by_digest:
+        await write_context.note_refs(conn, by_digest)
+        for digest in await sql.column(conn, "touch", project_id=project_id, refs=list(by_digest), today=today):
+            by_digest.pop(digest, None)
+        packed = await packs.touch(conn, project_id, list(map(ContentRef.from_digest, by_digest)), today)
+        by_digest = {digest: ref for digest, ref in by_digest.items() if ref.plain not in packed}
+    return list(by_digest.values())
 
 
 async def epoch(conn: Conn, project_id: int) -> str:
-    """The project's epoch, which is created if there is none."""
-    found = await sql.value(conn, "epoch", project_id=project_id)
-    if found is None:
+    """Returns the project's epoch. Creates the project's row if there is none."""
+    current = await sql.value(conn, "epoch", project_id=project_id)
+    if current is None:
         await sql.run(conn, "insert_project", project_id=project_id)
-        found = await sql.value(conn, "epoch", project_id=project_id)
-    return str(found.hex)
+        current = await sql.value(conn, "epoch", project_id=project_id)
+    return str(current.hex)
 
 
 async def _media_numbers(conn: Conn, project_id: int, names: Iterable[str]) -> Mapping[str, int]:
@@ -194,7 +195,7 @@ def _encode(new: Mapping[bytes, Content], media: Mapping[str, int], encoding: in
     bodies = zstd.compress_many([content.data for content in new.values()], ARRIVING_LEVEL)
     for (ref, content), body in zip(new.items(), bodies, strict=True):
         number = media.get(content.media_type, _MEDIA_NUMBERS[BYTES])
-        role = role_in(content.data)  # whatever the type: it is what the first sender says, of many
+        role = role_in(content.data)  # whatever the media type, which is only what the first of several senders said
         smaller = len(body) < len(content.data)
         rows.append(
             _Row(

@@ -35,9 +35,9 @@ WORTH = 0.9
 class Learning:
     """Counts new contents of projects, and trains a dictionary when a project has enough of them."""
 
-    def __init__(self, db: Database, known: Dictionaries) -> None:
+    def __init__(self, db: Database, dictionaries: Dictionaries) -> None:
         self._db = db
-        self._known = known
+        self._known = dictionaries
         self._new: dict[int, int] = {}
         self._look_again_after: dict[int, int] = {}
 
@@ -57,7 +57,7 @@ class Learning:
             if not await sql.value(conn, "lock_dictionaries", project_id=project_id):
                 return
             earlier = await sql.rows(conn, "dictionaries", project_id=project_id)
-            useful = max((each["dictionary"] for each in earlier if each["useful"]), default=-NEWEST)
+            useful = max((row["dictionary"] for row in earlier if row["useful"]), default=-NEWEST)
             self._known.use(project_id, useful)  # another collector may have trained one
             due = earlier[0]["contents"] * AGAIN_AT_TIMES if earlier else FIRST_AT
             self._look_again_after[project_id] = due // 4
@@ -80,7 +80,7 @@ class Learning:
 
 
 def train(samples: Sequence[bytes], now: Zstd) -> bytes | None:
-    """A dictionary trained on the samples; None if it does not compress clearly better than `now`."""
+    """Returns a dictionary trained on the samples; None if it does not compress clearly better than `now`."""
     held_out = samples[::5]
     trained_on: list[Any] = [sample for n, sample in enumerate(samples) if n % 5]
     try:

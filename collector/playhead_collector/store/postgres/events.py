@@ -1,4 +1,4 @@
-"""project → [store] → read: a run's events in pages, and states to start folds from.
+"""project → [store] → read: a run's events in pages, and snapshots of states.
 
 A page of 256 events is one compressed row: 30 to 60 bytes per event, and one round trip for all pages of a query.
 Projecting a run again writes only the pages that changed.
@@ -29,7 +29,7 @@ _SECOND = 1_000_000_000
 
 
 class EventPage(NamedTuple):
-    """A page of events as a row."""
+    """A page of events in the form of its row."""
 
     page: int
     first: int
@@ -38,7 +38,7 @@ class EventPage(NamedTuple):
 
 
 class Snapshot(NamedTuple):
-    """A state as a row, with the part of its history since the previous snapshot."""
+    """A state in the form of its row, with the part of its history since the previous snapshot."""
 
     seq: int
     history: bytes
@@ -47,8 +47,8 @@ class Snapshot(NamedTuple):
 
 @dataclass(slots=True)
 class Packed:
-    """The rows to store of a run.  `known`: it was projected before; `beside`: the number of the page of spans that the
-    events were packed with."""
+    """The rows to store of a run.  `known`: the run was projected before. `beside`: the number of the page of spans
+    that was the reference for compressing the events; None if there was none."""
 
     run: UUID
     known: bool
@@ -58,20 +58,20 @@ class Packed:
 
 
 def pack(events: Sequence[RunEvent], reference: bytes | None = None, shared: int = 0) -> list[EventPage]:
-    """All pages of a run's own events, which are numbered without gaps after the `shared` ones. `reference`: see
-    `compress_json`.  Pure."""
+    """Packs a run's own events into pages. The events have to be numbered without gaps after the `shared` ones;
+    otherwise raises ValueError. `reference`: see `compress_json`.  Pure."""
     pages: list[EventPage] = []
     if any(event.seq != seq for seq, event in enumerate(events, shared + 1)):
         raise ValueError(
             f"a run's events are numbered 1, 2, 3, ..., these from {shared + 1}: number them so before storing them"
         )
-    for page, at in enumerate(range(0, len(events), PAGE_EVENTS)):
-        pages += pack_page(page, events[at : at + PAGE_EVENTS], reference)
+    for page, start in enumerate(range(0, len(events), PAGE_EVENTS)):
+        pages += pack_page(page, events[start : start + PAGE_EVENTS], reference)
     return pages
 
 
 def pack_page(number: int, events: Sequence[RunEvent], reference: bytes | None = None) -> list[EventPage]:
-    """A page of events in a list; an empty list when there are no events.  Pure."""
+    """Returns a list with one page of these events; an empty list when there are no events.  Pure."""
     if not events:
         return []
     return [
@@ -80,7 +80,8 @@ def pack_page(number: int, events: Sequence[RunEvent], reference: bytes | None =
 
 
 def unpack(run: str, first: int, json: bytes, *, after: int = 0, upto: int = _LAST) -> list[RunEvent]:
-    """The events of a page with after < seq <= upto. Skipping an event is much faster than decoding it.  Pure."""
+    """Returns the events of a page with after < seq <= upto. Skipping an event is much faster than decoding it.
+    Pure."""
     value = parse_json(json)
     time = value["base"][0] * _SECOND + value["base"][1]
     events: list[RunEvent] = []
@@ -95,16 +96,16 @@ def unpack(run: str, first: int, json: bytes, *, after: int = 0, upto: int = _LA
     return events
 
 
-def pack_snapshots(states: Sequence[RunState], known: int = 0) -> list[Snapshot]:
-    """Each state with the new part of its history, since a history only grows.  `known`: the number of messages in the
-    snapshots of the shared history.  Pure."""
+def pack_snapshots(states: Sequence[RunState], known_messages: int = 0) -> list[Snapshot]:
+    """Packs each state with the part of its history that the previous state does not have (a history only grows).
+    `known_messages`: the number of messages in the snapshots of the shared history.  Pure."""
     snapshots: list[Snapshot] = []
     for state in states:
         value = state_to_json(state)
         del value["history"]
-        more = b"".join([ref.digest for ref in state.history[known:]])
+        more = b"".join([ref.digest for ref in state.history[known_messages:]])
         snapshots.append(Snapshot(state.seq, more, compress_json(canonical_json(value))))
-        known = len(state.history)
+        known_messages = len(state.history)
     return snapshots
 
 
@@ -121,8 +122,8 @@ StoredPages = dict[UUID, dict[int, StoredEventPage]]
 
 
 async def stored_pages(conn: Conn, project_id: int, packed: Sequence[Packed]) -> StoredPages:
-    """The pages that are stored of these runs, by their numbers."""
-    stored: StoredPages = {each.run: {} for each in packed}
+    """Returns the stored pages of these runs, by run and page number."""
+    stored: StoredPages = {packed_run.run: {} for packed_run in packed}
     for row in await sql.rows(conn, "event_digests", project_id=project_id, runs=_known(packed)):
         stored[row["run_id"]][row["page"]] = StoredEventPage(
             row["beside"], row["first_seq"], row["last_seq"], row["digest"]
@@ -133,12 +134,12 @@ async def stored_pages(conn: Conn, project_id: int, packed: Sequence[Packed]) ->
 async def replaced(
     conn: Conn, project_id: int, packed: Sequence[Packed], stored: StoredPages
 ) -> dict[UUID, list[RunEvent]]:
-    """The stored events of all pages that will be replaced by these, or deleted, in order."""
+    """Returns the stored events, in order, of all pages that `packed` replaces or deletes, by run."""
     gone: list[tuple[UUID, int]] = []
-    for each in packed:
+    for packed_run in packed:
         # A body does not contain its seqs: a fork's first seq is known only when its parent is.
-        same = {page.page for page in each.pages if _is_same(stored[each.run].get(page.page), page)}
-        gone += [(each.run, page) for page in stored[each.run] if page not in same]
+        same = {page.page for page in packed_run.pages if _is_same(stored[packed_run.run].get(page.page), page)}
+        gone += [(packed_run.run, page) for page in stored[packed_run.run] if page not in same]
     if not gone:
         return {}
     columns = {"runs": [run for run, _ in gone], "pages": [page for _, page in gone]}
@@ -149,28 +150,28 @@ async def replaced(
 
 
 def _unpacked(rows: Sequence[Record]) -> dict[UUID, list[RunEvent]]:
-    found: dict[UUID, list[RunEvent]] = {}
+    by_run: dict[UUID, list[RunEvent]] = {}
     for row in sorted(rows, key=lambda row: row["first_seq"]):
-        found.setdefault(row["run_id"], []).extend(unpack(row["run_id"].hex, row["first_seq"], _json(row)))
-    return found
+        by_run.setdefault(row["run_id"], []).extend(unpack(row["run_id"].hex, row["first_seq"], _json(row)))
+    return by_run
 
 
 async def write(conn: Conn, project_id: int, packed: Sequence[Packed], stored: StoredPages) -> None:
-    """Makes these the pages of their runs, of which `stored` are there."""
+    """Replaces the pages of these runs, of which `stored` exist now."""
     gone = {run: set(pages) for run, pages in stored.items()}
     written: list[tuple[UUID, int | None, EventPage]] = []
-    for each in packed:
-        for page in each.pages:
-            gone[each.run].discard(page.page)
-            there = stored[each.run].get(page.page)
-            if there is None or there.beside != each.beside or not _is_same(there, page):
-                written.append((each.run, each.beside, page))
+    for packed_run in packed:
+        for page in packed_run.pages:
+            gone[packed_run.run].discard(page.page)
+            there = stored[packed_run.run].get(page.page)
+            if there is None or there.beside != packed_run.beside or not _is_same(there, page):
+                written.append((packed_run.run, packed_run.beside, page))
     await write_pages(conn, project_id, written)
     await delete_pages(conn, project_id, [(run, page) for run, pages in gone.items() for page in pages])
 
 
 async def write_pages(conn: Conn, project_id: int, pages: Sequence[tuple[UUID, int | None, EventPage]]) -> None:
-    """Stores pages of runs, each with the number of the page of spans that it was packed beside."""
+    """Stores pages of runs. Each is given as (run, number of the page of spans that was its reference, page)."""
     if pages:
         await sql.run(
             conn,
@@ -186,7 +187,7 @@ async def write_pages(conn: Conn, project_id: int, pages: Sequence[tuple[UUID, i
 
 
 async def delete_pages(conn: Conn, project_id: int, pages: Sequence[tuple[UUID, int]]) -> None:
-    """Deletes pages of runs, by their numbers."""
+    """Deletes pages of events, given as (run, number)."""
     if pages:
         columns = {"runs": [run for run, _ in pages], "pages": [page for _, page in pages]}
         await sql.run(conn, "delete_event_pages", project_id=project_id, **columns)
@@ -197,19 +198,19 @@ def _is_same(stored: StoredEventPage | None, page: EventPage) -> bool:
 
 
 def _known(packed: Sequence[Packed]) -> list[UUID]:
-    """The runs that were projected before: the others have no rows."""
-    return [each.run for each in packed if each.known]
+    """Returns the runs that were projected before. Other runs have no rows."""
+    return [packed_run.run for packed_run in packed if packed_run.known]
 
 
 async def write_snapshots(conn: Conn, project_id: int, packed: Sequence[Packed]) -> None:
-    """Makes these the snapshots of their runs."""
+    """Replaces the snapshots of these runs."""
     rows = await sql.rows(conn, "snapshot_digests", project_id=project_id, runs=_known(packed))
     stored = {(row["run_id"], row["seq"]): row["digest"] for row in rows}
     changed = [
-        (each.run, state)
-        for each in packed
-        for state in each.snapshots
-        if stored.pop((each.run, state.seq), None) != sha256(state.history + state.body).digest()
+        (packed_run.run, state)
+        for packed_run in packed
+        for state in packed_run.snapshots
+        if stored.pop((packed_run.run, state.seq), None) != sha256(state.history + state.body).digest()
     ]
     await add_snapshots(conn, project_id, changed)
     if stored:
@@ -234,7 +235,8 @@ async def add_snapshots(conn: Conn, project_id: int, states: Sequence[tuple[UUID
 async def read(
     conn: Conn, project_id: int, run: str, *, after: int = 0, upto: int | None = None, limit: int | None = None
 ) -> list[RunEvent]:
-    """Events with after < seq <= upto, in order, at most `limit`; first those that a fork shares with its parent."""
+    """Returns events with after < seq <= upto, in order, at most `limit`. The events that a fork shares with its parent
+    come first."""
     last = _LAST if upto is None else upto
     rows = await sql.rows(
         conn,
@@ -245,15 +247,15 @@ async def read(
         upto=last,
         how_many=_LAST if limit is None else limit,
     )
-    found: list[RunEvent] = []
+    events: list[RunEvent] = []
     for row in rows:
-        found += unpack(row["run_id"].hex, row["first_seq"], _json(row), after=row["low"], upto=row["high"])
-    return found[:limit]
+        events += unpack(row["run_id"].hex, row["first_seq"], _json(row), after=row["low"], upto=row["high"])
+    return events[:limit]
 
 
 async def seq_of(conn: Conn, project_id: int, run: str, event_id: str) -> int | None:
-    """The seq of the event with this id, or of the first event of the span with this id. Searches all pages: 2 ms for
-    5,000 events."""
+    """Returns the seq of the event with this id, or of the first event of the span with this id; None when there is
+    none. Searches all pages: 2 ms for 5,000 events."""
     rows = await sql.rows(
         conn, "read_event_pages", project_id=project_id, run=id_of(run), after=0, upto=_LAST, how_many=_LAST
     )
@@ -265,8 +267,8 @@ async def seq_of(conn: Conn, project_id: int, run: str, event_id: str) -> int | 
         if sought not in page:
             continue
         for seq, event in enumerate(parse_json(page)["events"], row["first_seq"]):
-            found = str(event["id"]) if isinstance(event, dict) else _id(event[1], event[3], event[0])  # pyright: ignore[reportUnknownArgumentType]
-            if found != event_id and not found.startswith(f"{event_id}."):
+            candidate = str(event["id"]) if isinstance(event, dict) else _id(event[1], event[3], event[0])  # pyright: ignore[reportUnknownArgumentType]
+            if candidate != event_id and not candidate.startswith(f"{event_id}."):
                 continue
             if row["low"] < seq <= row["high"]:
                 return seq
@@ -274,12 +276,12 @@ async def seq_of(conn: Conn, project_id: int, run: str, event_id: str) -> int | 
 
 
 async def snapshot(conn: Conn, project_id: int, run: str, seq: int) -> RunState | None:
-    """The latest stored state at or before seq, with its history."""
+    """Returns the latest stored state at or before seq, with its history; None when there is none."""
     rows = await sql.rows(conn, "read_snapshot", project_id=project_id, run=id_of(run), seq=min(seq, _LAST))
     if not rows:
         return None
     history = b"".join(row["history"] for row in rows).hex()
-    refs = ["sha256:" + history[at : at + 64] for at in range(0, len(history), 64)]
+    refs = ["sha256:" + history[start : start + 64] for start in range(0, len(history), 64)]
     return state_from_json({**parse_json(decompress_json(rows[-1]["body"])), "history": refs})
 
 

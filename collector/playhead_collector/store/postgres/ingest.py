@@ -1,7 +1,8 @@
-"""receive → lift → [store]: a batch, in one transaction, with few round trips whatever its size.
+"""receive → lift → [store]: stores a batch in one transaction, with few round trips whatever its size.
 
-Order of work: contents and threads first, since spans name them; then pages of spans, and what they wait for; last the
-runs' news rows, locked in the same order by all, so that transactions with the same runs cannot deadlock.
+Order of work: first contents and threads, because spans name them; then pages of spans, and the refs that they wait
+for; last the news rows of the runs. All transactions lock news rows in the same order, so that transactions with the
+same runs cannot deadlock.
 """
 
 import datetime
@@ -51,32 +52,32 @@ class RunArrival:
 
     @property
     def started_ns(self) -> int:
-        """The time of the first of them, in ns since 1970."""
+        """The time of the first span or log event, in ns since 1970."""
         times = [span.start_ns for span in self.spans] + [log.time_ns for log in self.logs]
         return whole(min(times), BIGINT)
 
     @property
     def is_own(self) -> bool:
-        """Whether Playhead's SDK recorded any of it: its records name their run."""
+        """Whether Playhead's SDK recorded any of it: only its records name their run."""
         return any(names.RUN_ID in item.attributes for item in (*self.spans, *self.logs))
 
     @property
     def is_from_own_process(self) -> bool:
-        """Whether something is of the process that owns the run, which numbers what it records: not of one that was
-        handed a part of it, nor of another instrumentation."""
+        """Whether any of it comes from the process that owns the run. Only that process numbers its records; a process
+        that got a part of the run, or another instrumentation, does not."""
         return any(order_of(item.attributes) is not None for item in (*self.spans, *self.logs))
 
     @property
     def name(self) -> str | None:
-        """The run's name, from its root span; None without one."""
-        found = [span.attributes[names.RUN_NAME] for span in self.spans if names.RUN_NAME in span.attributes]
-        return clean(str(found[0])) if found else None
+        """The run's name, from its root span; None if the batch does not have it."""
+        run_names = [span.attributes[names.RUN_NAME] for span in self.spans if names.RUN_NAME in span.attributes]
+        return clean(str(run_names[0])) if run_names else None
 
 
 @dataclass(frozen=True, slots=True)
 class StoreResult:
-    """The number of new contents and their size in bytes, the given refs that are stored now, the parents that are not
-    stored, and the runs that waited for any of the refs."""
+    """Result of `put`: the number of new contents and their size in bytes, those given refs that are stored now, the
+    parents that are not stored, and the runs that waited for any of the refs."""
 
     new_contents: int
     new_bytes: int
@@ -94,10 +95,10 @@ class StoreMemory:
 
 
 def arrivals(batch: Batch) -> dict[str, RunArrival]:
-    """The batch by run.  Announcements become spans without an end.  Pure."""
+    """Returns the batch by run.  Announcements become spans without an end.  Pure."""
     return {
-        run: RunArrival(each.spans, each.logs, pack(each.spans, each.logs), named_refs(each.spans, each.logs))
-        for run, each in items_by_run(batch.spans, batch.logs).items()
+        run: RunArrival(items.spans, items.logs, pack(items.spans, items.logs), named_refs(items.spans, items.logs))
+        for run, items in items_by_run(batch.spans, batch.logs).items()
     }
 
 
@@ -109,14 +110,15 @@ async def put(
     extensions: Iterable[ThreadExtension],
     today: datetime.date,
 ) -> StoreResult:
-    """Stores contents and threads. Call `wake` for the runs that waited for them, as the last step."""
+    """Stores contents and threads. As the last step of the transaction, call `wake` for the runs in `waiting` of the
+    result."""
     project_id = write_context.project_id
     new, new_bytes, awaited = await content.put(conn, memory.packs, write_context, contents, today)
     grown = await threads.put(conn, memory.packs, memory.lineage_numbers, write_context, extensions, today)
     waiting: list[UUID] = []
     if awaited or grown.awaited:
         waiting = await sql.column(conn, "take_pending", project_id=project_id, refs=new + grown.new)
-    grown.stored.update(each.ref.plain for each in contents)
+    grown.stored.update(item.ref.plain for item in contents)
     return StoreResult(len(new), new_bytes, grown.stored, grown.unknown_parents, set(waiting))
 
 
@@ -129,15 +131,15 @@ async def ingest(
     now_ns: int,
     recipients: Sequence[Recipient] = (),
 ) -> tuple[Ingested, StoreResult]:
-    """Stores the batch, without data of deleted runs, and notes it in the outbox of `recipients`. `by_run` is
-    `arrivals(batch)`, computed once for all attempts."""
+    """Stores the batch without data of deleted runs and of superseded attempts, and adds it to the outbox of
+    `recipients`. `by_run` is `arrivals(batch)`, computed once for all attempts."""
     write_context = await begin_write(conn, project_id, map(UUID, by_run))
     dropped = await _drop_late(conn, write_context, by_run, now_ns)
     by_run = {run: arrival for run, arrival in by_run.items() if UUID(run) not in write_context.deleted_runs}
     before = sum(arrival.items for arrival in by_run.values())
     by_run, takeovers = _without_superseded(by_run, write_context.takeovers)
     superseded = before - sum(arrival.items for arrival in by_run.values())
-    # Its contents belong to what is not kept only.
+    # If nothing else of the batch is kept, its contents are not needed either.
     whole_batch = Batch() if (dropped or superseded) and not by_run else batch
     stored = await put(conn, memory, write_context, whole_batch.contents, whole_batch.threads, day(now_ns))
     fresh = await _insert_pages(conn, project_id, by_run)
@@ -145,12 +147,12 @@ async def ingest(
     pending = await _note_pending(conn, memory.packs, write_context, news, stored.stored, day(now_ns))
     entries: dict[str, list[Any]] = {}
     if recipients and fresh:
-        arrived = {run: ArrivedRun(each.spans, each.logs, each.pages) for run, each in news.items()}
+        arrived = {run: ArrivedRun(arrival.spans, arrival.logs, arrival.pages) for run, arrival in news.items()}
         entries = new_entries(recipients, arrived, fresh)
-    own = {UUID(run) for run, arrival in news.items() if arrival.is_from_own_process}
-    await _mark_news(conn, project_id, {UUID(run) for run in news}, own, stored.waiting, now_ns, entries)
-    known = [page for run, each in by_run.items() for page in each.pages if (run, page.digest) not in fresh]
-    duplicates = sum(page.ended for page in known)
+    own_runs = {UUID(run) for run, arrival in news.items() if arrival.is_from_own_process}
+    await _mark_news(conn, project_id, {UUID(run) for run in news}, own_runs, stored.waiting, now_ns, entries)
+    repeated = [page for run, arrival in by_run.items() for page in arrival.pages if (run, page.digest) not in fresh]
+    duplicates = sum(page.ended for page in repeated)
     new = stored.new_contents, stored.new_bytes
     return Ingested(len(batch.spans), duplicates, tuple(pending), dropped, *new, superseded, takeovers), stored
 
@@ -158,33 +160,33 @@ async def ingest(
 def _without_superseded(
     by_run: Mapping[str, RunArrival], takeovers: Iterable[Takeover]
 ) -> tuple[dict[str, RunArrival], dict[str, int]]:
-    """Leaves out what earlier attempts did after a run was taken over. Returns what is left, and by which attempts the
-    runs were taken over of which something was left out. Pure."""
-    kept, left_out = dict(by_run), dict[str, int]()
-    for taken in takeovers:
-        arrival = kept.get(taken.run)
+    """Leaves out spans and log events that earlier attempts at a run recorded after the run was taken over. Returns the
+    rest, and for each run of which something was left out, the attempt that took it over. Pure."""
+    remaining, left_out = dict(by_run), dict[str, int]()
+    for takeover in takeovers:
+        arrival = remaining.get(takeover.run)
         if arrival is None:
             continue
-        spans = [span for span in arrival.spans if not _is_superseded(span, taken)]
-        logs = [log for log in arrival.logs if not _is_superseded(log, taken)]
+        spans = [span for span in arrival.spans if not _is_superseded(span, takeover)]
+        logs = [log for log in arrival.logs if not _is_superseded(log, takeover)]
         if len(spans) + len(logs) == arrival.items:
             continue
-        left_out[taken.run] = max(taken.attempt, left_out.get(taken.run, 0))
-        del kept[taken.run]
+        left_out[takeover.run] = max(takeover.attempt, left_out.get(takeover.run, 0))
+        del remaining[takeover.run]
         if spans or logs:
-            kept[taken.run] = RunArrival(spans, logs, pack(spans, logs), named_refs(spans, logs))
-    return kept, left_out
+            remaining[takeover.run] = RunArrival(spans, logs, pack(spans, logs), named_refs(spans, logs))
+    return remaining, left_out
 
 
-def _is_superseded(item: Span | LogEvent, taken: Takeover) -> bool:
-    # What names no attempt was not recorded by one: a score, or that another run continues this one.
+def _is_superseded(item: Span | LogEvent, takeover: Takeover) -> bool:
+    # An item without an attempt was not recorded by one: a score, or the note that another run continues this one.
     attempt = item.attributes.get(names.RUN_ATTEMPT)
     last_ns = item.time_ns if isinstance(item, LogEvent) else item.end_ns or item.start_ns
-    return isinstance(attempt, int) and attempt < taken.attempt and last_ns > taken.since_ns
+    return isinstance(attempt, int) and attempt < takeover.attempt and last_ns > takeover.since_ns
 
 
 async def _drop_late(conn: Conn, write_context: WriteContext, by_run: Mapping[str, RunArrival], now_ns: int) -> int:
-    """Counts spans and log events of deleted runs, and notes them in the runs' tombstones. Returns how many."""
+    """Adds the number of spans and log events of deleted runs to the runs' tombstones. Returns the total."""
     late = {
         UUID(run): arrival.items for run, arrival in sorted(by_run.items()) if UUID(run) in write_context.deleted_runs
     }
@@ -198,13 +200,17 @@ async def _mark_news(
     conn: Conn,
     project_id: int,
     fresh: set[UUID],
-    own: set[UUID],
+    own_runs: set[UUID],
     waiting: set[UUID],
     now_ns: int,
     entries: Mapping[str, list[Any]],
 ) -> None:
-    """`own`: those of which the run's own process has sent something. `entries`: what enters the outbox with it, see
-    `new_entries`; without them, `fresh` may be empty."""
+    """Marks runs as having news.
+
+    `fresh`: runs with new data. `own_runs`: those of them whose own process sent some of it. `waiting`: runs that
+    waited for a content that is stored now. `entries`: entries for the outbox (see `new_entries`), which are stored
+    with the same statement.
+    """
     runs = sorted(fresh | waiting)
     if not runs:
         return
@@ -212,7 +218,7 @@ async def _mark_news(
         "project_id": project_id,
         "runs": runs,
         "arrived": [now_ns if run in fresh else 0 for run in runs],
-        "own": [now_ns if run in own else 0 for run in runs],
+        "own": [now_ns if run in own_runs else 0 for run in runs],
         "now": now_ns,
     }
     if entries:
@@ -222,18 +228,18 @@ async def _mark_news(
 
 
 async def wake(conn: Conn, project_id: int, runs: Iterable[UUID], now_ns: int) -> None:
-    """Marks runs as having news, because content arrived that they waited for."""
+    """Marks runs as having news because content arrived for which they waited."""
     if in_order := sorted(runs):
         await sql.run(conn, "wake", project_id=project_id, runs=in_order, now=now_ns)
 
 
 def day(now_ns: int) -> datetime.date:
-    """The day of `last_seen`."""
+    """Returns the UTC date of a time in ns since 1970, for `last_seen`."""
     return datetime.datetime.fromtimestamp(now_ns // _SECOND, datetime.UTC).date()
 
 
 async def _insert_pages(conn: Conn, project_id: int, by_run: Mapping[str, RunArrival]) -> set[tuple[str, UUID]]:
-    """Stores pages of spans; returns run and digest of the new ones."""
+    """Stores pages of spans. Returns run and digest of those that are new."""
     if not by_run:
         return set()
     pages = [(UUID(run), page) for run, arrival in by_run.items() for page in arrival.pages]
@@ -263,11 +269,11 @@ async def _note_pending(
     here: set[ContentRef],
     today: datetime.date,
 ) -> list[ContentRef]:
-    project_id, asked = (
+    project_id, refs = (
         write_context.project_id,
         set[ContentRef]().union(*(arrival.refs for arrival in fresh.values())) - here,
     )
-    pending = await content.missing(conn, packs, write_context, list(asked), today) if asked else []
+    pending = await content.missing(conn, packs, write_context, list(refs), today) if refs else []
     if pending:
         waiting = [(UUID(run), ref) for run, arrival in fresh.items() for ref in pending if ref in arrival.refs]
         await sql.run(

@@ -1,4 +1,4 @@
-"""serve → [store]: keys, by the SHA-256 of each."""
+"""serve → [store]: API keys, by the SHA-256 of each."""
 
 from collections.abc import Sequence
 
@@ -10,29 +10,29 @@ from playhead_collector.store.postgres.statements import Conn
 
 
 async def read(conn: Conn, project_id: int) -> list[ApiKey]:
-    """See `key_ports.KeyStore.keys`."""
+    """See `ports.keys.KeyStore.keys`."""
     return [_key(row) for row in await sql.rows(conn, "keys", project_id=project_id)]
 
 
 async def add(
     conn: Conn, project_id: int, name: str, prefix: str, digest: bytes, scopes: Sequence[str], seconds: float | None
 ) -> ApiKey:
-    """See `key_ports.KeyStore.add_key`."""
-    own = {"name": name, "prefix": prefix, "digest": digest, "scopes": list(scopes), "seconds": seconds}
-    row = await sql.row(conn, "insert_key", project_id=project_id, **own)
+    """See `ports.keys.KeyStore.add_key`."""
+    columns = {"name": name, "prefix": prefix, "digest": digest, "scopes": list(scopes), "seconds": seconds}
+    row = await sql.row(conn, "insert_key", project_id=project_id, **columns)
     if row is None:
         raise LookupError("an insert gave back no row")
     return _key(row)
 
 
 async def remove(conn: Conn, project_id: int, number: int, may_remove: MayRemove) -> bool:
-    """See `key_ports.KeyStore.remove_key`.  In a transaction."""
+    """See `ports.keys.KeyStore.remove_key`.  Call it in a transaction."""
     await sql.run(conn, "lock_keys", project_id=project_id)
     there = await read(conn, project_id)
-    key = next((each for each in there if each.number == number), None)
+    key = next((candidate for candidate in there if candidate.number == number), None)
     if key is None:
         return False
-    may_remove(key, [each for each in there if each is not key])
+    may_remove(key, [candidate for candidate in there if candidate is not key])
     return await sql.run(conn, "delete_key", project_id=project_id, key=number) > 0
 
 

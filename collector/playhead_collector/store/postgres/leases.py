@@ -20,7 +20,7 @@ class PostgresLeaseStore:
     _clock: Callable[[], int]
 
     async def take_lease(self, project_id: int, run: str, request: LeaseRequest) -> LeaseResult:
-        # Arrivals are told by this clock.
+        # Arrival times are from the collector's clock.
         quiet_ns = self._clock() - int(request.seconds * 1e9) if request.unless_heard else None
         return await self._db.transact(lambda conn: _take(conn, project_id, id_of(run), request, quiet_ns))
 
@@ -29,7 +29,7 @@ class PostgresLeaseStore:
     ) -> LeaseResult:
         request = LeaseRequest(holder=holder, process=process, seconds=seconds, attempt=attempt or 0)
         renewed = await self._db.transact(lambda conn: _renew(conn, project_id, id_of(run), request, attempt))
-        if renewed == LeaseResult(None) and attempt == 0:  # nobody has resumed the run: who began it needs no lease
+        if renewed == LeaseResult(None) and attempt == 0:  # not resumed yet: the first process needs no lease
             now_ns = self._clock()
             return LeaseResult(StoredLease(holder, process, now_ns, now_ns + int(seconds * 1e9)))
         return renewed
@@ -44,7 +44,7 @@ class PostgresLeaseStore:
             return attempt is not None and await sql.run(conn, "note_delivered", **who, process=process) > 0
 
     async def forget_leases(self) -> int:
-        """Deletes leases that ran out a day ago, of runs that are not stored. Returns how many."""
+        """Deletes leases of runs that are not stored, if the leases ran out a day ago or earlier. Returns how many."""
         async with self._db.transaction() as conn:
             return await sql.run(conn, "forget_leases")
 
@@ -60,16 +60,17 @@ async def _take(conn: Conn, project_id: int, run: UUID, request: LeaseRequest, q
     if before is not None:
         later = before.attempt + (before.holder != request.holder)
         request = replace(request, attempt=max(request.attempt, later))
-    taken = await _insert(conn, project_id, run, request)
-    if taken is None:  # another was quicker
+    lease = await _insert(conn, project_id, run, request)
+    if lease is None:  # another holder was faster
         return LeaseResult(None, _lease(await sql.row(conn, "lock_lease", project_id=project_id, run=run)))
     if overtakes and request.force and request.attempt:
         await sql.run(conn, "insert_takeover", project_id=project_id, run=run, attempt=request.attempt)
-    return LeaseResult(taken)
+    return LeaseResult(lease)
 
 
 def _refusal(before: StoredLease | None, request: LeaseRequest, heard_ns: int | None) -> LeaseResult | None:
-    """Why the lease is not granted without force. `heard_ns`: spans arrived too lately, at this time. Pure."""
+    """Returns the reason for refusing the lease without force; None if it is granted. `heard_ns`: the time when spans
+    arrived too recently, or None. Pure."""
     is_own = before is not None and before.holder == request.holder
     if before is not None and before.is_held and not is_own:
         return LeaseResult(None, before)
@@ -81,7 +82,7 @@ def _refusal(before: StoredLease | None, request: LeaseRequest, heard_ns: int | 
 
 
 def _may_be_undelivered(before: StoredLease | None, request: LeaseRequest) -> bool:
-    """Whether another journal may have records of the run that have not arrived. Pure."""
+    """Returns whether another journal may have records of the run that have not arrived. Pure."""
     if before is None:
         return not request.begun_here
     return before.holder != request.holder and not before.delivered
@@ -107,7 +108,7 @@ async def _insert(conn: Conn, project_id: int, run: UUID, request: LeaseRequest)
 
 async def _heard(conn: Conn, project_id: int, run: UUID) -> int | None:
     news = await sql.row(conn, "news", project_id=project_id, run=run)
-    # Processes that were handed a part of the run may go on without the one that resumes it.
+    # The run's own process decides: processes that got a part of the run may still go on while another one resumes it.
     return None if news is None else news["own_arrived_ns"] or news["arrived_ns"]
 
 

@@ -1,7 +1,7 @@
 """project → [store] → read: model calls by the thread that was their context.
 
-The table has only eight bytes of a thread's ref, so two threads may rarely collide; readers read the call's event and
-compare the whole ref.
+The table has only eight bytes of a thread's ref, so two threads may rarely be mistaken for each other. Readers have to
+read the call's event and compare the whole ref.
 """
 
 from collections.abc import Mapping, Sequence
@@ -46,11 +46,11 @@ class PostgresSameContextStore:
 
 
 async def write(conn: Conn, project_id: int, events: Mapping[UUID, Sequence[RunEvent]], whole: Sequence[UUID]) -> None:
-    """Stores the model calls among these events. All earlier rows of runs in `whole` are deleted."""
+    """Stores the model calls among these events. Deletes all earlier rows of runs in `whole`."""
     calls = [
         (run, event.seq, event.thread)
-        for run, some in events.items()
-        for event in some
+        for run, run_events in events.items()
+        for event in run_events
         if isinstance(event, LlmCalled) and event.thread
     ]
     if calls or whole:

@@ -18,12 +18,12 @@ from playhead_collector.store.postgres import statements as sql
 from playhead_collector.store.postgres.statements import Conn
 
 INT, BIGINT = 2**31 - 1, 2**63 - 1
-# Looking through so many takes a few milliseconds.
+# Looking through so many rows takes a few milliseconds.
 _LOOKED = 1_000
-# Of the text that lists are searched for. It is in an index, whose rows have 2,704 bytes at most.
+# Limit of the text in which lists are searched. It is in an index, whose rows have at most 2,704 bytes.
 _SEARCH_BYTES = 2_000
 LAST_RUN = UUID(int=2**128 - 1)
-"""No run has an id behind this one."""
+"""The greatest id: no run comes after it."""
 _NO_RUN = UUID(int=0)
 # Fields that are stored only in the column `labels`, and their label names.
 _MANY = {"tags": "tag", "agents": "agent", "models": "model", "tools": "tool", "traces": "trace", "linked": "linked"}
@@ -31,31 +31,32 @@ _ONE = ("status", "session", "user", "fork_of")
 # Fields that the store computes when the row is read.
 _THE_STORES = ("parent_missing", "forks", "lost_ns")
 _OWN_FORM = ("run", "usage", "continued_by", "processes")
-_FIELDS = tuple(each.name for each in fields(RunRow) if each.name not in (*_OWN_FORM, *_THE_STORES, *_MANY))
+_FIELDS = tuple(field.name for field in fields(RunRow) if field.name not in (*_OWN_FORM, *_THE_STORES, *_MANY))
 _BIG = {"started_ns", "ended_ns", "input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tokens"}
 
 
 def clean(text: str) -> str:
-    """The text without NUL and lone surrogates, which Postgres refuses. Spans and events keep the original."""
+    """Replaces NUL and lone surrogates in the text, which Postgres refuses. Spans and events keep the original."""
     return text.replace("\x00", "\ufffd").encode("utf-8", "replace").decode()
 
 
 def whole(number: int, largest: int) -> int:
-    """The number, limited to the column's range: numbers come from spans, which may have any value."""
+    """Limits the number to the column's range, since a number of a span may have any value."""
     return max(-largest, min(number, largest))
 
 
 def id_of(run: str) -> UUID:
-    """The UUID of a run. A text that is not an id gives a UUID that no run has."""
+    """Returns the UUID of a run. For a text that is not an id, returns a UUID that no run has."""
     try:
         return UUID(run)
     except ValueError:
         return _NO_RUN
 
 
-def label(what: str, value: str) -> str:
-    """A field's name and value as one text. All labels of a run are in one array column, which needs only one index."""
-    return f"{what}:{clean(value)}"
+def label(name: str, value: str) -> str:
+    """Joins a field's name and value to one text. All labels of a run are in one array column, which needs only one
+    index."""
+    return f"{name}:{clean(value)}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +70,7 @@ class Summary:
 
 async def write(conn: Conn, project_id: int, summaries: Iterable[Summary]) -> None:
     """Writes the summaries of runs that have a row."""
-    rows = [_json_of(each) for each in summaries]
+    rows = [_json_of(summary) for summary in summaries]
     await sql.run(conn, "write_runs", project_id=project_id, rows=orjson.dumps(rows).decode())
 
 
@@ -86,15 +87,15 @@ def _json_of(summary: Summary) -> dict[str, Any]:
 
 
 async def read(conn: Conn, project_id: int, run: str) -> RunRow | None:
-    """The summary of a run, None if it is not stored."""
-    found = await sql.row(conn, "runs", project_id=project_id, runs=[id_of(run)])
-    return None if found is None else _row(found)
+    """Returns the summary of a run; None if the run is not stored."""
+    row = await sql.row(conn, "runs", project_id=project_id, runs=[id_of(run)])
+    return None if row is None else _row(row)
 
 
 async def page(
     conn: Conn, project_id: int, where: RunFilter, limit: int, before: tuple[int, str] | None
 ) -> Sequence[RunRow]:
-    """Up to `limit` summaries that match the filter, newest first.
+    """Returns at most `limit` summaries that match the filter, newest first.
 
     `before`: start time (ns) and id of the last run of the previous page.
     """
@@ -103,47 +104,48 @@ async def page(
         "before_run": LAST_RUN if before is None else id_of(before[1]),
         "how_many": limit,
     }
-    found = await _ids(conn, project_id, bounds, where.score)
-    return [_row(each) for each in await sql.rows(conn, "runs", project_id=project_id, runs=found)] if found else []
+    ids = await _ids(conn, project_id, bounds, where.score)
+    return [_row(row) for row in await sql.rows(conn, "runs", project_id=project_id, runs=ids)] if ids else []
 
 
 async def _ids(conn: Conn, project_id: int, bounds: dict[str, Any], score: ScoreCondition | None) -> list[UUID]:
-    """The runs of a page. If few of the newest have the labels, all that have them are looked up."""
+    """Returns the ids of the runs of a page. Looks through the newest runs first; if too few of them match, looks up
+    all runs with the labels."""
     if score is not None:
         return await sql.column(conn, "run_ids_scored", project_id=project_id, **bounds, **_score_bounds(score))
     if not bounds["labels"]:
         return await sql.column(conn, "run_ids", project_id=project_id, **bounds)
-    found = await sql.column(conn, "newest_run_ids", project_id=project_id, looked=_LOOKED, **bounds)
-    if len(found) == bounds["how_many"]:
-        return found
+    ids = await sql.column(conn, "newest_run_ids", project_id=project_id, looked=_LOOKED, **bounds)
+    if len(ids) == bounds["how_many"]:
+        return ids
     return await sql.column(conn, "run_ids_with", project_id=project_id, **bounds)
 
 
 async def facts(conn: Conn, project_id: int, where: RunFilter, score: str | None, limit: int) -> Sequence[RunFacts]:
     """See `ports.cohorts.CohortStore.run_facts`."""
     name = None if score is None else clean(score)
-    found = await sql.rows(
+    rows = await sql.rows(
         conn, "run_facts", project_id=project_id, score_name=name, how_many=limit, **_conditions(where)
     )
-    return _facts(found)
+    return _facts(rows)
 
 
 async def facts_of(conn: Conn, project_id: int, runs: Sequence[str], score: str | None) -> Sequence[RunFacts]:
     """See `ports.cohorts.CohortStore.facts_of_runs`."""
     name = None if score is None else clean(score)
-    found = await sql.rows(conn, "facts_of_runs", project_id=project_id, runs=list(map(id_of, runs)), score_name=name)
-    return _facts(found)
+    rows = await sql.rows(conn, "facts_of_runs", project_id=project_id, runs=list(map(id_of, runs)), score_name=name)
+    return _facts(rows)
 
 
-def _facts(found: Iterable[Record]) -> list[RunFacts]:
-    return [RunFacts(_row(each), each["score_number"], each["score_label"], each["searched"]) for each in found]
+def _facts(rows: Iterable[Record]) -> list[RunFacts]:
+    return [RunFacts(_row(row), row["score_number"], row["score_label"], row["searched"]) for row in rows]
 
 
 def _conditions(where: RunFilter) -> dict[str, Any]:
-    """The conditions for the run's own row."""
-    asked = {name: getattr(where, name) for name in (*_ONE, *_MANY.values())}
+    """Returns the parameters for conditions on the run's own row."""
+    wanted = {name: getattr(where, name) for name in (*_ONE, *_MANY.values())}
     return {
-        "labels": [label(name, value) for name, value in asked.items() if value is not None],
+        "labels": [label(name, value) for name, value in wanted.items() if value is not None],
         "search": clean(where.text or "").lower(),
         "id_part": where.id_part or "",
         "since": -BIGINT if where.since_ns is None else whole(where.since_ns, BIGINT),
@@ -152,7 +154,8 @@ def _conditions(where: RunFilter) -> dict[str, Any]:
 
 
 def _score_bounds(condition: ScoreCondition) -> dict[str, Any]:
-    """A condition as what the score has to be: from `score_low` to `score_high`, or called `score_label`."""
+    """Returns the parameters for a condition on a score: its number has to be from `score_low` to `score_high`, or its
+    label `score_label`."""
     bounds: dict[str, Any] = {"score_name": clean(condition.name), "score_low": None, "score_high": None}
     bounds["score_label"], value = None, condition.value
     if isinstance(value, str):
@@ -182,7 +185,7 @@ def _storable(name: str, value: Any) -> Any:
 
 def _labels(row: RunRow) -> list[str]:
     labels = [label(name, value) for name in _ONE if (value := getattr(row, name)) is not None]
-    return labels + [label(one, value) for many, one in _MANY.items() for value in getattr(row, many)]
+    return labels + [label(label_name, value) for many, label_name in _MANY.items() for value in getattr(row, many)]
 
 
 def _search(row: RunRow) -> str:
@@ -191,23 +194,23 @@ def _search(row: RunRow) -> str:
     return text.encode()[:_SEARCH_BYTES].decode("utf-8", "ignore")
 
 
-def _row(found: Record) -> RunRow:
-    values = {name: found[name] for name in _FIELDS}
-    for many, one in _MANY.items():
-        start = label(one, "")
-        values[many] = tuple(each[len(start) :] for each in found["labels"] if each.startswith(start))
-    values |= {name: found[name] for name in _THE_STORES}
-    continued_by = None if found["continued_by"] is None else tuple(found["continued_by"])
-    processes = tuple(HandedProcess(**each) for each in orjson.loads(found["processes"] or b"[]"))
-    own_form: dict[str, Any] = {"usage": _usage(found["usage"]), "continued_by": continued_by, "processes": processes}
-    return RunRow(run=found["run_id"].hex, **own_form, **values)
+def _row(row: Record) -> RunRow:
+    values = {name: row[name] for name in _FIELDS}
+    for many, label_name in _MANY.items():
+        start = label(label_name, "")
+        values[many] = tuple(item[len(start) :] for item in row["labels"] if item.startswith(start))
+    values |= {name: row[name] for name in _THE_STORES}
+    continued_by = None if row["continued_by"] is None else tuple(row["continued_by"])
+    processes = tuple(HandedProcess(**item) for item in orjson.loads(row["processes"] or b"[]"))
+    own_form: dict[str, Any] = {"usage": _usage(row["usage"]), "continued_by": continued_by, "processes": processes}
+    return RunRow(run=row["run_id"].hex, **own_form, **values)
 
 
 def _usage_json(row: RunRow) -> list[dict[str, Any]] | None:
-    """Usage by model, without fields that are zero or unknown: most calls use no cache."""
+    """Returns usage by model, without fields that are zero or unknown: most calls use no cache."""
     if row.usage is None:
         return None
-    return [{name: _storable(name, value) for name, value in asdict(each).items() if value} for each in row.usage]
+    return [{name: _storable(name, value) for name, value in asdict(line).items() if value} for line in row.usage]
 
 
 def _usage(text: str | None) -> tuple[ModelUsage, ...] | None:

@@ -1,4 +1,4 @@
-"""[store] → project: the history that a fork shares with its parent, which is stored with the parent only."""
+"""[store] → project: the history that a fork shares with its parent. It is stored only with the parent."""
 
 import asyncio
 from collections.abc import Iterable, Mapping, Sequence
@@ -14,14 +14,15 @@ from playhead_collector.store.postgres.runs import id_of, label
 from playhead_collector.store.postgres.statements import Conn
 
 
-def parent_of(own: Iterable[Span]) -> UUID | None:
-    """The run that a run says to be a fork of.  Pure."""
-    named = named_parent(own)
+def parent_of(spans: Iterable[Span]) -> UUID | None:
+    """Returns the run from which a run was forked, as its spans say; None if they name none.  Pure."""
+    named = named_parent(spans)
     return None if named is None else id_of(named)
 
 
 async def read_parent(conn: Conn, project_id: int, run: UUID, parent: UUID) -> Parent | None:
-    """The parent of a fork; None when the parent is not stored, or when it claims to be a fork of this run."""
+    """Returns the parent of a fork; None when the parent is not stored, or when `run` is among the parent's own
+    ancestors (a circle)."""
     rows = await sql.rows(conn, "above", project_id=project_id, run=parent)
     by_id = {row["run_id"]: row for row in rows}
     if not rows or run in by_id:
@@ -40,8 +41,8 @@ async def read_parent(conn: Conn, project_id: int, run: UUID, parent: UUID) -> P
 async def wake_forks(
     conn: Conn, project_id: int, locked: Sequence[UUID], changed: Mapping[UUID, int], now: int
 ) -> None:
-    """Marks forks of these runs as having news if their shared events changed from a seq on. Also locks the news rows
-    of the runs in `locked`."""
+    """Marks forks of runs in `changed` as having news if they share events from the given seq on. Also locks the news
+    rows of the runs in `locked`."""
     forks = [label("fork_of", run.hex) for run in changed]
     seqs = list(changed.values())
     await sql.run(conn, "wake_forks", project_id=project_id, locked=locked, forks=forks, changed=seqs, now=now)

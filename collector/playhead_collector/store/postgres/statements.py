@@ -16,7 +16,7 @@ Conn: TypeAlias = "Connection[Record]"
 
 
 def _load() -> dict[str, tuple[str, list[str]]]:
-    """Text and ordered parameter names of each statement, by its name.
+    """Returns the text and the ordered parameter names of each statement, by its name.
 
     aiosql only parses the files. Its functions are not used to run statements: they inspect the connection's attributes
     on every call, and return rows one by one.
@@ -33,7 +33,7 @@ _STATEMENTS = _load()
 
 def _prepared(name: str, parameters: dict[str, Any]) -> tuple[str, list[Any]]:
     text, order = _STATEMENTS[name]
-    return text, [parameters[each] for each in order]
+    return text, [parameters[parameter] for parameter in order]
 
 
 async def rows(conn: Conn, name: str, /, **parameters: Any) -> Sequence[Record]:
@@ -57,7 +57,7 @@ async def value(conn: Conn, name: str, /, **parameters: Any) -> Any:
 async def column(conn: Conn, name: str, /, **parameters: Any) -> list[Any]:
     """Runs a statement and returns the first column of all rows."""
     text, arguments = _prepared(name, parameters)
-    return [each[0] for each in await conn.fetch(text, *arguments)]
+    return [record[0] for record in await conn.fetch(text, *arguments)]
 
 
 async def run(conn: Conn, name: str, /, **parameters: Any) -> int:

@@ -1,6 +1,6 @@
-"""receive, lift → [store] → project, query: implements the interfaces of `ports` on Postgres.
+"""receive, lift → [store] → project, read: implements the interfaces of `ports` on Postgres.
 
-Every method is one transaction, or one statement.  Only data that never changes is cached in memory.
+Most methods are one transaction or one statement.  Only data that never changes is cached in memory.
 """
 
 import asyncio
@@ -62,7 +62,7 @@ from playhead_collector.store.postgres.statements import Conn
 from playhead_collector.store.postgres.uses.store import PostgresUseStore, pack_and_index
 
 POOL_SIZE = 10
-# Events are handed over in portions of so many; a round trip each.
+# `event_pages` yields portions of this many events, with one round trip for each.
 _PORTION = 4 * events.PAGE_EVENTS
 # Packing more spans than this (30 us each) would block the event loop: a thread does it.
 _BUSY_ITEMS = 1_000
@@ -77,8 +77,8 @@ async def connect(
     clock: Callable[[], int] = time.time_ns,
     recipients: Sequence[Recipient] = (),
 ) -> "PostgresStore":
-    """A store on a database that has the schema; raises StoreUnavailable.  `clock` gives ns since 1970. What arrives is
-    entered in the outbox of each of `recipients`."""
+    """Opens a store on a database that has the schema. Raises StoreUnavailable.  `clock`: current time in ns since
+    1970. `recipients`: the destinations in whose outboxes ingest enters what arrives."""
     return PostgresStore(await Database.open(dsn, pool_size, timeouts), clock, recipients)
 
 
@@ -105,11 +105,11 @@ class PostgresStore(
     async def put(
         self, project_id: int, contents: Iterable[Content], threads: Iterable[ThreadExtension] = ()
     ) -> Sequence[ContentRef]:
-        given, extensions, now = list(contents), list(threads), self._clock()
+        content_list, extensions, now = list(contents), list(threads), self._clock()
 
         async def attempt(conn: Conn) -> StoreResult:
             write_context = await begin_write(conn, project_id)
-            stored = await ingest.put(conn, self._memory, write_context, given, extensions, day(now))
+            stored = await ingest.put(conn, self._memory, write_context, content_list, extensions, day(now))
             await ingest.wake(conn, project_id, stored.waiting, now)
             return stored
 
@@ -126,10 +126,10 @@ class PostgresStore(
         return await self._db.transact(attempt)
 
     async def get(self, project_id: int, ref: ContentRef) -> Content:
-        found = (await self.get_many(project_id, [ref])).get(ref)
-        if found is None:
+        stored = (await self.get_many(project_id, [ref])).get(ref)
+        if stored is None:
             raise ContentMissing(f"nothing is stored under {ref}: it has not arrived yet, or was deleted")
-        return found
+        return stored
 
     async def get_many(self, project_id: int, refs: Sequence[ContentRef]) -> Mapping[ContentRef, Content]:
         async with self._db.reading() as conn:
@@ -198,13 +198,15 @@ class PostgresStore(
         self, project_id: int, runs: Sequence[str], *, wait: bool = True, kept: Mapping[str, Kept] = NOTHING_KEPT
     ) -> AsyncGenerator[Sequence[RunWork]]:
         ids, now = [id_of(run) for run in runs], self._clock()
-        async with transactions.works(self._db, self._memory, project_id, ids, kept, wait=wait, now_ns=now) as found:
-            yield found
+        async with transactions.works(
+            self._db, self._memory, project_id, ids, kept, wait=wait, now_ns=now
+        ) as run_works:
+            yield run_works
 
     @asynccontextmanager
     async def work(self, project_id: int, run: str) -> AsyncGenerator[RunWork | None]:
-        async with self.works(project_id, [run]) as found:
-            yield found[0] if found else None
+        async with self.works(project_id, [run]) as run_works:
+            yield run_works[0] if run_works else None
 
     async def is_dirty(self, project_id: int, run: str) -> bool | None:
         async with self._db.reading() as conn:
@@ -213,15 +215,15 @@ class PostgresStore(
 
     async def dirty_runs(self, limit: int) -> Sequence[Dirty]:
         async with self._db.reading() as conn:
-            found = await sql.rows(conn, "dirty_runs", how_many=limit)
-        return [Dirty(project_id, run.hex, size) for project_id, run, size in found]
+            rows = await sql.rows(conn, "dirty_runs", how_many=limit)
+        return [Dirty(project_id, run.hex, size) for project_id, run, size in rows]
 
     async def sealable_runs(self, quiet_since_ns: int, lost_since_ns: int, limit: int) -> Sequence[tuple[int, str]]:
         async with self._db.reading() as conn:
-            found = await sql.rows(
+            rows = await sql.rows(
                 conn, "sealable_runs", quiet_since=quiet_since_ns, lost_since=lost_since_ns, how_many=limit
             )
-        return [(project_id, run.hex) for project_id, run in found]
+        return [(project_id, run.hex) for project_id, run in rows]
 
     async def seal(self, quiet_since_ns: int, limit: int) -> int:
         async with self._db.transaction() as conn:
@@ -237,8 +239,8 @@ class PostgresStore(
 
     async def runs_to_pack(self, limit: int) -> Sequence[ToPack]:
         async with self._db.reading() as conn:
-            found = await sql.rows(conn, "runs_to_pack", how_many=limit)
-        return [ToPack(project_id, run.hex, times) for project_id, run, times in found]
+            rows = await sql.rows(conn, "runs_to_pack", how_many=limit)
+        return [ToPack(project_id, run.hex, times) for project_id, run, times in rows]
 
     async def pack(self, due: Sequence[ToPack]) -> int:
         moved = await pack_and_index(self._db, self._memory.packs, due, day(self._clock()))
@@ -246,7 +248,7 @@ class PostgresStore(
         return moved
 
     async def leave_unpacked(self, due: Sequence[ToPack]) -> None:
-        runs, times = [id_of(each.run) for each in due], [each.times for each in due]
+        runs, times = [id_of(entry.run) for entry in due], [entry.times for entry in due]
         async with self._db.transaction() as conn:
             await sql.run(conn, "are_packed", project_id=due[0].project_id, runs=runs, times=times)
 
@@ -270,17 +272,17 @@ class PostgresStore(
 
     async def explanation(self, project_id: int, subject: ContentRef, model: str | None = None) -> ContentRef | None:
         async with self._db.reading() as conn:
-            found = await sql.value(conn, "explanation", project_id=project_id, subject=subject.digest, model=model)
-        return None if found is None else ContentRef.from_digest(found)
+            digest = await sql.value(conn, "explanation", project_id=project_id, subject=subject.digest, model=model)
+        return None if digest is None else ContentRef.from_digest(digest)
 
     async def keep_explanation(
         self, project_id: int, run: str, subject: ContentRef, model: str, explanation: Content
     ) -> None:
         await self.put(project_id, [explanation])
-        kept = {"run": id_of(run), "subject": subject.digest, "content": explanation.ref.digest}
+        columns = {"run": id_of(run), "subject": subject.digest, "content": explanation.ref.digest}
         async with self._db.transaction() as conn:
             await begin_write(conn, project_id)
-            await sql.run(conn, "keep_explanation", project_id=project_id, model=model, **kept)
+            await sql.run(conn, "keep_explanation", project_id=project_id, model=model, **columns)
 
     async def snapshot(self, project_id: int, run: str, seq: int) -> RunState | None:
         async with self._db.reading() as conn:
@@ -344,7 +346,7 @@ class PostgresStore(
 
     async def keep_entries(self, entries: Sequence[OutboxEntry], until_ns: int) -> None:
         async with self._db.transaction() as conn:
-            await sql.run(conn, "keep_entries", entries=[each.number for each in entries], until=until_ns)
+            await sql.run(conn, "keep_entries", entries=[entry.number for entry in entries], until=until_ns)
 
     async def entry_items(self, entry: OutboxEntry) -> tuple[Sequence[Span], Sequence[LogEvent]]:
         async with self._db.reading() as conn:
@@ -364,13 +366,13 @@ class PostgresStore(
 
     async def retry_dead(self, destination: str, numbers: Sequence[int] | None = None) -> int:
         async with self._db.transaction() as conn:
-            given = {"destination": destination, "entries": numbers, "now": self._clock()}
-            return await sql.run(conn, "retry_dead", **given)
+            parameters = {"destination": destination, "entries": numbers, "now": self._clock()}
+            return await sql.run(conn, "retry_dead", **parameters)
 
     async def drop_entries(self, destination: str, numbers: Sequence[int] | None, *, waiting: bool) -> int:
         async with self._db.transaction() as conn:
-            given = {"destination": destination, "entries": numbers, "waiting": waiting}
-            return await sql.run(conn, "drop_entries", **given)
+            parameters = {"destination": destination, "entries": numbers, "waiting": waiting}
+            return await sql.run(conn, "drop_entries", **parameters)
 
     async def backfill(self, project_id: int, recipient: Recipient, run: str | None, since_ns: int) -> int:
         async with self._db.transaction() as conn:
@@ -381,16 +383,16 @@ class PostgresStore(
         async with self._db.transaction() as conn:
             return await queue.expire(conn, destination, before_ns, max_items)
 
-    async def forget_destinations(self, known: Sequence[str], before_ns: int) -> int:
+    async def forget_destinations(self, configured: Sequence[str], before_ns: int) -> int:
         async with self._db.transaction() as conn:
-            return await sql.run(conn, "forget_destinations", known=list(known), before=before_ns)
+            return await sql.run(conn, "forget_destinations", known=list(configured), before=before_ns)
 
     # --- figures ------------------------------------------------------------------------------------------------------
 
     async def counts(self) -> Mapping[str, Any]:
         async with self._db.reading() as conn:
-            found = await sql.rows(conn, "sizes")
-        tables = {each["name"]: {"rows": each["rows"], "bytes": each["bytes"]} for each in found}
+            rows = await sql.rows(conn, "sizes")
+        tables = {row["name"]: {"rows": row["rows"], "bytes": row["bytes"]} for row in rows}
         return {
             "content_bytes": sum(tables[name]["bytes"] for name in _CONTENT_TABLES),
             "database_bytes": sum(table["bytes"] for table in tables.values()),

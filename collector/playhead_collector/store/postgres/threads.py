@@ -1,4 +1,4 @@
-"""[receive, lift] → store: threads.  A thread is read with one range scan per lineage that it is part of."""
+"""[receive, lift] → store: threads.  A thread is read with one range scan for each lineage in which it has nodes."""
 
 import asyncio
 import datetime
@@ -27,25 +27,26 @@ BLOCK = 1000  # the increment of the sequence in the schema
 
 
 class LineageNumbers:
-    """Numbers for new lineages, taken from the database a thousand at a time: most batches need no round trip."""
+    """Numbers for new lineages. They are reserved in the database a thousand at a time, so most batches need no round
+    trip."""
 
     def __init__(self) -> None:
         self._free = iter(range(0))
 
     async def take(self, conn: Conn, how_many: int) -> list[int]:
-        """Unused numbers. Those of a rolled back transaction stay unused, which does no harm."""
-        taken = list(islice(self._free, how_many))
-        while len(taken) < how_many:
+        """Returns unused numbers. Numbers of a rolled back transaction are never used, which does no harm."""
+        numbers = list(islice(self._free, how_many))
+        while len(numbers) < how_many:
             first: int = await sql.value(conn, "new_lineages")
             self._free = iter(range(first, first + BLOCK))
-            taken += islice(self._free, how_many - len(taken))
-        return taken
+            numbers += islice(self._free, how_many - len(numbers))
+        return numbers
 
 
 @dataclass(slots=True)
 class StoredThreads:
-    """Result of `put`: digests of the new nodes, whether any run waits for content, the given refs that are stored now,
-    and the parents that are not stored."""
+    """Result of `put`: digests of the new nodes, whether any run waits for content, those given refs that are stored
+    now, and the parents that are not stored."""
 
     new: list[bytes] = field(default_factory=list[bytes])
     awaited: bool = False
@@ -61,7 +62,7 @@ async def put(
     extensions: Iterable[ThreadExtension],
     today: datetime.date,
 ) -> StoredThreads:
-    """Stores the extensions that are not stored yet. Those of unknown threads are kept until these arrive.
+    """Stores the extensions that are not stored yet. Extensions of unknown threads are kept until these threads arrive.
 
     Raises Collision when another transaction extended the same thread: repeat the transaction.
     """
@@ -85,8 +86,8 @@ async def adopt(
 ) -> None:
     """Stores the kept extensions whose parent has arrived.
 
-    `put` does this for the threads that it stores. A concurrent transaction may miss some, so readers that do not
-    find a thread do it, too.
+    `put` does this for the threads that it stores, but misses extensions of concurrent transactions. So readers that do
+    not find a thread call this, too.
     """
     if todo := await _take_orphans(conn, project_id):
         write_context = await begin_write(conn, project_id)
@@ -94,7 +95,7 @@ async def adopt(
 
 
 async def read(conn: Conn, packs: Packs, project_id: int, ref: ContentRef) -> list[ThreadNode]:
-    """All nodes of a thread from first to last; empty when the thread is not stored."""
+    """Returns all nodes of a thread from first to last; an empty list when the thread is not stored."""
     rows = await sql.rows(conn, "read_thread", project_id=project_id, ref=ref.digest)
     # After the rows: nodes move from rows to packs, never back.
     first = ref.plain if not rows else None if rows[0]["parent"] is None else ContentRef.from_digest(rows[0]["parent"])
@@ -108,7 +109,8 @@ async def read(conn: Conn, packs: Packs, project_id: int, ref: ContentRef) -> li
 async def read_together(
     conn: Conn, packs: Packs, project_id: int, refs: Sequence[ContentRef], most_nodes: int
 ) -> ThreadNodes:
-    """The nodes of the threads among these refs, of as many as have `most_nodes` together; of the first in any case."""
+    """Returns the nodes of the given threads that are stored, as long as all together have at most `most_nodes`.
+    The first one is read whatever its length."""
     by_digest = {ref.digest: ref.plain for ref in refs}
     rows = await sql.rows(conn, "find_nodes", project_id=project_id, refs=list(by_digest))
     depths: dict[ContentRef, int] = {by_digest[row["ref"]]: row["depth"] for row in rows}
@@ -121,32 +123,32 @@ async def read_together(
             most_nodes -= depths[ref]
         elif ref in depths:
             unread.add(ref)
-    [found] = await read_many(conn, packs, project_id, [(together, {})])
-    return ThreadNodes(found.nodes, unread)
+    [thread_nodes] = await read_many(conn, packs, project_id, [(together, {})])
+    return ThreadNodes(thread_nodes.nodes, unread)
 
 
 def _thread_of(packed: Mapping[ContentRef, ThreadNode], tip: ContentRef) -> list[ThreadNode]:
     path: list[ThreadNode] = []
-    at: ContentRef | None = tip
-    while at is not None and at in packed:
-        path.append(packed[at])
-        at = packed[at].parent
+    ref: ContentRef | None = tip
+    while ref is not None and ref in packed:
+        path.append(packed[ref])
+        ref = packed[ref].parent
     return path[::-1]
 
 
 def _chain(rows: Sequence[Record], parent: ContentRef | None) -> list[ThreadNode]:
     nodes: list[ThreadNode] = []
     for row in rows:
-        own = ContentRef.from_digest(row["ref"])
-        nodes.append(ThreadNode(own, parent, ContentRef.from_digest(row["message"]), row["depth"]))
-        parent = own
+        ref = ContentRef.from_digest(row["ref"])
+        nodes.append(ThreadNode(ref, parent, ContentRef.from_digest(row["message"]), row["depth"]))
+        parent = ref
     return nodes
 
 
 @dataclass(slots=True)
 class Nodes:
-    """Nodes of threads, the roles of their stored messages, and the depth up to which each lineage was read.
-    `packed`: the nodes that are in packs, not in rows."""
+    """Nodes of threads, the roles of their stored messages, and the depth up to which each lineage was read. `packed`:
+    the nodes that are in packs, not in rows."""
 
     nodes: dict[ContentRef, ThreadNode] = field(default_factory=dict[ContentRef, ThreadNode])
     roles: dict[ContentRef, str] = field(default_factory=dict[ContentRef, str])
@@ -165,44 +167,49 @@ class Nodes:
 async def read_many(
     conn: Conn, packs: Packs, project_id: int, wanted: Sequence[tuple[Collection[ContentRef], Mapping[int, int]]]
 ) -> list[Nodes]:
-    """For each reader: all nodes of its threads, except those of known lineages up to the known depth."""
-    found = [Nodes() for _ in wanted]
-    refs = [(owner, ref.digest) for owner, (some, _) in enumerate(wanted) for ref in some]
+    """Returns for each reader all nodes of its threads, except nodes of known lineages up to the known depth. `wanted`:
+    for each reader, the refs of its threads, and the known depth of each known lineage."""
+    by_reader = [Nodes() for _ in wanted]
+    refs = [(owner, ref.digest) for owner, (thread_refs, _) in enumerate(wanted) for ref in thread_refs]
     if not refs:
-        return found
-    known = [(owner, *each) for owner, (_, lineage_numbers) in enumerate(wanted) for each in lineage_numbers.items()]
+        return by_reader
+    known_lineages = [
+        (owner, *lineage_depth)
+        for owner, (_, lineage_numbers) in enumerate(wanted)
+        for lineage_depth in lineage_numbers.items()
+    ]
     rows = await sql.rows(
         conn,
         "read_threads",
         project_id=project_id,
         owners=[owner for owner, _ in refs],
         refs=[ref for _, ref in refs],
-        known_owners=[owner for owner, _, _ in known],
-        known_lineages=[lineage for _, lineage, _ in known],
-        known_depths=[depth for _, _, depth in known],
+        known_owners=[owner for owner, _, _ in known_lineages],
+        known_lineages=[lineage for _, lineage, _ in known_lineages],
+        known_depths=[depth for _, _, depth in known_lineages],
     )
-    at = {(row["owner"], row["lineage"], row["depth"]): ContentRef.from_digest(row["ref"]) for row in rows}
+    ref_at = {(row["owner"], row["lineage"], row["depth"]): ContentRef.from_digest(row["ref"]) for row in rows}
     for row in rows:
         owner: int = row["owner"]
         depth: int = row["depth"]
         parent = None if row["parent"] is None else ContentRef.from_digest(row["parent"])
         if parent is None and depth > 1:
-            parent = at[owner, row["parent_lineage"], depth - 1]
-        found[owner].take(row, at[owner, row["lineage"], depth], parent)
-    await _add_packed(conn, packs, project_id, found, _packed_tips(wanted, found, rows))
-    return found
+            parent = ref_at[owner, row["parent_lineage"], depth - 1]
+        by_reader[owner].take(row, ref_at[owner, row["lineage"], depth], parent)
+    await _add_packed(conn, packs, project_id, by_reader, _packed_tips(wanted, by_reader, rows))
+    return by_reader
 
 
 def _packed_tips(
     wanted: Sequence[tuple[Collection[ContentRef], Mapping[int, int]]],
-    found: Sequence[Nodes],
+    by_reader: Sequence[Nodes],
     rows: Iterable[Record],
 ) -> list[set[ContentRef]]:
-    """For each reader: the refs at which packed parts of its threads may end (refs without a row, and parents of first
-    rows)."""
+    """Returns for each reader the refs at which packed parts of its threads may end: refs without a row, and packed
+    parents of rows."""
     tips: list[set[ContentRef]] = []
-    for (refs, _), each in zip(wanted, found, strict=True):
-        tips.append({ref.plain for ref in refs} - each.nodes.keys())
+    for (refs, _), nodes in zip(wanted, by_reader, strict=True):
+        tips.append({ref.plain for ref in refs} - nodes.nodes.keys())
     for row in rows:
         owner: int = row["owner"]
         if row["packed_parent"] is not None:
@@ -211,21 +218,21 @@ def _packed_tips(
 
 
 async def _add_packed(
-    conn: Conn, packs: Packs, project_id: int, found: Sequence[Nodes], tips: Sequence[set[ContentRef]]
+    conn: Conn, packs: Packs, project_id: int, by_reader: Sequence[Nodes], tips: Sequence[set[ContentRef]]
 ) -> None:
-    """Adds packed nodes, and the roles of packed messages."""
+    """Adds packed nodes, and the roles of messages that are packed, to `by_reader`."""
     packed = await packs.chains(conn, project_id, set[ContentRef]().union(*tips))
-    for each, own in zip(found, tips, strict=True):
-        for tip in own:
-            at: ContentRef | None = tip
-            while at is not None and at in packed and at not in each.packed:
-                each.nodes[at] = packed[at]
-                each.packed.add(at)
-                at = packed[at].parent
-    unknown = {node.message for each in found for node in each.nodes.values() if node.message not in each.roles}
+    for nodes, reader_tips in zip(by_reader, tips, strict=True):
+        for tip in reader_tips:
+            node_ref: ContentRef | None = tip
+            while node_ref is not None and node_ref in packed and node_ref not in nodes.packed:
+                nodes.nodes[node_ref] = packed[node_ref]
+                nodes.packed.add(node_ref)
+                node_ref = packed[node_ref].parent
+    unknown = {node.message for nodes in by_reader for node in nodes.nodes.values() if node.message not in nodes.roles}
     roles = {ref: role for ref, role in (await roles_of(conn, packs, project_id, unknown)).items() if role}
-    for each in found if roles else ():
-        each.roles |= {node.message: roles[node.message] for node in each.nodes.values() if node.message in roles}
+    for nodes in by_reader if roles else ():
+        nodes.roles |= {node.message: roles[node.message] for node in nodes.nodes.values() if node.message in roles}
 
 
 async def _take_orphans(conn: Conn, project_id: int) -> list[Chain]:
@@ -239,23 +246,24 @@ async def _growth(conn: Conn, packs: Packs, write_context: WriteContext, todo: S
     by_digest = {ref.digest: ref for ref in refs}
     await write_context.note_refs(conn, by_digest)
     rows = await sql.rows(conn, "find_nodes", project_id=project_id, refs=list(by_digest))
-    found = {by_digest[row["ref"]]: NodePosition(row["lineage"], row["depth"]) for row in rows}
-    rest = [ref for ref in refs if ref not in found]
+    positions = {by_digest[row["ref"]]: NodePosition(row["lineage"], row["depth"]) for row in rows}
+    rest = [ref for ref in refs if ref not in positions]
     for node in (await packs.nodes(conn, project_id, rest)).values():
-        found[node.ref] = NodePosition(PACKED, node.depth)
-    return grow(todo, found, {row["lineage"]: row["tip"] for row in rows})
+        positions[node.ref] = NodePosition(PACKED, node.depth)
+    return grow(todo, positions, {row["lineage"]: row["tip"] for row in rows})
 
 
 async def _insert(
     conn: Conn, lineage_numbers: LineageNumbers, project_id: int, growth: ThreadGrowth, today: datetime.date
 ) -> Record:
-    given = await lineage_numbers.take(conn, growth.lineages)
+    numbers = await lineage_numbers.take(conn, growth.lineages)
 
     def lineage(number: int) -> int:
-        return number if number > 0 else given[-number - 1]
+        return number if number > 0 else numbers[-number - 1]
 
     def continued(position: NodePosition) -> NodePosition | None:
-        """The position of the node that the first node of a lineage continues."""
+        """Returns the position of the node that the first node of a lineage continues; None for a node that is not the
+        first, or of a root lineage."""
         fork = growth.forks.get(position.lineage)
         return fork if fork is not None and fork.depth + 1 == position.depth else None
 
@@ -285,18 +293,18 @@ async def _insert(
 
 
 async def _keep_orphans(conn: Conn, project_id: int, orphans: Sequence[ThreadExtension], today: datetime.date) -> None:
-    kept = [orphan for orphan in orphans if orphan.messages and orphan.parent and orphan.ref]
-    if kept:
+    storable = [orphan for orphan in orphans if orphan.messages and orphan.parent and orphan.ref]
+    if storable:
         await sql.run(
             conn,
             "insert_orphans",
             project_id=project_id,
             today=today,
-            parents=[orphan.parent.digest for orphan in kept if orphan.parent],
-            tips=[orphan.ref.digest for orphan in kept if orphan.ref],
-            messages=[b"".join(message.digest for message in orphan.messages) for orphan in kept],
+            parents=[orphan.parent.digest for orphan in storable if orphan.parent],
+            tips=[orphan.ref.digest for orphan in storable if orphan.ref],
+            messages=[b"".join(message.digest for message in orphan.messages) for orphan in storable],
         )
 
 
 def _unpack(messages: bytes) -> tuple[ContentRef, ...]:
-    return tuple(ContentRef.from_digest(messages[at : at + 32]) for at in range(0, len(messages), 32))
+    return tuple(ContentRef.from_digest(messages[start : start + 32]) for start in range(0, len(messages), 32))

@@ -1,8 +1,8 @@
-"""[store]: whether Postgres answers, asked all the time over a connection of its own.
+"""[store]: checks all the time whether Postgres answers, over a connection of its own.
 
-A Postgres that has ended refuses at once.  One that is stopped, or whose machine or network is gone, says nothing: what
-was asked of it would wait for a minute, long after its callers have given up.  So when it cannot be reached, all
-that waits for it is given up together, and while it says nothing, what comes is refused at once.
+A Postgres that was shut down refuses connections at once.  If Postgres is paused, or its machine or network is gone,
+nothing answers: statements would wait for a minute, long after their callers have given up.  So when Postgres cannot be
+reached, all waiting for it is ended at once, and while it does not answer, new requests are refused at once.
 """
 
 import asyncio
@@ -22,20 +22,20 @@ log = logging.getLogger(__name__)
 Connect: TypeAlias = "Callable[[], Awaitable[asyncpg.Connection[asyncpg.Record]]]"
 
 _EVERY_SECONDS = 0.5
-# An answer is good for this long: half a second for a Postgres that has much to do.
+# An answer counts for this long: the interval of probes, and half a second for a busy Postgres.
 _FRESH_SECONDS = 1.0
-# Who asks later waits for the next answer. Probes have a second, as a rule.
+# After that, `ready` waits this long for the next answer. Health checks usually time out after a second.
 _WAIT_SECONDS = 0.25
-# The second question after a silence goes over a new connection: the old one may be lost, or this process was busy.
+# An unanswered probe is repeated over a new connection: the old one may be lost, or this process was busy.
 _AGAIN_SECONDS = 1.0
 
 
 class DatabaseWatch:
-    """Asks every half second, and when its connection is lost.
+    """Sends a probe to Postgres every half second, and when its connection is lost.
 
-    `on_silence` is called when nothing was answered for `silent_seconds`, or Postgres cannot be reached, and a new
-    connection does not help; it does not wait for Postgres.  `connect` raises what asyncpg raises.  `clock` gives
-    seconds.
+    `on_silence` is called when no probe was answered for `silent_seconds`, or Postgres cannot be reached, and a new
+    connection does not help; `on_silence` must not wait for Postgres.  `connect` raises what asyncpg raises.  `clock`
+    returns seconds.
     """
 
     def __init__(
@@ -58,12 +58,12 @@ class DatabaseWatch:
         self._task: asyncio.Task[None] | None = None
 
     async def start(self) -> None:
-        """Asks once, then in the background."""
+        """Sends one probe, then goes on in the background."""
         self._take(await self._ask(self._silent_seconds))
         self._task = asyncio.create_task(self._watch(), name="playhead database watch")
 
     async def stop(self) -> None:
-        """Ends the questions."""
+        """Stops the probes."""
         task, self._task = self._task, None
         if task is not None:
             task.cancel()
@@ -71,14 +71,15 @@ class DatabaseWatch:
         self._drop()
 
     def check(self) -> None:
-        """Raises StoreUnavailable while Postgres says nothing.  One that refuses may be asked: it says so at once."""
+        """Raises StoreUnavailable while Postgres does not answer.  Does not raise if Postgres refuses connections:
+        callers then get that error at once."""
         if self._is_silent and isinstance(self._failure, TimeoutError):
             raise _unavailable(self._failure)
 
     async def ready(self) -> None:
         """Returns if Postgres has just answered.
 
-        Raises StoreUnavailable, or what Postgres says of a database without the schema.
+        Raises StoreUnavailable, or Postgres' own error if the database does not have the schema.
         """
         if self._failure is None and not self._is_fresh():
             with suppress(TimeoutError):
@@ -105,7 +106,7 @@ class DatabaseWatch:
                 await self._on_silence()
 
     def _take(self, failure: Exception | None) -> bool:
-        """Notes what came of a question; whether the silence begins with it."""
+        """Stores the result of a probe (None: answered). Returns whether a silence begins with it."""
         was_silent, self._failure = self._is_silent, failure
         self._is_silent = failure is not None and not _is_answer(failure)
         if not self._is_silent:
@@ -119,13 +120,13 @@ class DatabaseWatch:
         return self._is_silent and not was_silent
 
     async def _ask(self, seconds: float) -> Exception | None:
-        """Asks once, and returns what was wrong."""
+        """Sends one probe, and returns the error; None if Postgres answered."""
         try:
             async with asyncio.timeout(seconds):
                 conn = self._conn or await self._connected()
                 await sql.value(conn, "ready")
         except asyncpg.InsufficientResourcesError:
-            return None  # it has no connection left for this question: it answers
+            return None  # no connection is free for the probe, but Postgres answers
         except (OSError, TimeoutError, asyncpg.PostgresError, asyncpg.InterfaceError) as error:
             self._drop()
             return error
@@ -137,7 +138,7 @@ class DatabaseWatch:
         return conn
 
     def _on_loss(self, conn: object) -> None:
-        if conn is self._conn:  # and was not dropped here
+        if conn is self._conn:  # not a connection that `_drop` closed
             self._answered_at = float("-inf")
             self._lost.set()
 
@@ -148,7 +149,7 @@ class DatabaseWatch:
 
 
 def _is_answer(error: Exception) -> bool:
-    """Whether Postgres itself said this, and not the network."""
+    """Returns whether the error came from Postgres itself, not from the network."""
     return isinstance(error, asyncpg.PostgresError) and not isinstance(error, asyncpg.PostgresConnectionError)
 
 

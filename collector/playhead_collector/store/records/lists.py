@@ -1,4 +1,4 @@
-"""[store]: lists of recorded runs, and facts about many of them."""
+"""[store]: lists of recorded runs, and facts about many runs."""
 
 import operator
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -30,9 +30,9 @@ _COMPARISONS: Mapping[Comparison, Callable[[float, float], bool]] = {
 
 
 class RecordLists:
-    """The methods of `RecordStore` that look at many runs: each projects those that have news.
+    """The methods of `RecordStore` that read many runs. Each projects the runs that have new records.
 
-    No run is indexed, so that results of tools count as results, whatever they say.
+    No run is indexed, so every result of a tool counts as a success, even if it reports an error.
     """
 
     def __init__(self, source: RecordSource, projector: RecordProjector) -> None:
@@ -49,7 +49,7 @@ class RecordLists:
         if projection is None:
             return None
         named = map(self._projector.projection, self._source.forks(run))
-        forks = sum(each is not None and each.row.fork_of == run for each in named)
+        forks = sum(fork is not None and fork.row.fork_of == run for fork in named)
         row = self._with_status(projection)
         return replace(row, parent_missing=self._is_parent_missing(row), forks=forks)
 
@@ -59,22 +59,25 @@ class RecordLists:
         return self._chosen(where, limit, before)
 
     def _chosen(self, where: RunFilter, limit: int, before: tuple[int, str] | None = None) -> list[RunRow]:
-        """Newest first."""
+        """Returns the summaries of matching runs, newest first."""
         rows = [self._with_status(projection) for projection in self._projections()]
         forks: dict[str | None, int] = {}
         for row in rows:
             forks[row.fork_of] = forks.get(row.fork_of, 0) + 1
-        found = [row for row in rows if _matches(row, where)]
+        chosen = [row for row in rows if _matches(row, where)]
         if before is not None:
-            found = [row for row in found if _order(row) < before]
+            chosen = [row for row in chosen if _order(row) < before]
         if (wanted := where.score) is not None:
             scored = {score.run for score in self._scores() if _is_met(wanted, score)}
-            found = [row for row in found if row.run in scored]
-        found = sorted(found, key=_order, reverse=True)[:limit]
-        return [replace(row, forks=forks.get(row.run, 0), parent_missing=self._is_parent_missing(row)) for row in found]
+            chosen = [row for row in chosen if row.run in scored]
+        chosen = sorted(chosen, key=_order, reverse=True)[:limit]
+        return [
+            replace(row, forks=forks.get(row.run, 0), parent_missing=self._is_parent_missing(row)) for row in chosen
+        ]
 
     def _with_status(self, projection: RunProjection) -> RunRow:
-        """The row of a run, with the status `lost` where its processes are gone and it waits for nobody's answer."""
+        """Returns the run's summary, with the status `lost` if it is running, its processes are gone and it waits for
+        no answer."""
         row = projection.row
         if row.status != RUNNING or not self._source.is_gone(row.run) or fold(projection.events).pending_approvals:
             return row
@@ -96,7 +99,7 @@ class RecordLists:
     async def scores(
         self, project_id: int, where: ScoreFilter, *, limit: int, before: tuple[int, str, str] | None = None
     ) -> Sequence[StoredScore]:
-        found = [
+        matches = [
             score
             for score in self._scores(where.run)
             if where.name in (None, score.name)
@@ -106,20 +109,20 @@ class RecordLists:
             and (score.is_latest or not where.latest)
             and (before is None or _time_of(score) < before)
         ]
-        return sorted(found, key=_time_of, reverse=True)[:limit]
+        return sorted(matches, key=_time_of, reverse=True)[:limit]
 
     def _scores(self, run: str | None = None) -> list[StoredScore]:
-        """The scores that programs recorded, oldest first."""
+        """Returns the scores that programs recorded, of one run or of all."""
         runs = self._source.runs() if run is None else [run]
-        projected = [each for each in map(self._projector.projection, runs) if each is not None]
-        found = [
-            _score(each.row.run, event)
-            for each in projected
-            for event in each.events
+        projected = [item for item in map(self._projector.projection, runs) if item is not None]
+        scores = [
+            _score(item.row.run, event)
+            for item in projected
+            for event in item.events
             if isinstance(event, ScoreRecorded)
         ]
-        latest = {(score.run, score.name, score.span): score.id for score in sorted(found, key=_time_of)}
-        return [replace(each, is_latest=latest[each.run, each.name, each.span] == each.id) for each in found]
+        latest = {(score.run, score.name, score.span): score.id for score in sorted(scores, key=_time_of)}
+        return [replace(item, is_latest=latest[item.run, item.name, item.span] == item.id) for item in scores]
 
     # --- facts about many runs ----------------------------------------------------------------------------------------
 
@@ -137,22 +140,22 @@ class RecordLists:
     def _facts(self, rows: Sequence[RunRow], name: str | None) -> list[RunFacts]:
         if name is None:
             return [RunFacts(row, None, None, indexed=False) for row in rows]
-        scores = [each for each in self._scores() if each.is_latest and each.span is None and each.name == name]
-        latest = {each.run: each for each in scores}
+        scores = [score for score in self._scores() if score.is_latest and score.span is None and score.name == name]
+        latest = {score.run: score for score in scores}
         return [RunFacts(row, *_columns(latest.get(row.run)), indexed=False) for row in rows]
 
     async def tool_steps(self, project_id: int, runs: Sequence[str]) -> Sequence[ToolSteps]:
-        found = ((run, rows.tool_calls) for run, rows in self._search_rows(runs) if rows.tool_calls)
+        by_run = ((run, rows.tool_calls) for run, rows in self._search_rows(runs) if rows.tool_calls)
         return [
             ToolSteps(
-                run, [each.tool for each in calls], [each.outcome for each in calls], [each.seq for each in calls]
+                run, [call.tool for call in calls], [call.outcome for call in calls], [call.seq for call in calls]
             )
-            for run, calls in found
+            for run, calls in by_run
         ]
 
     async def last_errors(self, project_id: int, runs: Sequence[str]) -> Sequence[LastError]:
-        found = ((run, rows.errors[-1]) for run, rows in self._search_rows(runs) if rows.errors)
-        return [LastError(run, error.seq, error.error_type, error.about) for run, error in found]
+        by_run = ((run, rows.errors[-1]) for run, rows in self._search_rows(runs) if rows.errors)
+        return [LastError(run, error.seq, error.error_type, error.about) for run, error in by_run]
 
     def _search_rows(self, runs: Iterable[str]) -> "Iterator[tuple[str, SearchRows]]":
         from playhead.project.search_rows import search_rows  # noqa: PLC0415 - few questions need it
@@ -167,10 +170,10 @@ class RecordLists:
         return self._calls_with(thread.plain)[:limit]
 
     def _calls_with(self, thread: ContentRef) -> list[tuple[str, int]]:
-        """Newest runs first."""
-        found = [(each.row, event) for each in self._projections() for event in _calls(each.events)]
-        having = [(row, event.seq) for row, event in found if event.thread is not None and event.thread.plain == thread]
-        having.sort(key=lambda each: (each[0].started_ns, each[0].run, each[1]), reverse=True)
+        """Returns (run, seq) of model calls that had this thread as context, newest runs first."""
+        calls = [(item.row, event) for item in self._projections() for event in _calls(item.events)]
+        having = [(row, event.seq) for row, event in calls if event.thread is not None and event.thread.plain == thread]
+        having.sort(key=lambda item: (item[0].started_ns, item[0].run, item[1]), reverse=True)
         return [(row.run, seq) for row, seq in having]
 
     async def runs_with_same_context(
@@ -183,35 +186,35 @@ class RecordLists:
             for event in _calls(projection.events if projection is not None else ()):
                 if event.thread is not None and part.after < event.seq <= part.upto:
                     mine[event.thread.plain] = event.seq
-        for thread, here in sorted(mine.items(), key=lambda each: each[1]):
+        for thread, here in sorted(mine.items(), key=lambda item: item[1]):
             for run, seq in self._calls_with(thread)[:limit]:
                 if run not in without:
                     last[run] = SameContext(here, run, seq)
-        return sorted(last.values(), key=lambda each: (-each.here, each.run))[:limit]
+        return sorted(last.values(), key=lambda item: (-item.here, item.run))[:limit]
 
     async def use_totals(self, project_id: int, ref: ContentRef) -> UseTotals:
-        found = self._uses(ref)
-        times = sorted(each.started_ns for each in found)
-        calls = sum(each.calls for each in found)
+        uses = self._uses(ref)
+        times = sorted(use.started_ns for use in uses)
+        calls = sum(use.calls for use in uses)
         return UseTotals(
-            len(found), calls, times[0] if times else None, times[-1] if times else None, found, unread=False
+            len(uses), calls, times[0] if times else None, times[-1] if times else None, uses, unread=False
         )
 
     async def uses(
         self, project_id: int, ref: ContentRef, *, limit: int, before: tuple[int, str] | None = None
     ) -> Sequence[ContentUse]:
-        found = self._uses(ref)
-        return [each for each in found if before is None or (each.started_ns, each.run) < before][:limit]
+        matches = self._uses(ref)
+        return [use for use in matches if before is None or (use.started_ns, use.run) < before][:limit]
 
     def _uses(self, ref: ContentRef) -> list[ContentUse]:
-        from playhead.project.context.content_uses import call_threads, count_uses  # noqa: PLC0415 - as above
+        from playhead.project.context.content_uses import call_threads, count_uses  # noqa: PLC0415 - rarely needed
 
-        found: list[ContentUse] = []
-        for each in self._projections():
-            uses = count_uses(each.events, self._source.nodes(call_threads(each.events)))
+        all_uses: list[ContentUse] = []
+        for projection in self._projections():
+            uses = count_uses(projection.events, self._source.nodes(call_threads(projection.events)))
             if ref.plain in uses:
-                found.append(ContentUse(each.row.run, each.row.started_ns, uses[ref.plain]))
-        return sorted(found, key=lambda use: (use.started_ns, use.run), reverse=True)
+                all_uses.append(ContentUse(projection.row.run, projection.row.started_ns, uses[ref.plain]))
+        return sorted(all_uses, key=lambda use: (use.started_ns, use.run), reverse=True)
 
 
 def _calls(events: Iterable[RunEvent]) -> Iterator[LlmCalled]:
@@ -223,7 +226,7 @@ def _order(row: RunRow) -> tuple[int, str]:
 
 
 def _matches(row: RunRow, where: RunFilter) -> bool:
-    """Whether all conditions but the one for a score hold."""
+    """Returns whether the run meets all conditions except the one for a score."""
     texts = (row.name, row.session, row.user, *row.agents, *row.tags)
     return (
         where.agent in (None, *row.agents)
@@ -266,7 +269,7 @@ def _time_of(score: StoredScore) -> tuple[int, str, str]:
 
 
 def _columns(score: StoredScore | None) -> tuple[float | None, str | None]:
-    """The number and the label of a score, as `RunFacts` has them."""
+    """Returns the number and the label of a score, as in `RunFacts`."""
     if score is None:
         return None, None
     return (None, score.value) if isinstance(score.value, str) else (float(score.value), score.label)

@@ -1,4 +1,4 @@
-"""[store]: records of a run → its projection, as the collector projects them."""
+"""[store]: projects the records of a run, in the same way as the collector does."""
 
 from collections.abc import Collection, Sequence
 from contextlib import suppress
@@ -20,24 +20,30 @@ from playhead_collector.store.records.projecting import MAX_ABOVE, RecordProject
 
 @dataclass(frozen=True, slots=True)
 class RunMaker:
-    """Projects a run, and asks `projector` for the runs above it."""
+    """Projects a run. Gets the runs from which it was forked from `projector`."""
 
     projector: RecordProjector
 
-    def project(self, run: str, version: str, kept: RunProjection | None, below: Sequence[str]) -> RunProjection:
-        """The projection of the records of this version; `kept`: an earlier one, `below`: the forks that ask for it."""
+    def project(self, run: str, version: str, earlier: RunProjection | None, below: Sequence[str]) -> RunProjection:
+        """Projects the records that the run has at this version.
+
+        `earlier`: an earlier projection of the run, or None. `below`: the forks for which this run is projected, to
+        detect circles.
+        """
         records = self.projector.source.records(run)
-        found = merged(records)
-        parent_id = named_parent(found.spans)
+        chosen = merged(records)
+        parent_id = named_parent(chosen.spans)
         above = self.projector.version_above(parent_id, (*below, run))
         parent = self._parent(parent_id) if parent_id is not None and above is not None else None
-        work = RunInput(run, found.spans, found.logs, {}, {}, None, records.last_ns, parent=parent)
-        work.shared = None if kept is None else kept.row.shared
-        named = named_refs(found.spans, found.logs)
-        work.nodes = self._nodes(named, found.logs, parent)
+        work = RunInput(run, chosen.spans, chosen.logs, {}, {}, None, records.last_ns, parent=parent)
+        work.shared = None if earlier is None else earlier.row.shared
+        named = named_refs(chosen.spans, chosen.logs)
+        work.nodes = self._nodes(named, chosen.logs, parent)
         messages = {node.message for node in work.nodes.values()}
         stored = self.projector.source.contents(messages)
-        work.roles = {ref: role for ref, each in stored.items() if (role := role_named(role_in(each.data))) is not None}
+        work.roles = {
+            ref: role for ref, content in stored.items() if (role := role_named(role_in(content.data))) is not None
+        }
         result = self._until_read(work)
         pending = named - self.projector.recorded(named) - work.nodes.keys()
         return RunProjection(
@@ -52,7 +58,7 @@ class RunMaker:
         )
 
     def _until_read(self, work: RunInput) -> Projection:
-        """The projection, once all messages that may change it are read."""
+        """Projects, reads the messages that the projection needs, and repeats until no needed message is unread."""
         now = self.projector.clock()
         result = project(work, now, self.projector.settings)
         while result.unread:
@@ -87,5 +93,5 @@ class RunMaker:
 
 
 def merged(records: RunRecords) -> MergedSpans:
-    """The valid version of each span, and each log event once, both by time."""
+    """Returns the valid version of each span and each log event once, both by time."""
     return merge([SpanPage(0, b"", list(records.spans), list(records.logs))])

@@ -14,7 +14,7 @@ from playhead_collector.store.run_items import RunItems, items_by_run
 
 
 class MemoryRecords:
-    """Implements `RecordSource`: keeps what is added for as long as it lives.  Thread-safe."""
+    """Implements `RecordSource`: keeps the added records in memory, and never removes any.  Thread-safe."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -31,15 +31,16 @@ class MemoryRecords:
         contents: Iterable[Content] = (),
         threads: Iterable[ThreadExtension] = (),
     ) -> None:
-        """Adds records, in any order and also repeatedly.  An announcement is a span without an end, or a log event."""
+        """Adds records, in any order. Adding a record again does no harm.  An announcement is a span without an end, or
+        a log event."""
         with self._lock:
             self._contents |= {content.ref.plain: content for content in contents}
             for thread in threads:
                 self._extend(thread)
             for run, items in items_by_run(spans, logs).items():
-                known = self._runs.setdefault(run, RunItems())
-                known.spans += items.spans
-                known.logs += items.logs
+                run_items = self._runs.setdefault(run, RunItems())
+                run_items.spans += items.spans
+                run_items.logs += items.logs
 
     def runs(self) -> Sequence[str]:
         with self._lock:
@@ -72,14 +73,14 @@ class MemoryRecords:
             return {plain: self._contents[plain] for ref in refs if (plain := ref.plain) in self._contents}
 
     def nodes(self, threads: Iterable[ContentRef]) -> Mapping[ContentRef, ThreadNode]:
-        found: dict[ContentRef, ThreadNode] = {}
+        thread_nodes: dict[ContentRef, ThreadNode] = {}
         with self._lock:
             for thread in threads:
-                at: ContentRef | None = thread.plain
-                while at is not None and at not in found and (node := self._nodes.get(at)) is not None:
-                    found[at] = node
-                    at = node.parent
-        return found
+                ref: ContentRef | None = thread.plain
+                while ref is not None and ref not in thread_nodes and (node := self._nodes.get(ref)) is not None:
+                    thread_nodes[ref] = node
+                    ref = node.parent
+        return thread_nodes
 
     def last_nodes(self, threads: Iterable[ContentRef]) -> Mapping[ContentRef, ThreadNode]:
         with self._lock:
@@ -91,16 +92,17 @@ class MemoryRecords:
             return [ref for ref in self._contents if ref.digest[:16] in wanted]
 
     def _extend(self, thread: ThreadExtension) -> None:
-        """Adds the nodes of a thread, and of those that waited for it; one that continues an unknown thread waits."""
+        """Adds the nodes of a thread, and of extensions that waited for it. An extension whose parent is unknown is
+        kept until the parent arrives."""
         todo = [thread]
         while todo:
-            each = todo.pop()
-            parent = each.parent.plain if each.parent is not None else None
+            extension = todo.pop()
+            parent = extension.parent.plain if extension.parent is not None else None
             if parent is not None and parent not in self._nodes:
-                self._orphans.setdefault(parent, []).append(each)
+                self._orphans.setdefault(parent, []).append(extension)
                 continue
             depth = 0 if parent is None else self._nodes[parent].depth
-            for node in extend(each.messages, parent, depth):
+            for node in extend(extension.messages, parent, depth):
                 self._nodes[node.ref] = node
                 todo += self._orphans.pop(node.ref, ())
 
@@ -119,6 +121,7 @@ class MemoryProjections:
 
 
 def last_recorded_ns(spans: Iterable[Span], logs: Iterable[LogEvent]) -> int:
-    """When the last of these was recorded, by the clock of the program that did."""
+    """Returns when the last of these items was recorded, in ns by the clock of the recording program; 0 if there are
+    none."""
     times = [span.end_ns or span.start_ns for span in spans] + [log.time_ns for log in logs]
     return max(times, default=0)

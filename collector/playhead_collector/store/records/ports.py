@@ -1,4 +1,5 @@
-"""The interface behind `store.records`: recorded runs as they were written, in memory or in files."""
+"""The interfaces behind `store.records`: a source of recorded runs (in memory or in files), and a cache of
+projections."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -14,8 +15,8 @@ from playhead.project.run_row import RunRow
 
 
 class RunRecords(NamedTuple):
-    """What was recorded of a run, in any order and with repetitions: spans, announcements of spans (`end_ns` None) and
-    log events.  `last_ns`: when the last of it was recorded, in ns since 1970."""
+    """The records of a run, in any order and with repetitions: spans, announcements of spans (`end_ns` None) and log
+    events.  `last_ns`: when the last of them was recorded, in ns since 1970."""
 
     spans: Sequence[Span]
     logs: Sequence[LogEvent]
@@ -23,52 +24,52 @@ class RunRecords(NamedTuple):
 
 
 class RecordSource(Protocol):
-    """Recorded runs, their contents and threads.  A damaged part reads as if it had never been written."""
+    """Recorded runs with their contents and threads.  A damaged record is treated as if it did not exist."""
 
     def runs(self) -> Sequence[str]:
-        """The ids of all runs, in any order."""
+        """Returns the ids of all runs, in any order."""
         ...
 
     def version(self, run: str) -> str | None:
-        """A text that changes whenever more of the run is recorded; None when there is no such run."""
+        """Returns a text that changes whenever more of the run is recorded; None when there is no such run."""
         ...
 
     def forks(self, run: str) -> Sequence[str]:
-        """Runs with a record that names this one as what they were forked from."""
+        """Returns the runs with a record that says they were forked from this run."""
         ...
 
     def records(self, run: str) -> RunRecords:
-        """What was recorded of the run; empty when there is no such run."""
+        """Returns the records of the run; empty when there is no such run."""
         ...
 
     def is_gone(self, run: str) -> bool:
-        """Whether it is known that no process records the run any more."""
+        """Returns whether it is certain that no process records the run any more."""
         ...
 
     def contents(self, refs: Iterable[ContentRef]) -> Mapping[ContentRef, Content]:
-        """The recorded ones of these contents, by refs without suffix, with the bytes that were recorded."""
+        """Returns the given contents that are recorded, with the recorded bytes, by refs without suffix."""
         ...
 
     def nodes(self, threads: Iterable[ContentRef]) -> Mapping[ContentRef, ThreadNode]:
-        """All nodes of those of these threads that are recorded whole, from the first to the last."""
+        """Returns all nodes, from the first to the last, of the given threads that are recorded completely."""
         ...
 
     def last_nodes(self, threads: Iterable[ContentRef]) -> Mapping[ContentRef, ThreadNode]:
-        """Only the last node of each of those of these threads that are recorded whole."""
+        """Returns the last node of each of these threads that is recorded completely."""
         ...
 
     def beginning_with(self, beginnings: Iterable[bytes]) -> Sequence[ContentRef]:
-        """The refs of recorded contents whose digest begins with one of these, each of 16 bytes."""
+        """Returns the refs of recorded contents whose digest begins with one of these prefixes of 16 bytes."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class RunProjection:
-    """A run, projected from the records of this version.
+    """The projection of a run, made from the records of this version.
 
-    `events`: its own ones, those of a fork without the shared ones.  `awaited`: refs that it names and that were not
-    recorded.  `last_ns`: when the last of it was recorded; `is_quiet`: whether that was so long ago that an ended run
-    was sealed.  `above`: the version of what it was forked from.
+    `events`: the run's own events, without those that a fork shares with its parent.  `awaited`: refs that the run
+    names and that are not recorded.  `last_ns`: when the last record was made; `is_quiet`: whether that was so long ago
+    that an ended run is sealed.  `above`: version of the parent's projection (`RecordProjector.version_above`).
     """
 
     version: str
@@ -82,12 +83,12 @@ class RunProjection:
 
 
 class ProjectionCache(Protocol):
-    """Keeps projections.  What it does not give back is projected again, so it may forget anything."""
+    """A cache of projections.  It may drop any projection: a missing one is made again."""
 
     def get(self, run: str) -> RunProjection | None:
-        """The projection that was kept last."""
+        """Returns the last projection of the run that was put; None if it is not in the cache."""
         ...
 
     def put(self, run: str, projection: RunProjection) -> None:
-        """Keeps a projection in place of an earlier one."""
+        """Stores a projection, and replaces an earlier one of the run."""
         ...

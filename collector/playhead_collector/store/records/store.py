@@ -1,4 +1,4 @@
-"""[store]: one recorded run, its contents and threads, over a source of records."""
+"""[store]: reads one recorded run, its contents and threads from a source of records."""
 
 import time
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
@@ -21,9 +21,9 @@ _EVENTS_AT_A_TIME = 256
 
 
 class RecordStore(RecordLists):
-    """Implements `ports.ReadStore` over a source of records: runs are projected when they are asked for.
+    """Implements `ports.ReadStore` over a source of records. Runs are projected when they are requested.
 
-    There is one project: its number is not looked at.  Explanations are kept for as long as the store lives.
+    There is only one project, so the project id is ignored.  Explanations are kept in memory.
     """
 
     def __init__(
@@ -33,21 +33,21 @@ class RecordStore(RecordLists):
         *,
         clock: Callable[[], int] = time.time_ns,
     ) -> None:
-        """`clock`: ns since 1970, by which runs that are quiet are sealed."""
+        """`clock`: current time in ns since 1970. It decides when quiet runs are sealed."""
         super().__init__(source, RecordProjector(source, cache or MemoryProjections(), clock))
         self._explanations: dict[tuple[ContentRef, str], Content] = {}
 
     def projection(self, run: str) -> RunProjection | None:
-        """The run, projected with all that is recorded of it; None when there is no such run."""
+        """Returns the projection of all records of the run; None when there is no such run."""
         return self._projector.projection(run)
 
     # --- contents and threads -----------------------------------------------------------------------------------------
 
     async def get(self, project_id: int, ref: ContentRef) -> Content:
-        found = await self.get_many(project_id, [ref])
-        if ref not in found:
+        contents = await self.get_many(project_id, [ref])
+        if ref not in contents:
             raise ContentMissing(f"nothing is stored under {ref}")
-        return found[ref]
+        return contents[ref]
 
     async def get_many(self, project_id: int, refs: Sequence[ContentRef]) -> Mapping[ContentRef, Content]:
         stored: dict[ContentRef, Content] = dict(self._source.contents(refs))
@@ -59,16 +59,16 @@ class RecordStore(RecordLists):
             if content.ref.digest != ref.digest:
                 raise ContentCorrupt(f"what is stored under {ref} has another digest: record the run again")
         return {
-            ref: content_as(found.data, found.media_type, ref)
+            ref: content_as(stored_content.data, stored_content.media_type, ref)
             for ref in refs
-            if (found := stored.get(ref.plain)) is not None
+            if (stored_content := stored.get(ref.plain)) is not None
         }
 
     async def beginning_with(self, project_id: int, beginnings: Sequence[bytes]) -> Sequence[ContentRef]:
         return self._source.beginning_with(beginnings)
 
     async def awaits(self, project_id: int, ref: ContentRef) -> bool:
-        return any(ref.plain in each.awaited for each in self._projections())
+        return any(ref.plain in projection.awaited for projection in self._projections())
 
     async def thread(self, project_id: int, ref: ContentRef) -> Sequence[ThreadNode]:
         nodes = self._source.nodes([ref])
@@ -77,15 +77,15 @@ class RecordStore(RecordLists):
         return chain_to(nodes, ref.plain)
 
     async def threads(self, project_id: int, refs: Sequence[ContentRef], most_nodes: int) -> ThreadNodes:
-        found: dict[ContentRef, ThreadNode] = {}
+        nodes: dict[ContentRef, ThreadNode] = {}
         unread: set[ContentRef] = set()
         for ref in refs:
             more = self._source.nodes([ref])
-            if found and len(found.keys() | more.keys()) > most_nodes:
+            if nodes and len(nodes.keys() | more.keys()) > most_nodes:
                 unread.add(ref)
             else:
-                found |= more
-        return ThreadNodes(found, unread)
+                nodes |= more
+        return ThreadNodes(nodes, unread)
 
     # --- spans --------------------------------------------------------------------------------------------------------
 
@@ -112,12 +112,14 @@ class RecordStore(RecordLists):
             return []
         shared = projection.row.shared or 0
         last = projection.row.events if upto is None else upto
-        found: list[RunEvent] = []
+        selected: list[RunEvent] = []
         if after < shared:
-            found += [each for each in self._projector.history(run)[:shared] if after < each.seq <= min(last, shared)]
+            selected += [
+                event for event in self._projector.history(run)[:shared] if after < event.seq <= min(last, shared)
+            ]
         if last > shared:
-            found += projection.events[max(after - shared, 0) : last - shared]
-        return found[:limit]
+            selected += projection.events[max(after - shared, 0) : last - shared]
+        return selected[:limit]
 
     async def event_pages(self, project_id: int, run: str, after: int = 0) -> AsyncIterator[Sequence[RunEvent]]:
         while page := await self.events(project_id, run, after=after, limit=_EVENTS_AT_A_TIME):
@@ -126,7 +128,9 @@ class RecordStore(RecordLists):
 
     async def seq_of(self, project_id: int, run: str, event_id: str) -> int | None:
         events = await self.events(project_id, run)
-        return next((each.seq for each in events if each.id == event_id or each.id.startswith(f"{event_id}.")), None)
+        return next(
+            (event.seq for event in events if event.id == event_id or event.id.startswith(f"{event_id}.")), None
+        )
 
     async def snapshot(self, project_id: int, run: str, seq: int) -> RunState | None:
         projection = self._projector.projection(run)
@@ -136,8 +140,8 @@ class RecordStore(RecordLists):
     # --- explanations -------------------------------------------------------------------------------------------------
 
     async def explanation(self, project_id: int, subject: ContentRef, model: str | None = None) -> ContentRef | None:
-        kept = self._explanations.items()
-        return next((text.ref for (of, by), text in kept if of == subject and model in (None, by)), None)
+        texts = self._explanations.items()
+        return next((text.ref for (of, by), text in texts if of == subject and model in (None, by)), None)
 
     async def keep_explanation(
         self, project_id: int, run: str, subject: ContentRef, model: str, explanation: Content

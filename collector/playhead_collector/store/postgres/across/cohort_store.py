@@ -30,13 +30,13 @@ class PostgresCohortStore:
 
     async def tool_steps(self, project_id: int, runs: Sequence[str]) -> Sequence[ToolSteps]:
         async with self._db.reading() as conn:
-            found = await sql.rows(conn, "tool_steps", project_id=project_id, runs=[id_of(run) for run in runs])
+            rows = await sql.rows(conn, "tool_steps", project_id=project_id, runs=[id_of(run) for run in runs])
         return [
-            ToolSteps(row["run_id"].hex, row["tools"], [_OUTCOMES[each] for each in row["outcomes"]], row["seqs"])
-            for row in found
+            ToolSteps(row["run_id"].hex, row["tools"], [_OUTCOMES[outcome] for outcome in row["outcomes"]], row["seqs"])
+            for row in rows
         ]
 
     async def last_errors(self, project_id: int, runs: Sequence[str]) -> Sequence[LastError]:
         async with self._db.reading() as conn:
-            found = await sql.rows(conn, "last_errors", project_id=project_id, runs=[id_of(run) for run in runs])
-        return [LastError(row["run_id"].hex, row["seq"], row["error_type"], row["about"]) for row in found]
+            rows = await sql.rows(conn, "last_errors", project_id=project_id, runs=[id_of(run) for run in runs])
+        return [LastError(row["run_id"].hex, row["seq"], row["error_type"], row["about"]) for row in rows]

@@ -1,6 +1,6 @@
-"""[store] → forward: posted scores as the log events that OpenTelemetry has for evaluations.  Pure.
+"""[store] → forward: converts posted scores to the log events that OpenTelemetry defines for evaluations.  Pure.
 
-So a score is forwarded as a log event is, whether a program reported it or a person posted it.
+So a score is forwarded like a log event, whether a program reported it or a person posted it.
 """
 
 from typing import Any
@@ -11,10 +11,10 @@ from playhead_collector.store.ports.scores import StoredScore
 
 
 def evaluation(score: StoredScore) -> LogEvent:
-    """The log event. The same score gives the same one."""
+    """Returns the log event for a score. The same score gives the same log event."""
     value = score.value
     kind = "category" if isinstance(value, str) else "boolean" if isinstance(value, bool) else "number"
-    said: dict[str, Any] = {
+    fields: dict[str, Any] = {
         names.RUN_ID: score.run,
         names.EVALUATION_NAME: score.name,
         names.EVALUATION_VALUE: None if isinstance(value, str) else float(value),
@@ -25,5 +25,5 @@ def evaluation(score: StoredScore) -> LogEvent:
         names.SCORE_AUTHOR: score.author,
         names.SCORE_ID: score.id,
     }
-    attributes = {key: value for key, value in said.items() if value is not None}
+    attributes = {key: value for key, value in fields.items() if value is not None}
     return LogEvent(names.EVALUATION, score.scored_ns, score.run, score.span, attributes, names.SCOPE, {})

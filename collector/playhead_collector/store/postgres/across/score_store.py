@@ -1,4 +1,4 @@
-"""serve → [store]: the part of the store that has scores."""
+"""serve → [store]: the part of the store for scores."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -45,7 +45,7 @@ class PostgresScoreStore:
         self, project_id: int, where: ScoreFilter, *, limit: int, before: tuple[int, str, str] | None = None
     ) -> Sequence[StoredScore]:
         async with self._db.reading() as conn:
-            found = await sql.rows(
+            rows = await sql.rows(
                 conn,
                 "scores",
                 project_id=project_id,
@@ -60,11 +60,11 @@ class PostgresScoreStore:
                 before_id="" if before is None else before[2],
                 how_many=limit,
             )
-        return [_score(row) for row in found]
+        return [_score(row) for row in rows]
 
 
 async def posted(conn: Conn, project_id: int, run: UUID) -> list[LogEvent]:
-    """The scores of a run that were posted, as log events."""
+    """Returns the posted scores of a run, as log events."""
     return [evaluation(_score(row)) for row in await sql.rows(conn, "posted_scores", project_id=project_id, run=run)]
 
 

@@ -8,7 +8,7 @@ from playhead.model.event import RunEvent
 
 @dataclass(frozen=True, slots=True)
 class EventsDifference:
-    """What a projection did to a run's events.  See `RunChange` in `store/ports/changes.py`."""
+    """The difference that a projection made to a run's events.  See `RunChange` in `store/ports/changes.py`."""
 
     first: int
     last: int
@@ -28,16 +28,18 @@ class EventsDifference:
 
 
 def grown(known: int, new: int, altered: Iterable[RunEvent]) -> EventsDifference:
-    """Of a run with `known` events that got `new` ones behind them, while events `altered` got other data."""
+    """Returns the difference of a run that had `known` events and got `new` more at the end, while events in `altered`
+    got other data."""
     return EventsDifference(known + 1, known + new, known, tuple(sorted(event.seq for event in altered)))
 
 
 def difference(
     before: Mapping[int, RunEvent], known: int, after: Sequence[RunEvent], shared: int, shared_before: int
 ) -> EventsDifference:
-    """Of a run with `known` events before, whose own events are now `after`, behind `shared` ones of the run above.
+    """Returns the difference of a run that had `known` events before. Its own events are now `after`, which follow the
+    `shared` events of its parent. `shared_before`: the number of shared events before.
 
-    `before` has the earlier events by seq; events that are known to be as they were may be left out.
+    `before` has the earlier events by seq. Events that are known to be unchanged may be missing in it.
     """
     last = shared + len(after)
     moved = _first_moved(before, known, after, shared)

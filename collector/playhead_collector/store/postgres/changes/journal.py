@@ -1,4 +1,4 @@
-"""project → [store] → live: stores what projections did to events, and reads it."""
+"""project → [store] → live: stores and reads the differences that projections made to events."""
 
 from collections.abc import AsyncGenerator, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
@@ -20,9 +20,13 @@ from playhead_collector.store.postgres.statements import Conn
 _RUNS_TOGETHER = 200
 
 
-async def write(conn: Conn, project_id: int, now_ns: int, found: Mapping[UUID, tuple[int, EventsDifference]]) -> None:
-    """Stores the differences of runs, by the numbers of their projections, and tells those who listen."""
-    rows = sorted((number, run, each) for run, (number, each) in found.items() if each.changes_events)
+async def write(
+    conn: Conn, project_id: int, now_ns: int, differences: Mapping[UUID, tuple[int, EventsDifference]]
+) -> None:
+    """Stores the differences of runs with the numbers of their projections, and notifies listeners."""
+    rows = sorted(
+        (number, run, difference) for run, (number, difference) in differences.items() if difference.changes_events
+    )
     if not rows:
         return
     await sql.run(
@@ -32,19 +36,19 @@ async def write(conn: Conn, project_id: int, now_ns: int, found: Mapping[UUID, t
         now=now_ns,
         projections=[number for number, _, _ in rows],
         runs=[run for _, run, _ in rows],
-        firsts=[each.first for _, _, each in rows],
-        lasts=[each.last for _, _, each in rows],
-        knowns=[each.known for _, _, each in rows],
-        altered=[_array(each.altered) if each.altered else None for _, _, each in rows],
-        was=[None if each.was is None else _array(each.was) for _, _, each in rows],
+        firsts=[difference.first for _, _, difference in rows],
+        lasts=[difference.last for _, _, difference in rows],
+        knowns=[difference.known for _, _, difference in rows],
+        altered=[_array(difference.altered) if difference.altered else None for _, _, difference in rows],
+        was=[None if difference.was is None else _array(difference.was) for _, _, difference in rows],
     )
     await tell(conn, project_id, [run for _, run, _ in rows])
 
 
 async def tell(conn: Conn, project_id: int, runs: Sequence[UUID]) -> None:
-    """When the transaction commits, those who listen read these runs."""
-    for at in range(0, len(runs), _RUNS_TOGETHER):
-        payload = [str(project_id), *(run.hex for run in runs[at : at + _RUNS_TOGETHER])]
+    """Sends a NOTIFY with the changed runs. Listeners get it when the transaction commits."""
+    for start in range(0, len(runs), _RUNS_TOGETHER):
+        payload = [str(project_id), *(run.hex for run in runs[start : start + _RUNS_TOGETHER])]
         await sql.value(conn, "tell_changes", payload=" ".join(payload))
 
 
@@ -74,10 +78,10 @@ class PostgresChangeReader:
 
     async def changes(self, run: str | None, after: int, limit: int) -> Sequence[RunChange]:
         conn = self.conn
-        asked = {"project_id": self.project_id, "after": after, "how_many": limit}
+        parameters = {"project_id": self.project_id, "after": after, "how_many": limit}
         if run is None:
-            return _changes(await sql.rows(conn, "all_changes", **asked))
-        return _changes(await sql.rows(conn, "run_changes", run=id_of(run), **asked))
+            return _changes(await sql.rows(conn, "all_changes", **parameters))
+        return _changes(await sql.rows(conn, "run_changes", run=id_of(run), **parameters))
 
     async def moves(self, runs: Iterable[str], after: int) -> Sequence[RunChange]:
         conn = self.conn
@@ -90,17 +94,18 @@ class PostgresChangeReader:
 
 @asynccontextmanager
 async def reading(db: Database, project_id: int) -> AsyncGenerator[PostgresChangeReader]:
-    """A reader that sees the database as of one moment."""
+    """Yields a reader that sees one snapshot of the database."""
     async with db.reading() as conn, conn.transaction(isolation="repeatable_read", readonly=True):
         yield PostgresChangeReader(conn, project_id)
 
 
 async def positions(conn: Conn, project_id: int, runs: Sequence[str]) -> Mapping[str | None, int]:
-    """The newest projections of these runs, and the project's newest change under None."""
+    """Returns the numbers of the newest projections of these runs, and under None the number of the project's newest
+    change."""
     rows = await sql.rows(conn, "projections_of", project_id=project_id, runs=[id_of(run) for run in runs])
-    found: dict[str | None, int] = {row["run_id"].hex: row["projection"] for row in rows}
-    found[None] = await sql.value(conn, "newest_change", project_id=project_id)
-    return found
+    newest: dict[str | None, int] = {row["run_id"].hex: row["projection"] for row in rows}
+    newest[None] = await sql.value(conn, "newest_change", project_id=project_id)
+    return newest
 
 
 def _array(numbers: Iterable[int]) -> str:

@@ -1,4 +1,5 @@
-"""[store] → live: Postgres' notifications of changes, on a connection of its own, opened again when it breaks."""
+"""[store] → live: receives Postgres' notifications of changes, on a connection of its own. Reconnects when it
+breaks."""
 
 import asyncio
 import logging
@@ -22,9 +23,9 @@ OnChange = Callable[[int, Sequence[str]], None]
 async def listening(
     connect: Callable[[], Awaitable["Connection[Record]"]], on_change: OnChange
 ) -> AsyncGenerator[None]:
-    """Calls `on_change` with project and runs of each notification until the block ends.
+    """Calls `on_change` with the project and runs of each notification, until the block ends.
 
-    While there is no connection, it tries again, and nothing is called.
+    If the connection is lost, reconnects after a delay. Notifications in between are missed.
     """
     task = asyncio.create_task(_listen(connect, on_change), name="playhead listener")
     try:

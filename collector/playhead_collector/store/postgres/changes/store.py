@@ -1,4 +1,4 @@
-"""[store] → live: the part of the store that tells which events are new."""
+"""[store] → live: the part of the store that reads which events are new, and notifies about new ones."""
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager

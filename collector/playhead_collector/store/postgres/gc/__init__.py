@@ -6,11 +6,11 @@
     marking   marks what a run, a content and a thread name
     packed    marks and deletes contents and thread nodes in packs
 
-A sweep marks and then deletes. It never deletes what is marked, nor what was stored or named on the day of its cutoff
-or later (`last_seen`). While it runs, writers note the refs that they store or name (`gc_news`), and the sweep marks
-these, with all that they name, before each deleting step, while it excludes writers: so acknowledged data is never
+A sweep marks and then deletes. It never deletes marked data, nor data that was stored or named on or after the day of
+its cutoff (`last_seen`). While a sweep runs, writers note the refs that they store or name (`gc_news`). Before each
+deleting step, the sweep excludes writers and marks these refs with all that they name, so acknowledged data is never
 deleted. Threads are deleted from their end, so that the rest stays valid.
 
-Senders rely for an hour at most on contents that they have sent (`playhead.export.ship`). The grace period has to be
-longer, or they would name deleted contents.
+Senders assume for at most an hour that contents they have sent are stored (`playhead.export.ship`). The grace period
+has to be longer, or they would name deleted contents.
 """

@@ -19,26 +19,26 @@ _LOCK_TIMEOUT_MS = 2_000
 
 
 async def delete(conn: Conn, project_id: int, run: UUID, now_ns: int, *, forks: bool) -> Deleted:
-    """See `retention_ports.RetentionStore.delete_run`."""
+    """See `ports.retention.RetentionStore.delete_run`."""
     await begin_exclusive_write(conn, project_id, _LOCK_TIMEOUT_MS)
     below = await _forks(conn, project_id, run)
     if below and not forks:
-        return Deleted((), tuple(each.hex for each in below))
-    found = [row["run_id"] for row in await sql.rows(conn, "lock_runs", project_id=project_id, runs=[run, *below])]
-    if run not in found:
+        return Deleted((), tuple(fork.hex for fork in below))
+    stored = [row["run_id"] for row in await sql.rows(conn, "lock_runs", project_id=project_id, runs=[run, *below])]
+    if run not in stored:
         return Deleted((), ())
-    await sql.run(conn, "forget_searched_runs", project_id=project_id, runs=found)
-    await sql.run(conn, "delete_runs", project_id=project_id, runs=found, now=now_ns)
-    await journal.tell(conn, project_id, found)
-    return Deleted((run.hex, *(each.hex for each in found if each != run)), ())
+    await sql.run(conn, "forget_searched_runs", project_id=project_id, runs=stored)
+    await sql.run(conn, "delete_runs", project_id=project_id, runs=stored, now=now_ns)
+    await journal.tell(conn, project_id, stored)
+    return Deleted((run.hex, *(fork.hex for fork in stored if fork != run)), ())
 
 
 async def _forks(conn: Conn, project_id: int, run: UUID) -> Sequence[UUID]:
-    """Runs that were forked from this one, or from one of these."""
-    known, latest = {run: None}, [run]
+    """Returns all runs that were forked from this run, directly or over other forks."""
+    seen, latest = {run: None}, [run]
     while latest:
-        labels = [label("fork_of", each.hex) for each in latest]
-        found = await sql.column(conn, "forks_of", project_id=project_id, labels=labels)
-        latest = [each for each in found if each not in known]
-        known |= dict.fromkeys(latest)
-    return [each for each in known if each != run]
+        labels = [label("fork_of", run_id.hex) for run_id in latest]
+        forks = await sql.column(conn, "forks_of", project_id=project_id, labels=labels)
+        latest = [run_id for run_id in forks if run_id not in seen]
+        seen |= dict.fromkeys(latest)
+    return [run_id for run_id in seen if run_id != run]

@@ -1,6 +1,6 @@
 """store: marks the contents and threads that garbage collection must keep.
 
-Every text of the form of a ref counts as a ref, so content may be kept without need, but is never deleted wrongly.
+Every text that looks like a ref counts as a ref, so some content may be kept without need, but none is deleted wrongly.
 """
 
 import asyncio
@@ -31,7 +31,7 @@ async def mark_run(conn: Conn, project_id: int, run: UUID) -> None:
 
 
 async def trace(conn: Conn, packs: Packs, project_id: int) -> bool:
-    """Marks the refs in the next marked contents and threads. False if all marked ones were traced."""
+    """Marks the refs in the next marked contents and threads. Returns False if all marked ones were traced already."""
     refs = await sql.column(conn, "untraced", project_id=project_id, how_many=REFS_AT_A_TIME)
     if not refs:
         return False
@@ -51,7 +51,7 @@ async def _trace_packed(conn: Conn, packs: Packs, project_id: int, refs: Sequenc
     """Marks the refs in packed contents and threads. Returns the digests of all nodes in the packed threads."""
     contents = await packs.contents(conn, project_id, refs)
     nodes = await packs.chains(conn, project_id, refs)
-    named = set(await asyncio.to_thread(lambda: set(_named(each.data for each in contents.values()))))
+    named = set(await asyncio.to_thread(lambda: set(_named(content.data for content in contents.values()))))
     named.update(ref.digest for node in nodes.values() for ref in (node.ref, node.message))
     if named:
         await sql.run(conn, "mark", project_id=project_id, refs=list(named))
@@ -72,8 +72,8 @@ def _named_by_contents(bodies: Sequence[tuple[Callable[[bytes], bytes], bytes]])
 
 def _named(texts: Iterable[bytes]) -> Iterator[bytes]:
     for text in texts:
-        for found in _REF.finditer(text):
-            yield bytes.fromhex(found[1].decode())
+        for match in _REF.finditer(text):
+            yield bytes.fromhex(match[1].decode())
 
 
 def _portions(sizes: Iterable[Record]) -> Iterator[list[bytes]]:

@@ -12,7 +12,7 @@ from playhead_collector.store.postgres.statements import Conn
 
 
 async def mark_all(conn: Conn, packs: Packs, project_id: int, numbers: Sequence[int]) -> None:
-    """Marks everything in these packs."""
+    """Marks all items of these packs."""
     opened = await packs.open(conn, project_id, numbers)
     refs = await asyncio.to_thread(_digests, list(opened.values()))
     await sql.run(conn, "mark", project_id=project_id, refs=refs)
@@ -36,17 +36,17 @@ async def _take(conn: Conn, packs: Packs, project_id: int, numbers: Sequence[int
     zstd = await packs.dictionaries.zstd(conn, project_id, encoding)
     gone = 0
     for number, pack in opened.items():
-        items, left = pack.items(), _left(pack.items(), marked, of_nodes=of_nodes)
-        taken = len(items.contents) + len(items.nodes) - len(left.contents) - len(left.nodes)
-        gone += taken
-        lost = [each.ref.digest for each in items.contents if each.ref.digest not in marked]
+        items, remaining = pack.items(), _left(pack.items(), marked, of_nodes=of_nodes)
+        removed = len(items.contents) + len(items.nodes) - len(remaining.contents) - len(remaining.nodes)
+        gone += removed
+        lost = [content.ref.digest for content in items.contents if content.ref.digest not in marked]
         if lost and not of_nodes:
             await sql.run(conn, "forget_searched_texts", project_id=project_id, refs=lost)
-        if not left.contents and not left.nodes:
+        if not remaining.contents and not remaining.nodes:
             await sql.run(conn, "delete_packs", project_id=project_id, packs=[number])
-        elif taken:
-            body = await asyncio.to_thread(_body, left, zstd)
-            keys = content_packs.array_of(left.keys)
+        elif removed:
+            body = await asyncio.to_thread(_body, remaining, zstd)
+            keys = content_packs.array_of(remaining.keys)
             changed = {"pack": number, "encoding": encoding, "keys": keys, "body": body}
             await sql.run(conn, "rewrite_pack", project_id=project_id, **changed)
     return gone
@@ -54,13 +54,13 @@ async def _take(conn: Conn, packs: Packs, project_id: int, numbers: Sequence[int
 
 def _digests(packs: Sequence[OpenPack]) -> list[bytes]:
     every = [pack.items() for pack in packs]
-    return [each.ref.digest for items in every for each in (*items.contents, *items.nodes)]
+    return [item.ref.digest for items in every for item in (*items.contents, *items.nodes)]
 
 
 def _left(items: PackItems, marked: Collection[bytes], *, of_nodes: bool) -> PackItems:
     if of_nodes:
-        return PackItems(items.contents, [each for each in items.nodes if each.ref.digest in marked])
-    return PackItems([each for each in items.contents if each.ref.digest in marked], items.nodes)
+        return PackItems(items.contents, [item for item in items.nodes if item.ref.digest in marked])
+    return PackItems([item for item in items.contents if item.ref.digest in marked], items.nodes)
 
 
 def _body(items: PackItems, zstd: Zstd) -> bytes:

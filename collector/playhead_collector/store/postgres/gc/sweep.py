@@ -1,5 +1,5 @@
-"""store: one sweep of a project's contents and threads, in steps.  Its position is in the database: any collector
-can make the next step, and one that dies loses nothing.
+"""store: one sweep of a project's contents and threads, in steps.  Its position is in the database, so any collector
+can make the next step, and a collector that dies loses nothing.
 
     runs → young contents, nodes, packs → trace → doomed nodes → nodes, in packs → contents, in packs → marks → over
     |------------------ mark ------------------|                 |---------- delete, alone ----------|
@@ -44,18 +44,18 @@ class SweepPhase(IntEnum):
 
 
 def cutoff_of(now_ns: int, grace_ns: int) -> datetime.date:
-    """The first day whose data is kept: the whole day before it is older than the grace period."""
+    """Returns the first day whose data is kept. All earlier days are older than the grace period."""
     return datetime.datetime.fromtimestamp((now_ns - grace_ns) // _NS_PER_SECOND, datetime.UTC).date()
 
 
 def ripe_ns(now_ns: int, grace_ns: int) -> int:
-    """The time in ns before which everything is older than the cutoff day."""
+    """Returns the beginning of the cutoff day, in ns since 1970."""
     return _begin_ns(cutoff_of(now_ns, grace_ns))
 
 
 async def step(conn: Conn, packs: Packs, project_id: int, now_ns: int, grace_ns: int) -> Swept:
-    """Makes the next step in the caller's transaction. Raises StoreCollision when another collector is making a step
-    of this sweep."""
+    """Makes the next step in the caller's transaction. Raises StoreCollision when another collector is making a step of
+    this sweep."""
     if not await sql.value(conn, "lock_sweep", project_id=project_id):
         raise StoreCollision("another collector makes a step of this sweep now: try again")
     row = await sql.row(conn, "sweep", project_id=project_id)
@@ -102,8 +102,8 @@ async def _mark_runs(conn: Conn, _: Packs, project_id: int, row: Record) -> Move
 
 
 async def _mark_young_contents(conn: Conn, _: Packs, project_id: int, row: Record) -> Moved:
-    at = {"after": row["at_ref"], "cutoff": row["cutoff"], "how_many": _ROWS}
-    last = await sql.value(conn, "mark_young_contents", project_id=project_id, **at)
+    parameters = {"after": row["at_ref"], "cutoff": row["cutoff"], "how_many": _ROWS}
+    last = await sql.value(conn, "mark_young_contents", project_id=project_id, **parameters)
     return _next(row) if last is None else {"at_ref": last}
 
 
@@ -112,8 +112,8 @@ async def _mark_young_nodes(conn: Conn, _: Packs, project_id: int, row: Record) 
 
 
 async def _mark_young_packs(conn: Conn, packs: Packs, project_id: int, row: Record) -> Moved:
-    at = {"after": row["at_lineage"], "cutoff": row["cutoff"], "how_many": _PACKS}
-    numbers = await sql.column(conn, "young_packs", project_id=project_id, **at)
+    parameters = {"after": row["at_lineage"], "cutoff": row["cutoff"], "how_many": _PACKS}
+    numbers = await sql.column(conn, "young_packs", project_id=project_id, **parameters)
     if numbers:
         await packed.mark_all(conn, packs, project_id, numbers)
         return {"at_lineage": numbers[-1]}
@@ -152,8 +152,8 @@ async def _delete_nodes(conn: Conn, packs: Packs, project_id: int, row: Record) 
 async def _delete_contents(conn: Conn, packs: Packs, project_id: int, row: Record) -> Moved:
     if not await _alone_and_marked(conn, packs, project_id):
         return {}
-    at = {"after": row["at_ref"], "cutoff": row["cutoff"], "how_many": _DELETED}
-    done = await sql.row(conn, "delete_contents", project_id=project_id, **at)
+    parameters = {"after": row["at_ref"], "cutoff": row["cutoff"], "how_many": _DELETED}
+    done = await sql.row(conn, "delete_contents", project_id=project_id, **parameters)
     if done is None or done["ref"] is None:
         return _next(row)
     await sql.run(conn, "forget_searched_texts", project_id=project_id, refs=done["gone"])
@@ -179,13 +179,13 @@ async def _take_packed_contents(conn: Conn, packs: Packs, project_id: int, row: 
 
 
 async def _old_packs(conn: Conn, project_id: int, row: Record) -> list[int]:
-    at = {"before": row["at_lineage"], "cutoff": row["cutoff"], "how_many": _PACKS_REWRITTEN}
-    return await sql.column(conn, "old_packs", project_id=project_id, **at)
+    parameters = {"before": row["at_lineage"], "cutoff": row["cutoff"], "how_many": _PACKS_REWRITTEN}
+    return await sql.column(conn, "old_packs", project_id=project_id, **parameters)
 
 
 async def _alone_and_marked(conn: Conn, packs: Packs, project_id: int) -> bool:
     """Excludes writers until this transaction ends, and marks all new refs with all that they name. Returns False when
-    there are too many: they are marked in further steps before anything is deleted."""
+    there are too many new refs: they are marked in further steps before anything is deleted."""
     await sql.run(conn, "take_news", project_id=project_id)
     if not await _traced_within(conn, packs, project_id, _TRACED_BEFORE):
         return False

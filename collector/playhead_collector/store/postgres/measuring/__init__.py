@@ -1,1 +1,1 @@
-"""[store]: how much is stored.  `store`: sizes of tables, and samples of contents and runs."""
+"""[store]: measures how much is stored.  `store`: sizes of tables, and samples of contents and runs."""

@@ -14,12 +14,12 @@ from playhead_collector.store.postgres.ingest import StoreMemory
 from playhead_collector.store.postgres.statements import Conn
 from playhead_collector.store.postgres.uses.store import uses_of
 
-# Read within some milliseconds; the mean of so many messages is right to some per cent.
+# So many can be read in a few milliseconds, and the mean of so many messages is accurate to a few per cent.
 _CONTENTS, _PACKS = 1_000, 32
-# A run takes some milliseconds. Longer ones would take seconds: those that are read stand for them.
+# Reading a run takes a few milliseconds. Longer runs would take seconds; the runs that are read represent them.
 _RUNS, _MOST_EVENTS = 30, 3_000
 _REFS = 1_000
-# Stored frames begin without it; a frame's header has 18 bytes with it at most.
+# Stored frames begin without the magic number. With it, the header of a frame has at most 18 bytes.
 _MAGIC = b"\x28\xb5\x2f\xfd"
 
 
@@ -31,8 +31,8 @@ class PostgresStorageStore:
 
     async def table_sizes(self, project_id: int) -> Sequence[TableSize]:
         async with self._db.reading() as conn:
-            found = await sql.rows(conn, "table_sizes", project_id=project_id)
-        return [TableSize(**row) for row in found]
+            rows = await sql.rows(conn, "table_sizes", project_id=project_id)
+        return [TableSize(**row) for row in rows]
 
     async def sample_contents(self, project_id: int) -> ContentSample:
         async with self._db.reading() as conn:
@@ -52,7 +52,7 @@ class PostgresStorageStore:
             runs = await sql.rows(conn, "first_runs", project_id=project_id, how_many=_RUNS + 1)
             if not (is_all := len(runs) <= _RUNS):
                 last = await sql.value(conn, "last_run", project_id=project_id)
-                ids = [UUID(int=each) for each in _spread(runs[0]["run_id"].int, last.int, _RUNS)]
+                ids = [UUID(int=number) for number in _spread(runs[0]["run_id"].int, last.int, _RUNS)]
                 runs = await sql.rows(conn, "runs_from", project_id=project_id, probes=ids)
         short = [(row["run_id"].hex, row["llm_calls"]) for row in runs if row["events"] <= _MOST_EVENTS]
         uses = {run: await uses_of(self._db, self._memory.packs, project_id, run) for run, _ in short}
@@ -63,15 +63,18 @@ class PostgresStorageStore:
         return InlineSample(sampled, is_all and len(short) == len(runs))
 
     async def _sizes(self, conn: Conn, project_id: int, refs: Iterable[ContentRef]) -> dict[ContentRef, int]:
-        """Sizes of the stored ones of these contents, without reading large ones."""
-        found: dict[ContentRef, int] = {}
+        """Returns the sizes of the given contents that are stored. Reads only the beginning of contents that are
+        rows."""
+        sizes: dict[ContentRef, int] = {}
         ordered = sorted(refs)
-        for some in (ordered[at : at + _REFS] for at in range(0, len(ordered), _REFS)):
-            rows = await sql.rows(conn, "plain_content_sizes", project_id=project_id, refs=[ref.digest for ref in some])
-            found |= {ContentRef.from_digest(ref): _plain_size(*rest) for ref, *rest in rows}
-            packed = await self._memory.packs.contents(conn, project_id, [ref for ref in some if ref not in found])
-            found |= {ref: len(each.data) for ref, each in packed.items()}
-        return found
+        for portion in (ordered[start : start + _REFS] for start in range(0, len(ordered), _REFS)):
+            rows = await sql.rows(
+                conn, "plain_content_sizes", project_id=project_id, refs=[ref.digest for ref in portion]
+            )
+            sizes |= {ContentRef.from_digest(ref): _plain_size(*rest) for ref, *rest in rows}
+            packed = await self._memory.packs.contents(conn, project_id, [ref for ref in portion if ref not in sizes])
+            sizes |= {ref: len(content.data) for ref, content in packed.items()}
+        return sizes
 
 
 def _inline_bytes(uses: Mapping[ContentRef, int], sizes: Mapping[ContentRef, int]) -> int:
@@ -79,10 +82,10 @@ def _inline_bytes(uses: Mapping[ContentRef, int], sizes: Mapping[ContentRef, int
 
 
 def _plain_size(encoding: int, stored: int, head: bytes) -> int:
-    """The size of a body as it was before it was compressed."""
+    """Returns the size that a body had before it was compressed."""
     return stored if encoding == AS_IT_IS else zstandard.frame_content_size(_MAGIC + head)
 
 
 def _spread(first: int, last: int, count: int) -> list[int]:
-    """So many numbers at equal distances."""
+    """Returns `count` numbers at equal distances, from `first` to `last`."""
     return [first + (last - first) * n // (count - 1) for n in range(count)]

@@ -1,4 +1,5 @@
-"""[store]: the outbox of what is forwarded.
+"""[store]: the outbox of data to forward.
 
-filling  ingest → outbox, in its transaction      queue  outbox → forward, and what became of it
+filling  ingest → outbox: adds entries in the transaction of ingest
+queue    outbox → forward: entries for workers, and their results
 """

@@ -1,4 +1,4 @@
-"""ingest → [outbox]: notes what arrived for each destination, in the transaction that stores it."""
+"""ingest → [outbox]: adds entries for each destination, in the transaction that stores the data."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
@@ -14,7 +14,7 @@ from playhead_collector.store.postgres.statements import Conn
 
 
 class ArrivedRun(NamedTuple):
-    """The part of a batch that belongs to one run, and the pages that it is stored in."""
+    """The part of a batch that belongs to one run, and the pages in which it is stored."""
 
     spans: Sequence[Span]
     logs: Sequence[LogEvent]
@@ -32,9 +32,9 @@ class _OutboxRow(NamedTuple):
 def new_entries(
     recipients: Sequence[Recipient], arrived: Mapping[str, ArrivedRun], fresh: set[tuple[str, UUID]]
 ) -> dict[str, list[Any]]:
-    """Entries for the ended spans and the log events of pages in `fresh`, given as run and digest: columns of
-    `mark_news_and_fill_outbox`. Empty if there is none.  Pure."""
-    rows = [row for run, each in arrived.items() for row in _rows(recipients, run, each, fresh)]
+    """Returns entries for the ended spans and the log events of pages in `fresh` (given as run and digest), as columns
+    of `mark_news_and_fill_outbox`. An empty dict if there are none.  Pure."""
+    rows = [row for run, arrival in arrived.items() for row in _rows(recipients, run, arrival, fresh)]
     if not rows:
         return {}
     destinations, runs, digests, spans, logs = map(list, zip(*rows, strict=True))
@@ -44,8 +44,8 @@ def new_entries(
 async def fill_log(
     conn: Conn, project_id: int, recipients: Sequence[Recipient], log: LogEvent, run: UUID, now_ns: int
 ) -> None:
-    """Enters a log event of a run that is in no page."""
-    takers = [each.name for each in recipients if each.takes(run.hex) and each.takes_log(log)]
+    """Adds entries for a log event of a run that is in no page."""
+    takers = [recipient.name for recipient in recipients if recipient.takes(run.hex) and recipient.takes_log(log)]
     if takers:
         same = {"runs": [run], "digests": [None], "spans": [b""], "logs": [log_key(log)]}
         columns = {name: values * len(takers) for name, values in same.items()}
@@ -55,7 +55,7 @@ async def fill_log(
 def _rows(
     recipients: Sequence[Recipient], run: str, arrived: ArrivedRun, fresh: set[tuple[str, UUID]]
 ) -> Iterator[_OutboxRow]:
-    wanted = [each for each in recipients if each.takes(run)]
+    wanted = [recipient for recipient in recipients if recipient.takes(run)]
     if not wanted:
         return
     parts = page_parts(arrived.spans, arrived.logs)
@@ -64,8 +64,8 @@ def _rows(
             continue
         span_keys = join(span_key(span) for span in spans if span.end_ns is not None)
         events = [*logs, *(evaluation for span in spans for evaluation in evaluations_on(span))]
-        keys = {id(log): log_key(log) for log in events if any(each.takes_log(log) for each in wanted)}
-        for each in wanted:
-            log_keys = join(keys[id(log)] for log in events if each.takes_log(log))
+        keys = {id(log): log_key(log) for log in events if any(recipient.takes_log(log) for recipient in wanted)}
+        for recipient in wanted:
+            log_keys = join(keys[id(log)] for log in events if recipient.takes_log(log))
             if span_keys or log_keys:
-                yield _OutboxRow(each.name, UUID(run), page.digest, span_keys, log_keys)
+                yield _OutboxRow(recipient.name, UUID(run), page.digest, span_keys, log_keys)

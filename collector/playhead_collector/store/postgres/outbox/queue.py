@@ -1,4 +1,4 @@
-"""[outbox] → forward: entries that workers take, and what became of them.  See `ports.forwarding`."""
+"""[outbox] → forward: entries for workers, and their results.  See `ports.forwarding`."""
 
 from collections.abc import Iterable, Sequence
 from uuid import UUID
@@ -28,8 +28,8 @@ _ALL_RUNS = 1 << 56
 
 async def take(conn: Conn, destination: str, limit: int, now_ns: int, until_ns: int) -> list[OutboxEntry]:
     """See `OutboxStore.take_entries`."""
-    own = {"destination": destination, "now": now_ns, "until": until_ns, "how_many": limit}
-    rows = await sql.rows(conn, "take_entries", **own)
+    parameters = {"destination": destination, "now": now_ns, "until": until_ns, "how_many": limit}
+    rows = await sql.rows(conn, "take_entries", **parameters)
     return sorted(map(_entry, rows), key=lambda entry: entry.number)
 
 
@@ -53,11 +53,11 @@ async def items(conn: Conn, entry: OutboxEntry) -> tuple[list[Span], list[LogEve
     if entry.page is not None:
         row = await sql.row(conn, "outbox_page", project_id=entry.project_id, run=run, digest=UUID(entry.page))
         page = None if row is None else span_pages.unpack(row["page"], row["body"])
-    # Pages are rewritten while a run goes on: then all of the run is read.
-    found = span_pages.merge([page]) if page is not None else await read_spans(conn, entry.project_id, run)
-    all_logs = found.logs if page is not None else [*found.logs, *await posted(conn, entry.project_id, run)]
-    all_logs = [*all_logs, *(evaluation for span in found.spans for evaluation in evaluations_on(span))]
-    spans = [span for span in found.spans if span.end_ns is not None and _wanted(entry.spans, span_key(span))]
+    # Pages are rewritten while a run goes on. If the page no longer exists, all of the run is read.
+    merged = span_pages.merge([page]) if page is not None else await read_spans(conn, entry.project_id, run)
+    all_logs = merged.logs if page is not None else [*merged.logs, *await posted(conn, entry.project_id, run)]
+    all_logs = [*all_logs, *(evaluation for span in merged.spans for evaluation in evaluations_on(span))]
+    spans = [span for span in merged.spans if span.end_ns is not None and _wanted(entry.spans, span_key(span))]
     logs = [log for log in all_logs if _wanted(entry.logs, log_key(log))] if entry.logs != frozenset() else []
     return spans, logs
 
@@ -75,14 +75,14 @@ async def settle(conn: Conn, settlement: OutboxSettlement) -> None:
         await sql.run(
             conn,
             "postpone_entries",
-            entries=[each.entry.number for each in later],
-            dues=[each.due_ns for each in later],
-            spans=[_joined(each.spans) for each in later],
-            logs=[_joined(each.logs) for each in later],
-            attempts=[each.entry.attempts + each.counts for each in later],
+            entries=[item.entry.number for item in later],
+            dues=[item.due_ns for item in later],
+            spans=[_joined(item.spans) for item in later],
+            logs=[_joined(item.logs) for item in later],
+            attempts=[item.entry.attempts + item.counts for item in later],
         )
     if settlement.done:
-        await sql.run(conn, "delete_entries", entries=[each.number for each in settlement.done])
+        await sql.run(conn, "delete_entries", entries=[item.number for item in settlement.done])
 
 
 def _joined(keys: Iterable[bytes] | None) -> bytes | None:
@@ -90,19 +90,20 @@ def _joined(keys: Iterable[bytes] | None) -> bytes | None:
 
 
 async def _bury(conn: Conn, dead: Sequence[Remaining]) -> None:
-    rows = await sql.rows(conn, "destinations_of", entries=[each.entry.number for each in dead])
+    rows = await sql.rows(conn, "destinations_of", entries=[remaining.entry.number for remaining in dead])
     destinations = {row["entry"]: row["destination"] for row in rows}
-    known = [each for each in dead if each.entry.number in destinations]  # not those that were dropped meanwhile
+    # Without entries that were dropped meanwhile.
+    existing = [remaining for remaining in dead if remaining.entry.number in destinations]
     await sql.run(
         conn,
         "bury_entries",
-        destinations=[destinations[each.entry.number] for each in known],
-        projects=[each.entry.project_id for each in known],
-        runs=[UUID(each.entry.run) for each in known],
-        spans=[_joined(each.spans) for each in known],
-        logs=[_joined(each.logs) for each in known],
-        created=[each.entry.created_ns for each in known],
-        reasons=[clean(each.reason or "") for each in known],
+        destinations=[destinations[remaining.entry.number] for remaining in existing],
+        projects=[remaining.entry.project_id for remaining in existing],
+        runs=[UUID(remaining.entry.run) for remaining in existing],
+        spans=[_joined(remaining.spans) for remaining in existing],
+        logs=[_joined(remaining.logs) for remaining in existing],
+        created=[remaining.entry.created_ns for remaining in existing],
+        reasons=[clean(remaining.reason or "") for remaining in existing],
     )
 
 
@@ -113,7 +114,7 @@ async def status(conn: Conn) -> list[OutboxStatus]:
 
 async def dead_letters(conn: Conn, destination: str, limit: int, after: int) -> list[OutboxDeadLetter]:
     """See `OutboxStore.dead_letters`."""
-    own = {"destination": destination, "after": after, "how_many": limit}
+    parameters = {"destination": destination, "after": after, "how_many": limit}
     return [
         OutboxDeadLetter(
             row["entry"],
@@ -123,7 +124,7 @@ async def dead_letters(conn: Conn, destination: str, limit: int, after: int) -> 
             [key.hex() for key in split(row["spans"] or b"")],
             len(split(row["logs"] or b"")),
         )
-        for row in await sql.rows(conn, "dead_letters", **own)
+        for row in await sql.rows(conn, "dead_letters", **parameters)
     ]
 
 
@@ -131,16 +132,16 @@ async def backfill(
     conn: Conn, project_id: int, recipient: Recipient, run: UUID | None, since_ns: int, now_ns: int
 ) -> int:
     """See `OutboxStore.backfill`."""
-    own = {
+    parameters = {
         "project_id": project_id,
         "destination": recipient.name,
         "logs": None if recipient.logs or recipient.calls_in_logs else b"",
         "now": now_ns,
     }
     if run is not None:
-        return await sql.run(conn, "backfill_run", run=run, **own)
+        return await sql.run(conn, "backfill_run", run=run, **parameters)
     least = int(min(recipient.sample, 1.0) * _ALL_RUNS)
-    return await sql.run(conn, "backfill_since", since=since_ns, least=least, **own)
+    return await sql.run(conn, "backfill_since", since=since_ns, least=least, **parameters)
 
 
 async def expire(conn: Conn, destination: str, before_ns: int, max_items: int) -> int:

@@ -1,7 +1,7 @@
 """project → [store]: a growing run.  New events and spans are added to the stored ones, which are not written again.
 
-Events and spans of an open run are in small pages, one per batch; many small pages are merged into large ones.  So each
-event is written only a few times, independent of the length of the run.
+Events and spans of an open run are in small pages, one per batch. When there are many small pages, they are merged into
+large ones.  So each event is written only a few times, independent of the length of the run.
 """
 
 import asyncio
@@ -32,7 +32,7 @@ _BUSY_EVENTS = 100
 
 @dataclass(slots=True)
 class Growth:
-    """The new events and spans of a run."""
+    """The new events and spans of a run, and the pages to write for them. `gone`: numbers of the pages to delete."""
 
     run: UUID
     footing: Footing
@@ -42,21 +42,24 @@ class Growth:
 
     @property
     def wanted(self) -> list[int]:
-        """Numbers of the pages of events to rewrite: those with changed events, and the loose ones."""
+        """Numbers of the pages of events to rewrite: pages with changed events, and all loose pages if there are
+        LOOSE_PAGES of them."""
         changed = {event.seq for event in self.result.altered}
-        found = [page for page, first, last in self.footing.event_pages if any(first <= seq <= last for seq in changed)]
+        changed_pages = [
+            page for page, first, last in self.footing.event_pages if any(first <= seq <= last for seq in changed)
+        ]
         loose = self.loose
-        return sorted({*found, *loose}) if len(loose) >= LOOSE_PAGES else found
+        return sorted({*changed_pages, *loose}) if len(loose) >= LOOSE_PAGES else changed_pages
 
     @property
     def loose(self) -> list[int]:
-        """Numbers of the pages after the last full one."""
-        found: list[int] = []
+        """Numbers of the pages of events after the last full one."""
+        pages: list[int] = []
         for page, first, last in reversed(self.footing.event_pages):
             if last - first + 1 >= PAGE_EVENTS:
                 break
-            found.append(page)
-        return found[::-1]
+            pages.append(page)
+        return pages[::-1]
 
     def grow(self, stored: Mapping[int, Sequence[RunEvent]]) -> None:
         """Makes the new pages and updates the footing. `stored`: the events of the `wanted` pages."""
@@ -71,40 +74,42 @@ class Growth:
         for page in stored:
             if page not in self.gone:
                 self.pages += events.pack_page(page, [now.get(event.seq, event) for event in stored[page]])
-        for n, at in enumerate(range(0, len(tail), PAGE_EVENTS)):
-            self.pages += events.pack_page(start + n, tail[at : at + PAGE_EVENTS])
+        for n, offset in enumerate(range(0, len(tail), PAGE_EVENTS)):
+            self.pages += events.pack_page(start + n, tail[offset : offset + PAGE_EVENTS])
         written = {page.page: (page.page, page.first, page.last) for page in self.pages}
         self.gone = [page for page in self.gone if page not in written]
-        kept = {page: bounds for page, bounds in there.items() if page not in self.gone} | written
-        self.footing.event_pages = [kept[page] for page in sorted(kept)]
+        bounds_of = {page: bounds for page, bounds in there.items() if page not in self.gone} | written
+        self.footing.event_pages = [bounds_of[page] for page in sorted(bounds_of)]
 
 
 async def write(conn: Conn, project_id: int, grown: Sequence[Growth]) -> dict[UUID, EventsDifference]:
-    """Stores events and snapshots. Returns what changed, by run."""
-    known = [max((last for _, _, last in each.footing.event_pages), default=0) for each in grown]
-    wanted = [(each.run, page) for each in grown for page in each.wanted]
-    stored: dict[UUID, dict[int, Sequence[RunEvent]]] = {each.run: {} for each in grown}
+    """Stores events and snapshots. Returns the differences, by run."""
+    counts = [max((last for _, _, last in growth.footing.event_pages), default=0) for growth in grown]
+    wanted = [(growth.run, page) for growth in grown for page in growth.wanted]
+    stored: dict[UUID, dict[int, Sequence[RunEvent]]] = {growth.run: {} for growth in grown}
     if wanted:
         columns = {"runs": [run for run, _ in wanted], "pages": [page for _, page in wanted]}
         for row in await sql.rows(conn, "read_pages_of_events", project_id=project_id, **columns):
-            found = events.unpack(row["run_id"].hex, row["first_seq"], decompress_json(row["body"]))
-            stored[row["run_id"]][row["page"]] = found
-    if sum(len(each.result.events) for each in grown) > _BUSY_EVENTS:
+            page_events = events.unpack(row["run_id"].hex, row["first_seq"], decompress_json(row["body"]))
+            stored[row["run_id"]][row["page"]] = page_events
+    if sum(len(growth.result.events) for growth in grown) > _BUSY_EVENTS:
         await asyncio.to_thread(_grow, grown, stored)
     else:
         _grow(grown, stored)
-    await events.delete_pages(conn, project_id, [(each.run, page) for each in grown for page in each.gone])
-    await events.write_pages(conn, project_id, [(each.run, None, page) for each in grown for page in each.pages])
-    await events.add_snapshots(conn, project_id, [(each.run, state) for each in grown for state in _snapshots(each)])
+    await events.delete_pages(conn, project_id, [(growth.run, page) for growth in grown for page in growth.gone])
+    await events.write_pages(conn, project_id, [(growth.run, None, page) for growth in grown for page in growth.pages])
+    await events.add_snapshots(
+        conn, project_id, [(growth.run, state) for growth in grown for state in _snapshots(growth)]
+    )
     return {
-        each.run: difference.grown(before, len(each.result.events), each.result.altered)
-        for each, before in zip(grown, known, strict=True)
+        growth.run: difference.grown(before, len(growth.result.events), growth.result.altered)
+        for growth, before in zip(grown, counts, strict=True)
     }
 
 
 def _grow(grown: Iterable[Growth], stored: Mapping[UUID, Mapping[int, Sequence[RunEvent]]]) -> None:
-    for each in grown:
-        each.grow(stored[each.run])
+    for growth in grown:
+        growth.grow(stored[growth.run])
 
 
 def _snapshots(growth: Growth) -> list[events.Snapshot]:
@@ -117,14 +122,14 @@ def _snapshots(growth: Growth) -> list[events.Snapshot]:
 
 async def tidy(conn: Conn, project_id: int, grown: Sequence[Growth]) -> None:
     """Merges small pages of spans."""
-    for each in grown:
-        loose = [page for page, items in each.footing.pages.items() if items < PAGE_ITEMS]
+    for growth in grown:
+        loose = [page for page, items in growth.footing.pages.items() if items < PAGE_ITEMS]
         if len(loose) < REPACK_AT_PAGES:
             continue
-        rows = await sql.rows(conn, "read_these_pages", project_id=project_id, run=each.run, pages=loose)
+        rows = await sql.rows(conn, "read_these_pages", project_id=project_id, run=growth.run, pages=loose)
         tidied = await asyncio.to_thread(_tidied, rows)
         if tidied is not None:
-            await rewrite(conn, project_id, [(each.run, each.footing.pages, tidied)])
+            await rewrite(conn, project_id, [(growth.run, growth.footing.pages, tidied)])
 
 
 def _tidied(rows: Sequence[Record]) -> span_pages.RepackedPages | None:
@@ -135,11 +140,12 @@ def _tidied(rows: Sequence[Record]) -> span_pages.RepackedPages | None:
 async def rewrite(
     conn: Conn, project_id: int, tidied: Sequence[tuple[UUID, dict[int, int], span_pages.RepackedPages]]
 ) -> dict[UUID, int]:
-    """Replaces pages of spans, and sets their numbers and items. Returns the last page number of each run."""
+    """Replaces pages of spans, and updates the given number of items by page. Returns the last new page number of each
+    run."""
     ids = [run for run, _, _ in tidied]
-    gone = [number for _, _, each in tidied for number in each.gone]
+    gone = [number for _, _, repacked in tidied for number in repacked.gone]
     await sql.run(conn, "delete_pages", project_id=project_id, runs=ids, pages=gone)
-    written = [(run, page) for run, _, each in tidied for page in each.pages]
+    written = [(run, page) for run, _, repacked in tidied for page in repacked.pages]
     rows = await sql.rows(
         conn,
         "write_pages",
@@ -149,10 +155,10 @@ async def rewrite(
         items=[page.items for _, page in written],
         bodies=[page.body for _, page in written],
     )
-    pages = {run: known for run, known, _ in tidied}
+    pages = {run: sizes for run, sizes, _ in tidied}
     for number in gone:
-        for known in pages.values():
-            known.pop(number, None)
+        for sizes in pages.values():
+            sizes.pop(number, None)
     for row in rows:
         pages[row["run_id"]][row["page"]] = row["items"]
     return {row["run_id"]: row["page"] for row in rows}

@@ -37,9 +37,9 @@ _BUSY_BYTES, _BUSY_EVENTS = 16 * 1024, 100
 
 
 class ThreadsNotStored(Exception):
-    """Threads of messages that came in several batches have to be stored before their runs can be projected.
+    """Some threads have to be stored before their runs can be projected. Their messages came in several batches.
 
-    `threads`: the messages of each.
+    `threads`: the messages of each thread.
     """
 
     def __init__(self, threads: Sequence[Sequence[ContentRef]]) -> None:
@@ -57,9 +57,9 @@ class _Locked:
     work: RunWork
     lineages: dict[int, int] = field(default_factory=dict[int, int])
     threads: Mapping[ContentRef, Sequence[ContentRef]] = field(default_factory=dict[ContentRef, Sequence[ContentRef]])
-    """Threads that the run's log records make together: the messages of each."""
+    """Threads whose messages are in several log records of the run: the messages of each, by the thread's ref."""
     parent: tuple[UUID, int | None] | None = None
-    """Of a fork: the run that it was made from, and the projection of that run which was read."""
+    """For a fork: its parent, and the number of the parent's projection that was read; None if it has none."""
 
     @property
     def run(self) -> UUID:
@@ -83,50 +83,52 @@ async def working(
     conn: Conn,
     packs: Packs,
     project_id: int,
-    asked: Sequence[UUID],
+    ids: Sequence[UUID],
     kept: Mapping[str, Kept],
     *,
     wait: bool,
     now_ns: int,
 ) -> AsyncGenerator[Sequence[RunWork]]:
-    """The stored ones of these runs, locked until the transaction of `conn` ends. Without `wait`, runs that others have
-    locked are left out. Of runs in `kept`, only new data is read.
+    """Yields the input of the given runs that are stored. They are locked until the transaction of `conn` ends.
+    Without `wait`, runs that others have locked are left out. Of runs in `kept`, only new data is read.
 
-    Raises ThreadsNotStored: store them in another transaction, which locks what ingest locks, and call this again.
+    Raises ThreadsNotStored: store the threads in another transaction, which takes the locks that ingest takes, and call
+    this again.
 
-    Ingest does not wait: it notes new data in a separate row. That row is read first, so that data that arrives later
-    counts as not projected, even if some of it is read here.
+    Ingest does not wait for the lock: it notes new data in a separate row. That row is read first, so that data that
+    arrives later counts as not projected, even if some of it is read here.
     """
     if wait:
-        rows = await sql.rows(conn, "lock_to_project", project_id=project_id, runs=asked)
+        rows = await sql.rows(conn, "lock_to_project", project_id=project_id, runs=ids)
     else:
-        rows = await sql.rows(conn, "lock_free_to_project", project_id=project_id, runs=asked)
+        rows = await sql.rows(conn, "lock_free_to_project", project_id=project_id, runs=ids)
     if not rows:
         yield ()
         return
     reader = _RunReader(conn, packs, project_id)
     locked = await reader.read(rows, kept)
-    if missing := [thread for each in locked for ref, thread in each.threads.items() if ref not in each.work.nodes]:
+    if missing := [thread for entry in locked for ref, thread in entry.threads.items() if ref not in entry.work.nodes]:
         raise ThreadsNotStored(missing)
-    yield [each.work for each in locked]
-    done = [each for each in locked if each.work.result is not None]
+    yield [entry.work for entry in locked]
+    done = [entry for entry in locked if entry.work.result is not None]
     if done:
         await _store(conn, packs, project_id, done, now_ns)
 
 
 async def read_spans(conn: Conn, project_id: int, run: UUID) -> MergedSpans:
-    """The valid versions of all spans and log events of a run."""
+    """Returns the valid versions of all spans and log events of a run."""
     rows = await sql.rows(conn, "read_pages", project_id=project_id, runs=[run], seen=[])
     return (await _unpacked(rows, [run]))[run][1]
 
 
 async def read_span_pages(conn: Conn, project_id: int, run: UUID, after: int, limit: int) -> list[StoredPage]:
-    """Pages of a run with a number > `after`, by number, each with one version of each of its items."""
+    """Returns pages of a run with a number > `after`, by number, at most `limit`, each with one version of each of its
+    items."""
     rows = await sql.rows(conn, "read_pages_after", project_id=project_id, run=run, after=after, how_many=limit)
 
     def unpacked() -> list[StoredPage]:
         merged = [(row["page"], span_pages.merge([span_pages.unpack(row["page"], row["body"])])) for row in rows]
-        return [StoredPage(number, each.spans, each.logs) for number, each in merged]
+        return [StoredPage(number, items.spans, items.logs) for number, items in merged]
 
     return await asyncio.to_thread(unpacked)
 
@@ -136,28 +138,28 @@ async def read_span_pages(conn: Conn, project_id: int, run: UUID, after: int, li
 
 @dataclass(frozen=True, slots=True)
 class _RunReader:
-    """Reads runs of a project."""
+    """Reads the input of projections of a project."""
 
     conn: Conn
     packs: Packs
     project_id: int
 
     async def read(self, rows: Sequence[Record], kept: Mapping[str, Kept]) -> list[_Locked]:
-        """Reads each run, or only what is new since it was `kept`."""
-        going = {row["run_id"]: each for row in rows if (each := _valid(row, kept.get(row["run_id"].hex)))}
+        """Reads each run completely, or for a run in `kept` only what is new since that state."""
+        going = {row["run_id"]: entry for row in rows if (entry := _valid(row, kept.get(row["run_id"].hex)))}
         ids = [row["run_id"] for row in rows]
-        seen = [page for each in going.values() for page in each.footing.pages]
+        seen = [page for entry in going.values() for page in entry.footing.pages]
         pages = await sql.rows(self.conn, "read_pages", project_id=self.project_id, runs=ids, seen=seen)
         unpacked = await _unpacked(pages, ids)
         if split := {run.hex for run in going if any(map(is_message_record, unpacked[run][1].logs))}:
-            # Records of the same call may be among what was read before.
-            return await self.read(rows, {run: each for run, each in kept.items() if run not in split})
+            # Pages that were read before may have records of the same call.
+            return await self.read(rows, {run: entry for run, entry in kept.items() if run not in split})
         locked = [self._locked(row, *unpacked[row["run_id"]], going.get(row["run_id"])) for row in rows]
-        wanted = [(await self._refs(each), _lineages(each.work.kept)) for each in locked]
+        wanted = [(await self._refs(entry), _lineages(entry.work.kept)) for entry in locked]
         nodes = await threads.read_many(self.conn, self.packs, self.project_id, wanted)
-        for each, found in zip(locked, nodes, strict=True):
-            each.work.nodes, each.work.roles, each.lineages = found.nodes, found.roles, found.lineages
-        await self._look_for_missing([each.work for each in locked if each.work.kept is not None])
+        for entry, run_nodes in zip(locked, nodes, strict=True):
+            entry.work.nodes, entry.work.roles, entry.lineages = run_nodes.nodes, run_nodes.roles, run_nodes.lineages
+        await self._look_for_missing([entry.work for entry in locked if entry.work.kept is not None])
         return locked
 
     def _locked(self, row: Record, pages: Sequence[SpanPage], merged: MergedSpans, kept: Kept | None) -> _Locked:
@@ -169,7 +171,7 @@ class _RunReader:
         return locked
 
     async def _refs(self, locked: _Locked) -> set[ContentRef]:
-        """Refs that a run names; for a kept run, only new ones and those that were missing."""
+        """Returns the refs that a run names; for a run with a kept state, only new refs and those that were missing."""
         work, row = locked.work, locked.row
         refs = span_pages.named_refs(work.spans, work.logs)
         locked.threads = recorded_threads(work.logs)
@@ -199,7 +201,7 @@ class _RunReader:
 
 
 def _valid(row: Record, kept: Kept | None) -> Kept | None:
-    """The kept state, unless another process has projected the run since."""
+    """Returns the kept state; None if another process has projected the run since, or the run is sealed."""
     return kept if kept is not None and kept.footing.projection == row["projection"] and not row["sealed"] else None
 
 
@@ -217,7 +219,7 @@ def _unpack(rows: Sequence[Record], ids: Iterable[UUID]) -> dict[UUID, tuple[lis
     pages: dict[UUID, list[SpanPage]] = {run: [] for run in ids}
     for row in rows:
         pages[row["run_id"]].append(span_pages.unpack(row["page"], row["body"]))
-    return {run: (some, span_pages.merge(some)) for run, some in pages.items()}
+    return {run: (run_pages, span_pages.merge(run_pages)) for run, run_pages in pages.items()}
 
 
 async def _read_messages(
@@ -227,43 +229,44 @@ async def _read_messages(
     into: dict[ContentRef, Message],
     refs: Collection[ContentRef],
 ) -> None:
-    for ref, found in (await content.read(conn, packs, project_id, refs)).items():
+    for ref, stored in (await content.read(conn, packs, project_id, refs)).items():
         with suppress(ValueError, RecursionError):
-            into[ref] = read_message(found.data)
+            into[ref] = read_message(stored.data)
 
 
 # --- storing ----------------------------------------------------------------------------------------------------------
 
 
 async def _store(conn: Conn, packs: Packs, project_id: int, done: Sequence[_Locked], now_ns: int) -> None:
-    whole = [each for each in done if each.work.kept is None]
-    growths = [_growth(each) for each in done if each.work.kept is not None]
-    found = await _store_whole(conn, project_id, whole) if whole else {}
+    whole = [entry for entry in done if entry.work.kept is None]
+    growths = [_growth(entry) for entry in done if entry.work.kept is not None]
+    differences = await _store_whole(conn, project_id, whole) if whole else {}
     if growths:
-        found |= await growing.write(conn, project_id, growths)
+        differences |= await growing.write(conn, project_id, growths)
         await growing.tidy(conn, project_id, growths)
-        added = {each.run: each.result.events for each in growths}
+        added = {entry.run: entry.result.events for entry in growths}
         await llm_calls.write(conn, project_id, added, [])
         await search_rows.write(conn, project_id, added, [])
         await recorded_scores.write(conn, project_id, added)
-    ids = [each.run for each in done]
+    ids = [entry.run for entry in done]
     numbers = await _write_rows(conn, packs, project_id, done)
-    numbered = {run: (number, found[run]) for run, number in numbers.items() if run in found}
+    numbered = {run: (number, differences[run]) for run, number in numbers.items() if run in differences}
     await journal.write(conn, project_id, now_ns, numbered)
-    if changed := {run: each.first_changed for run, each in found.items() if each.changes_events}:
-        newest = max(each.row["arrived_ns"] for each in done)
+    if changed := {run: entry.first_changed for run, entry in differences.items() if entry.changes_events}:
+        newest = max(entry.row["arrived_ns"] for entry in done)
         await shared_history.wake_forks(conn, project_id, ids, changed, newest)
     overtaken = await _overtaken(conn, project_id, done)
-    news = {each.run: each.row["news"] for each in done if each.run not in overtaken}
+    news = {entry.run: entry.row["news"] for entry in done if entry.run not in overtaken}
     await sql.run(conn, "forget_news", project_id=project_id, runs=list(news), news=list(news.values()))
 
 
 async def _overtaken(conn: Conn, project_id: int, done: Iterable[_Locked]) -> set[UUID]:
-    """Forks whose parent was projected after it had been read here. They keep their news, to be projected again.
+    """Returns forks whose parent was projected after it had been read here. They keep their news, to be projected
+    again.
 
     That projection could not wake a fork that it did not see: it committed before this transaction.
     """
-    read = {each.run: each.parent for each in done if each.parent is not None}
+    read = {entry.run: entry.parent for entry in done if entry.parent is not None}
     if not read:
         return set()
     now = await _projections(conn, project_id, [parent for parent, _ in read.values()])
@@ -287,23 +290,23 @@ def _growth(locked: _Locked) -> growing.Growth:
 
 
 async def _store_whole(conn: Conn, project_id: int, done: Sequence[_Locked]) -> dict[UUID, EventsDifference]:
-    histories = {each.run: await _shared_history(conn, project_id, each.work.result) for each in done}
-    busy = sum(len(each.work.result.events) for each in done if each.work.result) > _BUSY_EVENTS
+    histories = {entry.run: await _shared_history(conn, project_id, entry.work.result) for entry in done}
+    busy = sum(len(entry.work.result.events) for entry in done if entry.work.result) > _BUSY_EVENTS
     to_store = await asyncio.to_thread(_packed, done, histories) if busy else _packed(done, histories)
-    packed = [each.packed for each in to_store]
+    packed = [entry.packed for entry in to_store]
     stored = await events.stored_pages(conn, project_id, packed)
     before = await events.replaced(conn, project_id, packed, stored)  # may be packed beside pages that `_tidy` deletes
     await _tidy(conn, project_id, to_store)
     await events.write(conn, project_id, packed, stored)
     await events.write_snapshots(conn, project_id, packed)
-    written = {each.packed.run: each.result.events for each in to_store}
-    known = [each.run for each in packed if each.known]
-    await llm_calls.write(conn, project_id, written, known)
-    await search_rows.write(conn, project_id, written, known)
+    written = {entry.packed.run: entry.result.events for entry in to_store}
+    projected = [entry.run for entry in packed if entry.known]
+    await llm_calls.write(conn, project_id, written, projected)
+    await search_rows.write(conn, project_id, written, projected)
     await recorded_scores.write(conn, project_id, written)
-    for each in to_store:
-        if each.result.progress is not None:
-            each.locked.work.kept = Kept(each.result.progress, _footing(each))
+    for entry in to_store:
+        if entry.result.progress is not None:
+            entry.locked.work.kept = Kept(entry.result.progress, _footing(entry))
     if busy:
         return await asyncio.to_thread(_differences, to_store, stored, before)
     return _differences(to_store, stored, before)
@@ -312,18 +315,18 @@ async def _store_whole(conn: Conn, project_id: int, done: Sequence[_Locked]) -> 
 def _differences(
     to_store: Iterable[_ToStore], stored: events.StoredPages, before: Mapping[UUID, Sequence[RunEvent]]
 ) -> dict[UUID, EventsDifference]:
-    found: dict[UUID, EventsDifference] = {}
-    for each in to_store:
-        run, shared = each.packed.run, each.result.row.shared or 0
+    differences: dict[UUID, EventsDifference] = {}
+    for entry in to_store:
+        run, shared = entry.packed.run, entry.result.row.shared or 0
         if not stored[run]:
-            last = shared + len(each.result.events)
-            found[run] = EventsDifference(1, last, 0)
+            last = shared + len(entry.result.events)
+            differences[run] = EventsDifference(1, last, 0)
             continue
-        known = max(page.last for page in stored[run].values())
+        last_before = max(page.last for page in stored[run].values())
         shared_before = min(page.first for page in stored[run].values()) - 1
         old = {event.seq: event for event in before.get(run, ())}
-        found[run] = difference(old, known, each.result.events, shared, shared_before)
-    return found
+        differences[run] = difference(old, last_before, entry.result.events, shared, shared_before)
+    return differences
 
 
 def _footing(stored: _ToStore) -> Footing:
@@ -340,7 +343,7 @@ async def _shared_history(conn: Conn, project_id: int, result: Projection | None
 
 
 def _packed(done: Iterable[_Locked], histories: Mapping[UUID, int]) -> list[_ToStore]:
-    return [_pack(each, each.work.result, histories[each.run]) for each in done if each.work.result is not None]
+    return [_pack(entry, entry.work.result, histories[entry.run]) for entry in done if entry.work.result is not None]
 
 
 def _pack(locked: _Locked, result: Projection, history: int) -> _ToStore:
@@ -356,23 +359,25 @@ def _pack(locked: _Locked, result: Projection, history: int) -> _ToStore:
     beside = None if body is None else decompress_json(body)
     pages = events.pack(result.events, beside, result.row.shared or 0)
     snapshots = events.pack_snapshots(sorted(result.snapshots, key=lambda state: state.seq), history)
-    known = locked.row["projection"] > 0
-    packed = events.Packed(locked.run, known, pages, snapshots, number)
+    was_projected = locked.row["projection"] > 0
+    packed = events.Packed(locked.run, was_projected, pages, snapshots, number)
     return _ToStore(locked, result, tidied, packed, {page.number: page.items for page in locked.pages})
 
 
 async def _tidy(conn: Conn, project_id: int, to_store: Iterable[_ToStore]) -> None:
-    tidied = [(each, each.tidied) for each in to_store if each.tidied is not None]
+    tidied = [(entry, entry.tidied) for entry in to_store if entry.tidied is not None]
     if not tidied:
         return
-    numbers = await growing.rewrite(conn, project_id, [(each.packed.run, each.pages, some) for each, some in tidied])
-    for each, _ in tidied:
-        if each.packed.beside is not None and each.packed.beside < 0:
-            each.packed.beside = numbers[each.packed.run]  # the only page that the run has
+    numbers = await growing.rewrite(
+        conn, project_id, [(entry.packed.run, entry.pages, repacked) for entry, repacked in tidied]
+    )
+    for entry, _ in tidied:
+        if entry.packed.beside is not None and entry.packed.beside < 0:
+            entry.packed.beside = numbers[entry.packed.run]  # the only page that the run has
 
 
 async def _settle_pending(conn: Conn, packs: Packs, project_id: int, ids: Sequence[UUID]) -> dict[UUID, int]:
-    """The number of refs that each run still waits for."""
+    """Returns for how many refs each run still waits."""
     settled = {"project_id": project_id, "runs": ids}
     rows = await sql.rows(conn, "settle_pending", **settled, packed=[])
     if any(row["pending"] for row in rows):
@@ -384,20 +389,20 @@ async def _settle_pending(conn: Conn, packs: Packs, project_id: int, ids: Sequen
 
 async def _write_rows(conn: Conn, packs: Packs, project_id: int, done: Sequence[_Locked]) -> dict[UUID, int]:
     """Stores the runs' rows; returns the number of each projection. From here on, transactions wait for each other."""
-    ids = [each.run for each in done]
+    ids = [entry.run for entry in done]
     waiting = await _settle_pending(conn, packs, project_id, ids)
     await sql.value(conn, "take_turns", project_id=project_id)
     numbers = await sql.column(conn, "new_projections", how_many=len(ids))
     summaries: list[Summary] = []
-    for each, number in zip(done, numbers, strict=True):
-        result = each.work.result
+    for entry, number in zip(done, numbers, strict=True):
+        result = entry.work.result
         if result is not None:
-            row = replace(result.row, run=each.run.hex, content_pending=waiting.get(each.run, 0))
+            row = replace(result.row, run=entry.run.hex, content_pending=waiting.get(entry.run, 0))
             settled = result.settled and not row.content_pending and row.ended_ns is not None
             summaries.append(Summary(row, number, settled))
-        if each.work.kept is not None:
-            each.work.kept.footing.projection = number
+        if entry.work.kept is not None:
+            entry.work.kept.footing.projection = number
     await runs.write(conn, project_id, summaries)
-    if sealed := [runs.id_of(each.row.run) for each in summaries if each.row.sealed]:
+    if sealed := [runs.id_of(entry.row.run) for entry in summaries if entry.row.sealed]:
         await sql.run(conn, "due_for_packing", project_id=project_id, runs=sealed)
     return dict(zip(ids, numbers, strict=True))

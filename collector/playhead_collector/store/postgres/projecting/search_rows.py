@@ -1,4 +1,4 @@
-"""project → [store]: tool calls, decisions and errors, in tables that are searched across runs."""
+"""project → [store]: writes tool calls, decisions and errors to the tables that are searched across runs."""
 
 from collections.abc import Mapping, Sequence
 from hashlib import sha256
@@ -13,23 +13,23 @@ from playhead_collector.store.postgres.statements import Conn
 
 
 async def write(conn: Conn, project_id: int, events: Mapping[UUID, Sequence[RunEvent]], anew: Sequence[UUID]) -> None:
-    """Stores the rows of these events. All earlier rows of runs in `anew` are deleted."""
-    rows = {run: search_rows(some) for run, some in events.items()}
+    """Stores the rows of these events. Deletes all earlier rows of runs in `anew`."""
+    rows = {run: search_rows(run_events) for run, run_events in events.items()}
     await _write_tool_calls(conn, project_id, rows, anew)
-    decisions = [(run, row) for run, each in rows.items() for row in each.decisions]
+    decisions = [(run, row) for run, run_rows in rows.items() for row in run_rows.decisions]
     if decisions or anew:
         await sql.run(conn, "write_decisions", project_id=project_id, whole=anew, **_decisions(decisions))
-    errors = [(run, row) for run, each in rows.items() for row in each.errors]
+    errors = [(run, row) for run, run_rows in rows.items() for row in run_rows.errors]
     if errors or anew:
         await sql.run(conn, "write_errors", project_id=project_id, whole=anew, **_errors(errors))
 
 
 async def _write_tool_calls(conn: Conn, project_id: int, rows: Mapping[UUID, SearchRows], anew: Sequence[UUID]) -> None:
-    calls = [(run, row) for run, each in rows.items() for row in each.tool_calls]
+    calls = [(run, row) for run, run_rows in rows.items() for row in run_rows.tool_calls]
     if calls or anew:
         await sql.run(conn, "write_tool_calls", project_id=project_id, whole=anew, **_tool_calls(calls))
-    known = set(anew)  # all rows of these runs were just written
-    ended = [(run, *end) for run, each in rows.items() if run not in known for end in each.ended.items()]
+    rewritten = set(anew)  # all rows of these runs were just written
+    ended = [(run, *end) for run, run_rows in rows.items() if run not in rewritten for end in run_rows.ended.items()]
     if ended:
         await sql.run(
             conn,
@@ -78,5 +78,5 @@ def _errors(rows: Sequence[tuple[UUID, ErrorRow]]) -> dict[str, Any]:
 
 
 def _span_number(span: str) -> int:
-    """Eight bytes that identify a span within its run, also for ids that are not hex."""
+    """Returns eight bytes that identify a span within its run, also for ids that are not hex."""
     return int.from_bytes(sha256(span.encode("utf-8", "surrogatepass")).digest()[:8], signed=True)

@@ -1,6 +1,7 @@
 """[store] → project: the transactions of projecting: one for the runs, and before it those that store threads.
 
-Threads are stored in transactions of their own: these lock what ingest locks, and a run's lock is not held meanwhile.
+Threads are stored in transactions of their own, because these take the locks that ingest takes. Meanwhile, no run is
+locked.
 """
 
 import datetime
@@ -20,7 +21,7 @@ from playhead_collector.store.postgres.ingest import StoreMemory, day
 from playhead_collector.store.postgres.projecting.runs_under_lock import ThreadsNotStored, working
 from playhead_collector.store.postgres.statements import Conn
 
-# The second finds what the first one stored, unless more records arrived meanwhile.
+# The second attempt finds the threads that the first one stored, unless more records arrived meanwhile.
 _ATTEMPTS = 5
 
 
@@ -29,7 +30,7 @@ async def works(
     db: Database,
     memory: StoreMemory,
     project_id: int,
-    asked: Sequence[UUID],
+    ids: Sequence[UUID],
     kept: Mapping[str, Kept],
     *,
     wait: bool,
@@ -41,9 +42,9 @@ async def works(
         try:
             async with (
                 db.attempt() as conn,
-                working(conn, memory.packs, project_id, asked, kept, wait=wait, now_ns=now_ns) as found,
+                working(conn, memory.packs, project_id, ids, kept, wait=wait, now_ns=now_ns) as run_works,
             ):
-                yield found
+                yield run_works
             return
         except ThreadsNotStored as missing:
             await _store(db, memory, project_id, missing.threads, day(now_ns))
@@ -51,7 +52,7 @@ async def works(
 
 
 async def _adopt_orphans(db: Database, memory: StoreMemory, project_id: int, today: datetime.date) -> None:
-    """Stores waiting thread extensions whose parents arrived."""
+    """Stores waiting thread extensions whose parents have arrived."""
     async with db.reading() as conn:
         waiting = await sql.value(conn, "has_orphans", project_id=project_id)
     if waiting:

@@ -1,1 +1,1 @@
-"""serve → [store]: promises, which the first answer settles."""
+"""serve → [store]: promises. The first answer settles a promise."""

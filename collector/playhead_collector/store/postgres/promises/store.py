@@ -1,4 +1,4 @@
-"""serve → [store]: the part of the store that keeps promises. Times are the database's."""
+"""serve → [store]: the part of the store for promises. Times are from the database's clock."""
 
 import json
 from collections.abc import Sequence
@@ -12,7 +12,7 @@ from playhead_collector.store.postgres import statements as sql
 from playhead_collector.store.postgres.connection import Database
 from playhead_collector.store.postgres.runs import id_of
 
-# 90 days: what was decided about a run is also in its events; this is what `playhead promises --all` lists.
+# 90 days. Decisions about a run are also in its events; `playhead promises --all` lists the rows of this table.
 _KEEP_SECONDS = 7_776_000.0
 
 
@@ -28,8 +28,8 @@ class PostgresPromiseStore:
             await sql.run(conn, "forget_promises", project_id=project_id, seconds=_KEEP_SECONDS)
             of_run = None if run is None else id_of(run)
             text = json_bytes(body).decode()
-            asked = {"promise": promise, "kind": kind, "run": of_run, "body": text, "seconds": seconds}
-            await sql.run(conn, "open_promise", project_id=project_id, **asked)
+            parameters = {"promise": promise, "kind": kind, "run": of_run, "body": text, "seconds": seconds}
+            await sql.run(conn, "open_promise", project_id=project_id, **parameters)
             row = await sql.row(conn, "promise", project_id=project_id, promise=promise)
         if row is None:
             raise LookupError("a promise that was just opened is not there")
@@ -68,9 +68,9 @@ class PostgresPromiseStore:
     async def take_announcement(
         self, project_id: int, now_ns: int, until_ns: int, max_age_s: float
     ) -> Announcement | None:
-        given = {"now": now_ns, "until": until_ns, "max_age": max_age_s}
+        parameters = {"now": now_ns, "until": until_ns, "max_age": max_age_s}
         async with self._db.transaction() as conn:
-            row = await sql.row(conn, "take_announcement", project_id=project_id, **given)
+            row = await sql.row(conn, "take_announcement", project_id=project_id, **parameters)
         return None if row is None else Announcement(_promise(row), row["announce_attempts"])
 
     async def drop_announcements(self, project_id: int, now_ns: int, max_age_s: float) -> Sequence[str]:

@@ -1,7 +1,7 @@
 """project → [store]: moves contents and thread nodes of sealed runs from rows into packs.
 
 Rows to pack are searched without locks; then they move in one short transaction that excludes all writers, so that no
-row is extended or named meanwhile.  A collector that is killed before the commit has changed nothing.
+row is extended or named meanwhile.  If a collector is killed before the commit, nothing has changed.
 """
 
 import asyncio
@@ -38,25 +38,25 @@ _REF = re.compile(rb"sha256:([0-9a-f]{64})")
 async def pack_runs(
     db: Database, packs: Packs, project_id: int, runs: Sequence[UUID], today: datetime.date
 ) -> set[ContentRef]:
-    """Packs the rows that these runs name; returns their refs. Each pack names the runs. Raises StoreCollision when the
-    lock cannot be had in time: rows packed until then stay packed."""
+    """Packs the contents and nodes that these runs name, and returns their refs. Each pack names the runs. Raises
+    StoreCollision when the lock is not available in time: rows packed until then stay packed."""
     moved = set[ContentRef]()
     async for mentioned in _mentioned(db, project_id, runs):
         began = time.perf_counter()
         async with db.reading() as conn:
             items = await _rows_named(conn, packs, project_id, mentioned)
-        for at in range(0, len(items), _MOVED):
-            part = content_packs.split(items[at : at + _MOVED])
+        for start in range(0, len(items), _MOVED):
+            part = content_packs.split(items[start : start + _MOVED])
             async with db.reading() as conn:
                 encoding = await packs.dictionaries.newest(conn, project_id)
                 zstd = await packs.dictionaries.zstd(conn, project_id, encoding)
             bodies = await asyncio.to_thread(_compressed, part, zstd)
             async with db.attempt() as conn:
                 await _move(conn, project_id, runs, part, bodies, encoding, today)
-            if at + _MOVED < len(items):  # a pause as long as the work, also within a long run
+            if start + _MOVED < len(items):  # a pause as long as the work, also within a long run
                 await asyncio.sleep(time.perf_counter() - began)
                 began = time.perf_counter()
-            moved.update(each.ref for pack in part for each in (*pack.contents, *pack.nodes))
+            moved.update(item.ref for pack in part for item in (*pack.contents, *pack.nodes))
     return moved
 
 
@@ -76,8 +76,8 @@ async def _move(
     await begin_exclusive_write(conn, project_id, _LOCK_TIMEOUT_MS)
     if await sql.value(conn, "is_sweeping", project_id=project_id):
         raise Collision("a sweep is under way")
-    contents = [each.ref.digest for pack in part for each in pack.contents]
-    nodes = [each.ref.digest for pack in part for each in pack.nodes]
+    contents = [item.ref.digest for pack in part for item in pack.contents]
+    nodes = [item.ref.digest for pack in part for item in pack.nodes]
     gone = await sql.column(conn, "take_contents", project_id=project_id, refs=contents)
     gone += await sql.column(conn, "take_nodes", project_id=project_id, refs=nodes)
     if len(gone) != len(contents) + len(nodes):
@@ -91,7 +91,7 @@ async def _move(
 
 
 async def _mentioned(db: Database, project_id: int, runs: Sequence[UUID]) -> AsyncIterator[list[ContentRef]]:
-    """Refs that the runs' spans, events and states name, in their order, some pages at a time."""
+    """Yields the refs that the runs' spans, events and states name, in their order, some pages at a time."""
     part, size = list[Record](), 0
     for run in runs:
         async with db.reading() as conn:
@@ -106,31 +106,32 @@ async def _mentioned(db: Database, project_id: int, runs: Sequence[UUID]) -> Asy
 
 
 def _refs_of_pages(rows: Iterable[Record]) -> list[ContentRef]:
-    found: dict[ContentRef, None] = {}
+    refs: dict[ContentRef, None] = {}
     for row in rows:
         beside = row["beside"]
-        found |= dict.fromkeys(_refs_in(decompress_json(row["body"], beside and decompress_json(beside))))
-    return list(found)
+        refs |= dict.fromkeys(_refs_in(decompress_json(row["body"], beside and decompress_json(beside))))
+    return list(refs)
 
 
 def _refs_in(text: bytes) -> Iterator[ContentRef]:
-    return (ContentRef("sha256:" + each[1].decode()) for each in _REF.finditer(text))
+    return (ContentRef("sha256:" + match[1].decode()) for match in _REF.finditer(text))
 
 
 async def _rows_named(
     conn: Conn, packs: Packs, project_id: int, mentioned: Sequence[ContentRef]
 ) -> list[PackedContent | ThreadNode]:
-    """Rows of contents and nodes that are named by `refs`, directly or indirectly; each node after its parent."""
-    found = dict[ContentRef, PackedContent | ThreadNode]()
+    """Returns the rows of contents and nodes that `mentioned` refs name, directly or indirectly. Each node comes after
+    its parent."""
+    items = dict[ContentRef, PackedContent | ThreadNode]()
     wanted, seen = list(mentioned), set[ContentRef]()
     while wanted:
         seen.update(wanted)
         nodes = await _nodes_named(conn, project_id, wanted)
         refs = [*wanted, *(node.message for node in nodes.values())]
         contents = await _contents_named(conn, packs, project_id, refs)
-        inside = await asyncio.to_thread(_add_all, found, wanted, nodes, contents)
+        inside = await asyncio.to_thread(_add_all, items, wanted, nodes, contents)
         wanted = [ref for ref in inside if ref not in seen]
-    return list(found.values())
+    return list(items.values())
 
 
 async def _nodes_named(conn: Conn, project_id: int, refs: Collection[ContentRef]) -> dict[ContentRef, ThreadNode]:
@@ -140,15 +141,15 @@ async def _nodes_named(conn: Conn, project_id: int, refs: Collection[ContentRef]
 
 
 def _nodes_of(rows: Sequence[Record]) -> dict[ContentRef, ThreadNode]:
-    at = {(row["lineage"], row["depth"]): ContentRef.from_digest(row["ref"]) for row in rows}
-    found: dict[ContentRef, ThreadNode] = {}
+    ref_at = {(row["lineage"], row["depth"]): ContentRef.from_digest(row["ref"]) for row in rows}
+    nodes: dict[ContentRef, ThreadNode] = {}
     for row in rows:
-        parent = at.get((row["parent_lineage"], row["depth"] - 1))
+        parent = ref_at.get((row["parent_lineage"], row["depth"] - 1))
         if parent is None and row["parent"] is not None:
             parent = ContentRef.from_digest(row["parent"])
-        ref, message = at[row["lineage"], row["depth"]], ContentRef.from_digest(row["message"])
-        found[ref] = ThreadNode(ref, parent, message, row["depth"])
-    return found
+        ref, message = ref_at[row["lineage"], row["depth"]], ContentRef.from_digest(row["message"])
+        nodes[ref] = ThreadNode(ref, parent, message, row["depth"])
+    return nodes
 
 
 async def _contents_named(
@@ -157,50 +158,50 @@ async def _contents_named(
     digests = [ref.digest for ref in refs]
     rows = await sql.rows(conn, "contents_to_pack", project_id=project_id, refs=digests, largest=LARGEST_PACKED)
     encodings = {row["encoding"] for row in rows}
-    readers = {each: await packs.dictionaries.reader(conn, project_id, each) for each in encodings}
+    readers = {encoding: await packs.dictionaries.reader(conn, project_id, encoding) for encoding in encodings}
     return await asyncio.to_thread(_contents_of, rows, readers)
 
 
 def _contents_of(
     rows: Iterable[Record], readers: Mapping[int, Callable[[bytes], bytes]]
 ) -> dict[ContentRef, PackedContent]:
-    found: dict[ContentRef, PackedContent] = {}
+    contents: dict[ContentRef, PackedContent] = {}
     for row in rows:
         ref, data = ContentRef.from_digest(row["ref"]), b""
         with suppress(zstandard.ZstdError):
             data = readers[row["encoding"]](row["body"])
         # A damaged content is not moved; reading it raises ContentCorrupt.
         if len(data) <= LARGEST_PACKED and ContentRef.of(data) == ref:
-            found[ref] = PackedContent(ref, row["media"], row["role"], data)
-    return found
+            contents[ref] = PackedContent(ref, row["media"], row["role"], data)
+    return contents
 
 
 def _add_all(
-    found: dict[ContentRef, PackedContent | ThreadNode],
+    items: dict[ContentRef, PackedContent | ThreadNode],
     refs: Iterable[ContentRef],
     nodes: Mapping[ContentRef, ThreadNode],
     contents: Mapping[ContentRef, PackedContent],
 ) -> dict[ContentRef, None]:
-    """Adds what these refs name; what the contents name."""
+    """Adds the contents and threads with these refs to `items`. Returns the refs that `contents` name."""
     for ref in refs:
-        _add_thread(found, ref, nodes, contents)
+        _add_thread(items, ref, nodes, contents)
         if ref in contents:
-            found.setdefault(ref, contents[ref])
-    return dict.fromkeys(ref for each in contents.values() for ref in _refs_in(each.data))
+            items.setdefault(ref, contents[ref])
+    return dict.fromkeys(ref for content in contents.values() for ref in _refs_in(content.data))
 
 
 def _add_thread(
-    found: dict[ContentRef, PackedContent | ThreadNode],
+    items: dict[ContentRef, PackedContent | ThreadNode],
     tip: ContentRef,
     nodes: Mapping[ContentRef, ThreadNode],
     contents: Mapping[ContentRef, PackedContent],
 ) -> None:
     path: list[ThreadNode] = []
-    at: ContentRef | None = tip
-    while at is not None and at in nodes and at not in found:
-        path.append(nodes[at])
-        at = nodes[at].parent
+    ref: ContentRef | None = tip
+    while ref is not None and ref in nodes and ref not in items:
+        path.append(nodes[ref])
+        ref = nodes[ref].parent
     for node in reversed(path):
         if node.message in contents:
-            found.setdefault(node.message, contents[node.message])
-        found[node.ref] = node
+            items.setdefault(node.message, contents[node.message])
+        items[node.ref] = node

@@ -23,7 +23,7 @@ _BUSY_BYTES = 256 * 1024
 
 
 class Packs:
-    """Reads packs. Methods that take refs return only those that are packed."""
+    """Reads packs, and caches them. Methods that take refs return only packed items."""
 
     def __init__(self, dictionaries: Dictionaries, kept_bytes: int = _KEPT_BYTES) -> None:
         self.dictionaries = dictionaries
@@ -33,77 +33,83 @@ class Packs:
     async def contents(
         self, conn: Conn, project_id: int, refs: Collection[ContentRef]
     ) -> dict[ContentRef, PackedContent]:
-        """Contents by their refs."""
+        """Returns contents by their refs."""
         packs = await self._with(conn, project_id, refs)
-        return {ref: found for ref in refs for pack in packs if (found := pack.content(ref)) is not None}
+        return {ref: content for ref in refs for pack in packs if (content := pack.content(ref)) is not None}
 
     async def beginning_with(self, conn: Conn, project_id: int, beginnings: Collection[bytes]) -> set[ContentRef]:
-        """Refs of contents whose digest begins with one of these, each of 16 bytes."""
-        packs = await self._with(conn, project_id, [ContentRef.from_digest(each + bytes(16)) for each in beginnings])
-        return {ref for each in beginnings for pack in packs if (ref := pack.beginning_with(each)) is not None}
+        """Returns refs of contents whose digest begins with one of these prefixes of 16 bytes."""
+        packs = await self._with(
+            conn, project_id, [ContentRef.from_digest(beginning + bytes(16)) for beginning in beginnings]
+        )
+        return {
+            ref for beginning in beginnings for pack in packs if (ref := pack.beginning_with(beginning)) is not None
+        }
 
     async def nodes(self, conn: Conn, project_id: int, refs: Collection[ContentRef]) -> dict[ContentRef, ThreadNode]:
-        """Thread nodes by their refs."""
+        """Returns thread nodes by their refs."""
         packs = await self._with(conn, project_id, refs)
-        return {ref: found for ref in refs for pack in packs if (found := pack.node(ref)) is not None}
+        return {ref: node for ref in refs for pack in packs if (node := pack.node(ref)) is not None}
 
     async def held(self, conn: Conn, project_id: int, refs: Collection[ContentRef]) -> set[ContentRef]:
-        """The refs that are packed, as contents or as nodes."""
+        """Returns the given refs that are packed, as contents or as nodes."""
         return set(await self._held(conn, project_id, refs))
 
     async def touch(
         self, conn: Conn, project_id: int, refs: Collection[ContentRef], today: datetime.date
     ) -> set[ContentRef]:
-        """As `held`; also sets their packs' date to today, so that a sweep keeps them."""
-        found = await self._held(conn, project_id, refs)
+        """Returns the same as `held`. Also sets the refs' last use to today, if their packs are older, so that a sweep
+        keeps them."""
+        dates = await self._held(conn, project_id, refs)
         # Packs of today are kept anyway.
-        if old := [ref.digest for ref, packed in found.items() if packed < today]:
+        if old := [ref.digest for ref, packed in dates.items() if packed < today]:
             await sql.run(conn, "note_packed_seen", project_id=project_id, refs=old, today=today)
-        return set(found)
+        return set(dates)
 
     async def _held(self, conn: Conn, project_id: int, refs: Collection[ContentRef]) -> dict[ContentRef, datetime.date]:
         packs = await self._with(conn, project_id, refs)
         return {ref: pack.packed for ref in refs for pack in packs if pack.content(ref) or pack.node(ref)}
 
     async def chains(self, conn: Conn, project_id: int, refs: Iterable[ContentRef]) -> dict[ContentRef, ThreadNode]:
-        """All nodes of these threads. The parent of a packed node is always packed, too; its children may be rows."""
-        found: dict[ContentRef, ThreadNode] = {}
+        """Returns all packed nodes of these threads. The parent of a packed node is always packed, too; its children
+        may be rows."""
+        nodes: dict[ContentRef, ThreadNode] = {}
         wanted = set(refs)
         while wanted:
             above = set[ContentRef]()
             packs = await self._with(conn, project_id, wanted)
             for ref in wanted:
                 for pack in packs:
-                    above |= _take(pack.chain(ref, found), found)
-            wanted = above - found.keys()
-        return found
+                    above |= _take(pack.chain(ref, nodes), nodes)
+            wanted = above - nodes.keys()
+        return nodes
 
     async def open(self, conn: Conn, project_id: int, numbers: Sequence[int]) -> dict[int, OpenPack]:
-        """Packs by their numbers, without the cache. Raises ContentCorrupt."""
+        """Returns packs by their numbers, without using the cache. Raises ContentCorrupt."""
         rows = await sql.rows(conn, "read_packs", project_id=project_id, packs=numbers)
         return {row["pack"]: pack for row, pack in zip(rows, await self._unpacked(conn, project_id, rows), strict=True)}
 
     async def _with(self, conn: Conn, project_id: int, refs: Collection[ContentRef]) -> list[OpenPack]:
-        """Packs that may have some of these refs."""
+        """Returns packs that may have some of these refs."""
         if not refs:
             return []
         rows = await sql.rows(conn, "find_packs", project_id=project_id, keys=[key_of(ref) for ref in refs])
-        found: list[OpenPack] = []
+        open_packs: list[OpenPack] = []
         unread: list[int] = []
         for row in rows:
-            known = self._kept.get(at := (project_id, row["pack"], row["version"]))
-            if known is None:
+            cached = self._kept.get(key := (project_id, row["pack"], row["version"]))
+            if cached is None:
                 unread.append(row["pack"])
             else:
-                self._kept.move_to_end(at)
-                found.append(known)
+                self._kept.move_to_end(key)
+                open_packs.append(cached)
         if unread:
             bodies = await sql.rows(conn, "read_packs", project_id=project_id, packs=unread)
             packs = await self._unpacked(conn, project_id, bodies)
             for row, pack in zip(bodies, packs, strict=True):
                 self._keep((project_id, row["pack"], row["version"]), pack)
-            found += packs
-        return found
+            open_packs += packs
+        return open_packs
 
     async def _unpacked(self, conn: Conn, project_id: int, rows: Sequence[Record]) -> list[OpenPack]:
         readers = [await self.dictionaries.reader(conn, project_id, row["encoding"]) for row in rows]
@@ -123,18 +129,18 @@ class Packs:
                 f"one of the packs {numbers} cannot be decompressed ({error}): restore it from a backup"
             ) from error
 
-    def _keep(self, at: tuple[int, int, int], pack: OpenPack) -> None:
-        if at in self._kept:
+    def _keep(self, key: tuple[int, int, int], pack: OpenPack) -> None:
+        if key in self._kept:
             return
-        self._kept[at] = pack
+        self._kept[key] = pack
         self._bytes += pack.bytes
         while self._bytes > self._most and self._kept:
             _, oldest = self._kept.popitem(last=False)
             self._bytes -= oldest.bytes
 
 
-def _take(chain: Sequence[ThreadNode], found: dict[ContentRef, ThreadNode]) -> set[ContentRef]:
-    """Adds these nodes to `found`. Returns the parent of the first node, if it is not there."""
-    found |= {node.ref: node for node in chain}
+def _take(chain: Sequence[ThreadNode], nodes: dict[ContentRef, ThreadNode]) -> set[ContentRef]:
+    """Adds these nodes to `nodes`. Returns the parent of the chain's first node, unless `nodes` has it already."""
+    nodes |= {node.ref: node for node in chain}
     parent = chain[-1].parent if chain else None
-    return set() if parent is None or parent in found else {parent}
+    return set() if parent is None or parent in nodes else {parent}

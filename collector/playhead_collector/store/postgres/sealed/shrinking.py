@@ -1,7 +1,8 @@
 """[store]: frees the space of rows that have moved into packs.
 
-A vacuum makes that space free for other rows, but does not make an index smaller: a table that all data passes through
-would keep its largest size.  Rewriting a table with few rows left takes a few milliseconds, in which it is locked.
+A vacuum makes that space free for other rows, but does not make an index smaller: a table through which all data passes
+would keep its largest size.  Rewriting a table with few remaining rows takes a few milliseconds, in which the table is
+locked.
 """
 
 from asyncpg.exceptions import LockNotAvailableError
@@ -17,7 +18,7 @@ _LOCK_TIMEOUT_MS = 250
 
 
 async def shrink(db: Database) -> bool:
-    """Rewrites tables that are mostly empty. Returns False when one was in use: try again later."""
+    """Rewrites tables that are mostly empty. Returns False when a table was in use: try again later."""
     done = True
     async with db.reading() as conn:
         for row in await sql.rows(conn, "waste", enough=_MOST_ROWS):

@@ -1,4 +1,4 @@
-"""[store] → analysis: implements `ports.search`: the index of sealed runs, and what is found in it."""
+"""[store] → analysis: implements `ports.search`: writes the index of sealed runs, and searches in it."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
@@ -31,7 +31,7 @@ from playhead_collector.store.postgres.runs import BIGINT, LAST_RUN, id_of, whol
 from playhead_collector.store.postgres.statements import Conn
 
 COMPLETED, RETURNED_ERROR = ToolOutcome.COMPLETED, ToolOutcome.RETURNED_ERROR
-# Behind all refs.
+# Greater than all refs.
 _LAST_REF = b"\xff" * 33
 
 
@@ -53,8 +53,8 @@ class PostgresSearchStore(PostgresChangeStore):
 
     async def unindexed_runs(self, limit: int) -> Sequence[UnindexedRun]:
         async with self._db.reading() as conn:
-            found = await sql.rows(conn, "unindexed_runs", how_many=limit)
-        return [UnindexedRun(project_id, run.hex) for project_id, run in found]
+            rows = await sql.rows(conn, "unindexed_runs", how_many=limit)
+        return [UnindexedRun(project_id, run.hex) for project_id, run in rows]
 
     async def count_unindexed(self, project_id: int, limit: int) -> int:
         async with self._db.reading() as conn:
@@ -62,8 +62,8 @@ class PostgresSearchStore(PostgresChangeStore):
 
     async def indexed_texts(self, project_id: int, refs: Sequence[ContentRef]) -> AbstractSet[ContentRef]:
         async with self._db.reading() as conn:
-            found = await sql.column(conn, "indexed_texts", project_id=project_id, refs=[ref.digest for ref in refs])
-        return {ContentRef.from_digest(digest) for digest in found}
+            digests = await sql.column(conn, "indexed_texts", project_id=project_id, refs=[ref.digest for ref in refs])
+        return {ContentRef.from_digest(digest) for digest in digests}
 
     async def index_run(self, project_id: int, run: IndexedRun, texts: Sequence[SearchedText], language: str) -> bool:
         row = {"run": id_of(run.run), "started": whole(run.started_ns, BIGINT), "body": compress_json(run.body)}
@@ -73,9 +73,9 @@ class PostgresSearchStore(PostgresChangeStore):
             "outcomes": [RETURNED_ERROR if is_error else COMPLETED for is_error in run.returned_errors.values()],
         }
         columns = {
-            "refs": [each.ref.digest for each in texts],
-            "roles": [role_number(each.role) for each in texts],
-            "texts": [each.text for each in texts],
+            "refs": [text.ref.digest for text in texts],
+            "roles": [role_number(text.role) for text in texts],
+            "texts": [text.text for text in texts],
         }
 
         async def attempt(conn: Conn) -> bool:
@@ -100,16 +100,16 @@ class PostgresSearchStore(PostgresChangeStore):
     async def newest_indexed(
         self, project_id: int, terms: Sequence[int], where: RunBounds, *, looked: int, limit: int
     ) -> Sequence[FoundRun]:
-        asked = _runs_within(where) | {"looked": looked, "how_many": limit}
+        parameters = _runs_within(where) | {"looked": looked, "how_many": limit}
         async with self._db.reading() as conn:
-            return _runs(await sql.rows(conn, "newest_indexed", project_id=project_id, terms=terms, **asked))
+            return _runs(await sql.rows(conn, "newest_indexed", project_id=project_id, terms=terms, **parameters))
 
     async def indexed_with(
         self, project_id: int, terms: Sequence[int], where: RunBounds, *, limit: int
     ) -> Sequence[FoundRun]:
-        asked = _runs_within(where) | {"how_many": limit}
+        parameters = _runs_within(where) | {"how_many": limit}
         async with self._db.reading() as conn:
-            return _runs(await sql.rows(conn, "indexed_with", project_id=project_id, terms=terms, **asked))
+            return _runs(await sql.rows(conn, "indexed_with", project_id=project_id, terms=terms, **parameters))
 
     async def runs_that_saw(
         self, project_id: int, refs: Sequence[ContentRef], limit: int
@@ -138,16 +138,16 @@ class PostgresSearchStore(PostgresChangeStore):
     async def newest_texts(
         self, project_id: int, query: ParsedWords, where: RunBounds, *, looked: int, limit: int
     ) -> Sequence[TextHit]:
-        asked = _texts_within(where) | _words(query) | {"looked": looked, "how_many": limit}
+        parameters = _texts_within(where) | _words(query) | {"looked": looked, "how_many": limit}
         async with self._db.reading() as conn:
-            return _texts(await sql.rows(conn, "newest_texts", project_id=project_id, **asked))
+            return _texts(await sql.rows(conn, "newest_texts", project_id=project_id, **parameters))
 
     async def texts_with(
         self, project_id: int, query: ParsedWords, where: RunBounds, *, limit: int
     ) -> Sequence[TextHit]:
-        asked = _texts_within(where) | _words(query) | {"how_many": limit}
+        parameters = _texts_within(where) | _words(query) | {"how_many": limit}
         async with self._db.reading() as conn:
-            return _texts(await sql.rows(conn, "texts_with", project_id=project_id, **asked))
+            return _texts(await sql.rows(conn, "texts_with", project_id=project_id, **parameters))
 
     async def searched_text(self, project_id: int, ref: ContentRef) -> TextHit | None:
         async with self._db.reading() as conn:
@@ -156,9 +156,9 @@ class PostgresSearchStore(PostgresChangeStore):
 
     async def marked_words(self, query: ParsedWords, texts: Sequence[str], begin: str, end: str) -> Sequence[str]:
         options = f'HighlightAll=true, StartSel="{begin}", StopSel="{end}"'
-        asked = {"language": query.language, "words": query.words, "texts": list(texts), "options": options}
+        parameters = {"language": query.language, "words": query.words, "texts": list(texts), "options": options}
         async with self._db.reading() as conn:
-            return await sql.column(conn, "marked_words", **asked)
+            return await sql.column(conn, "marked_words", **parameters)
 
 
 def _runs_within(where: RunBounds) -> dict[str, Any]:

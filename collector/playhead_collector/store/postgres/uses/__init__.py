@@ -1,6 +1,7 @@
-"""[store]: which runs had a content, and how many of their model calls were given it.
+"""[store]: which runs had a content, and how many of their model calls had it as input.
 
-The index is written when a sealed run is packed, in the background: the transaction that projects a run does nothing
-for it. What is packed with a run is found by its pack, which names at most 16 runs; these are read. What was packed
-before, as a system prompt that many runs have, stands in the run's row of `content_use`, with the number of calls.
+The index is written in the background, when a sealed run is packed, so it adds nothing to the transaction that projects
+a run. A content that was packed together with a run is found by its pack, which names at most 16 runs; these runs are
+read. A content that had been packed earlier, such as a system prompt of many runs, is listed in the run's row of
+`content_use` with the number of model calls.
 """

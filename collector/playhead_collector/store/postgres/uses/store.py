@@ -1,4 +1,4 @@
-"""serve → [store]: the part of the store that knows which runs had a content."""
+"""serve → [store]: the part of the store that finds the runs that had a content."""
 
 import asyncio
 import datetime
@@ -22,13 +22,13 @@ from playhead_collector.store.postgres.sealed.packing import pack_runs
 from playhead_collector.store.postgres.sealed.packs import Packs
 from playhead_collector.store.postgres.statements import Conn
 
-# More messages than the threads of a run have; of a larger one the rest is not counted.
+# More messages than the threads of a usual run have. The rest of a larger run is not counted.
 _MOST_NODES = 200_000
-# Events are read so many at a time, so that others get their turn between.
+# Events are read in portions of this size, so that other tasks run in between.
 _EVENTS = 4 * events.PAGE_EVENTS
-# A content is in one pack, of 16 runs; others are found for a short hash only.
+# A content is in one pack, which names at most 16 runs. More are found only if short hashes collide.
 _MOST_PACKED_WITH = 64
-# Runs that go on, or have just ended: reading one takes some milliseconds.
+# Runs that go on, or have just ended, are read. Reading one takes a few milliseconds.
 _MOST_READ = 100
 
 
@@ -40,14 +40,14 @@ class PostgresUseStore:
 
     async def use_totals(self, project_id: int, ref: ContentRef) -> UseTotals:
         recent, unread = await self._read_runs(project_id, ref)
-        without = [id_of(each.run) for each in recent]
+        without = [id_of(use.run) for use in recent]
         async with self._db.reading() as conn:
             row = await sql.row(conn, "content_use_totals", project_id=project_id, ref=_short(ref), without=without)
         runs, calls, *times = row or (0, 0, None, None)
-        began = sorted([each.started_ns for each in recent] + [time for time in times if time is not None])
+        began = sorted([use.started_ns for use in recent] + [time for time in times if time is not None])
         return UseTotals(
             runs + len(recent),
-            calls + sum(each.calls for each in recent),
+            calls + sum(use.calls for use in recent),
             began[0] if began else None,
             began[-1] if began else None,
             recent,
@@ -58,31 +58,32 @@ class PostgresUseStore:
         self, project_id: int, ref: ContentRef, *, limit: int, before: tuple[int, str] | None = None
     ) -> Sequence[ContentUse]:
         started, run = (BIGINT, LAST_RUN) if before is None else (before[0], id_of(before[1]))
-        asked = {"ref": _short(ref), "before_started": started, "before_run": run, "how_many": limit}
+        parameters = {"ref": _short(ref), "before_started": started, "before_run": run, "how_many": limit}
         async with self._db.reading() as conn:
-            rows = await sql.rows(conn, "content_uses", project_id=project_id, **asked)
+            rows = await sql.rows(conn, "content_uses", project_id=project_id, **parameters)
         return [ContentUse(row["run_id"].hex, row["started_ns"], row["calls"]) for row in rows]
 
     async def _read_runs(self, project_id: int, ref: ContentRef) -> tuple[list[ContentUse], bool]:
-        """Runs with the content among those that are not in the index, or were packed together with it."""
+        """Returns runs that had the content, newest first, among runs that are not in the index or were packed together
+        with it; and whether there are more runs that are not in the index and were not read."""
         async with self._db.reading() as conn:
             packed = await sql.rows(
                 conn, "runs_packed_with", project_id=project_id, key=key_of(ref), most=_MOST_PACKED_WITH
             )
             waiting = await sql.rows(conn, "runs_without_uses", project_id=project_id, how_many=_MOST_READ + 1)
-        found: dict[str, ContentUse] = {}
+        by_run: dict[str, ContentUse] = {}
         for run, started_ns in _each_once([*packed, *waiting[:_MOST_READ]]).items():
             uses = await uses_of(self._db, self._memory.packs, project_id, run)
             if ref.plain in uses:
-                found[run] = ContentUse(run, started_ns, uses[ref.plain])
-        newest = sorted(found.values(), key=lambda each: (each.started_ns, each.run), reverse=True)
+                by_run[run] = ContentUse(run, started_ns, uses[ref.plain])
+        newest = sorted(by_run.values(), key=lambda use: (use.started_ns, use.run), reverse=True)
         return newest, len(waiting) > _MOST_READ
 
 
 async def pack_and_index(db: Database, packs: Packs, due: Sequence[ToPack], today: datetime.date) -> int:
-    """Packs what runs of one project name, and writes what each had. Returns how many were packed.  Raises
-    StoreCollision."""
-    project_id, runs = due[0].project_id, [each.run for each in due]
+    """Packs the contents that runs of one project name, and writes the index of the contents that each run had. Returns
+    how many were packed.  Raises StoreCollision."""
+    project_id, runs = due[0].project_id, [entry.run for entry in due]
     packed = await pack_runs(db, packs, project_id, list(map(id_of, runs)), today)
     await _index_runs(db, packs, project_id, runs, packed)
     return len(packed)
@@ -91,29 +92,31 @@ async def pack_and_index(db: Database, packs: Packs, due: Sequence[ToPack], toda
 async def _index_runs(
     db: Database, packs: Packs, project_id: int, runs: Sequence[str], packed: Collection[ContentRef]
 ) -> None:
-    """Writes what these runs had, but for what was `packed` with them. One that was deleted meanwhile gets no row."""
+    """Writes the index of the contents that these runs had, except those that were `packed` with them. A run that was
+    deleted meanwhile gets no row."""
     for run in runs:
         uses = await uses_of(db, packs, project_id, run)
         before = {ref: calls for ref, calls in uses.items() if ref not in packed}
-        given = {"refs": list(map(_short, before)), "calls": list(before.values())}
+        columns = {"refs": list(map(_short, before)), "calls": list(before.values())}
 
-        async def write(conn: Conn, run: str = run, given: dict[str, list[int]] = given) -> None:
+        async def write(conn: Conn, run: str = run, columns: dict[str, list[int]] = columns) -> None:
             await begin_write(conn, project_id)
-            await sql.run(conn, "write_content_use", project_id=project_id, run=id_of(run), **given)
+            await sql.run(conn, "write_content_use", project_id=project_id, run=id_of(run), **columns)
 
         await db.transact(write)
 
 
 async def uses_of(db: Database, packs: Packs, project_id: int, run: str) -> dict[ContentRef, int]:
-    """What a run had by itself: for each content, how many of its model calls were given it."""
-    own: list[RunEvent] = []
+    """Returns for each content that a run had by itself (without events shared with a parent), how many of its model
+    calls had the content as input."""
+    own_events: list[RunEvent] = []
     after = 0
     async with db.reading() as conn:
         while portion := await events.read(conn, project_id, run, after=after, limit=_EVENTS):
-            own += [event for event in portion if event.run == run]
+            own_events += [event for event in portion if event.run == run]
             after = portion[-1].seq
-        found = await threads.read_together(conn, packs, project_id, call_threads(own), _MOST_NODES)
-    return await asyncio.to_thread(count_uses, own, found.nodes)
+        thread_nodes = await threads.read_together(conn, packs, project_id, call_threads(own_events), _MOST_NODES)
+    return await asyncio.to_thread(count_uses, own_events, thread_nodes.nodes)
 
 
 def _each_once(rows: Iterable[Record]) -> dict[str, int]:
