@@ -1,13 +1,25 @@
-"""store → project → [read] → serve.  What was recorded of a run: each module loads what it needs and answers.
+"""store → project → [read] → serve.  Answers questions about recorded runs; each module loads what it needs.
 
-    record      a run that is known and projected: what most questions begin with
-    run_names   which run a name means                 runs        lists of runs, and a run's summary
-    events      the events of a run                    state       the state at a moment
-    context     what the model saw at a call           calls       model calls and tool calls
-    diff        the difference of two moments          spans       the tree of spans, and log events
-    content     what a ref names                       values      refs → values
-    previews    values as short texts                  prices      what tokens cost
-    owning_call which model call an event belongs to   paging, times   cursors, RFC 3339
+    record       a projected run and its events: most questions begin with it
+    run_names    finds the run that a name means
+    runs         lists of runs, and a run's summary
+    events       the events of a run
+    state        the state at a moment
+    context      the model's input at a call, and the messages of a run
+    calls        model calls and tool calls
+    owning_call  finds the model call of an event
+    diff         the difference of two moments
+    spans        the tree of spans, and log events
+    content      contents and threads by ref
+    values       the values of refs
+    previews     values as short texts
+    prices       prices of tokens
+    scores       scores, and conditions on them
+    about        uses of a content, and how much is stored
+    bundle       a run as one export file
+    as_test      a run as a pytest file
+    paging       cursors
+    times        durations
 
-Data come through the ports of `store.ports`; nothing here knows Postgres or HTTP.
+Data comes through the interfaces of `store.ports`; nothing here knows Postgres or HTTP.
 """

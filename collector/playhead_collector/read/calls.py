@@ -24,14 +24,14 @@ Answer = TypeVar("Answer", LlmCall, ToolCall)
 
 @dataclass(slots=True)
 class CallEvents(Generic[Begin, End]):
-    """A call's two events; `end` is None while it is open."""
+    """The start and the end event of a call; `end` is None while the call is open."""
 
     begin: Begin
     end: End | None = None
 
 
 class CallPairing(Generic[Begin, End]):
-    """Pairs starts and ends of the first `limit` calls. Takes events in seq order."""
+    """Pairs the start and end events of the first `limit` calls. Takes events in seq order."""
 
     def __init__(self, begin: type[Begin], end: tuple[type[Any], ...], limit: int) -> None:
         self.calls: list[CallEvents[Begin, End]] = []
@@ -62,13 +62,13 @@ class CallPairing(Generic[Begin, End]):
 
 
 async def list_llm_calls(record: RunRecord, limit: int, after: int, hydrate: bool) -> Page[LlmCall]:
-    """Model calls that began after seq `after`."""
+    """Returns a page of model calls that began after seq `after`."""
     pairing: CallPairing[ev.LlmCalled, LlmEnd] = CallPairing(ev.LlmCalled, LLM_END, limit)
     return await _page(record, pairing, llm_call, after, hydrate)
 
 
 async def list_tool_calls(record: RunRecord, limit: int, after: int, hydrate: bool) -> Page[ToolCall]:
-    """Tool calls that began after seq `after`."""
+    """Returns a page of tool calls that began after seq `after`."""
     pairing: CallPairing[ev.ToolCalled, ToolEnd] = CallPairing(ev.ToolCalled, TOOL_END, limit)
     return await _page(record, pairing, tool_call, after, hydrate)
 
@@ -100,7 +100,7 @@ async def _hydrate(record: RunRecord, items: Sequence[CallAnswer]) -> None:
 
 
 def llm_call(call: CallEvents[ev.LlmCalled, LlmEnd]) -> LlmCall:
-    """A model call as an answer."""
+    """Converts a model call to an answer."""
     begin, end = call.begin, call.end
     done = end if isinstance(end, ev.LlmCompleted) else None
     refs = {name: getattr(begin, name) for name in ("thread", "system", "tools", "request", "input")}
@@ -120,7 +120,7 @@ def llm_call(call: CallEvents[ev.LlmCalled, LlmEnd]) -> LlmCall:
 
 
 def tool_call(call: CallEvents[ev.ToolCalled, ToolEnd]) -> ToolCall:
-    """A tool call as an answer."""
+    """Converts a tool call to an answer."""
     begin, end = call.begin, call.end
     result = end.result if isinstance(end, ev.ToolCompleted) else None
     return {

@@ -1,4 +1,4 @@
-"""Contents and threads, by their refs."""
+"""Reads contents and threads by their refs."""
 
 import base64
 from collections.abc import Mapping, Sequence
@@ -15,10 +15,10 @@ from playhead_collector.read.values import fetch, messages_of, plain_value
 from playhead_collector.settings import MIB
 from playhead_collector.store.ports import ReadStore
 
-# A batch is held in memory whole, several times over: it is read in portions, and refused when it grows too large. A
-# single content is never refused.
+# A batch is in memory several times at once, so it is read in portions, and refused when it is too large. A single
+# content is never refused.
 _PORTION, _MAX_BYTES = 10, 16 * MIB
-# Nodes of threads in one pack: each is 64 hex digits of its message.
+# The most thread nodes in one pack. Each takes 64 hex digits, for its message.
 _MAX_NODES = 100_000
 
 
@@ -31,24 +31,23 @@ def parse_ref(text: str) -> ContentRef:
 
 
 async def read_batch(store: ReadStore, project_id: int, refs: Sequence[str]) -> Mapping[str, ContentValue]:
-    """The stored contents among these refs, each as a value. Raises Refused for an invalid ref, or when they are too
-    large together.
-    """
+    """Returns the stored ones of these contents, as values, by ref. Raises Refused for an invalid ref, or if the
+    contents are too large together."""
     wanted = iter(dict.fromkeys(map(parse_ref, refs)))
-    found: dict[str, ContentValue] = {}
+    values: dict[str, ContentValue] = {}
     size = 0
     while portion := list(islice(wanted, _PORTION)):
         for ref, content in (await store.get_many(project_id, portion)).items():
             size += len(content.data)
-            found[str(ref)] = content_value(content)  # orjson takes no subclass of str as a key
-        if size > _MAX_BYTES and len(found) > 1:
+            values[str(ref)] = content_value(content)  # orjson takes no subclass of str as a key
+        if size > _MAX_BYTES and len(values) > 1:
             message = f"these contents are larger than {_MAX_BYTES // MIB} MiB together: ask for fewer refs at a time"
             raise Refused(413, "too_large", message)
-    return found
+    return values
 
 
 def content_value(content: Content) -> ContentValue:
-    """A content as a JSON value: JSON as it is, text as a string, anything else as base64."""
+    """Returns a content as a JSON value: stored JSON unchanged, text as a string, anything else as base64."""
     answer: ContentValue = {"media_type": content.media_type, "size": len(content.data)}
     value = plain_value(content)
     if value is None:
@@ -57,7 +56,7 @@ def content_value(content: Content) -> ContentValue:
 
 
 async def read_thread(store: ReadStore, project_id: int, ref: ContentRef) -> ThreadMessages:
-    """The thread as a list of messages.  Raises ContentMissing."""
+    """Returns the thread as a list of messages.  Raises ContentMissing."""
     thread = await messages_of(store, project_id, ref)
     cache = await fetch(store, project_id, thread)
     return {"thread": ref, "messages": [cache.message(message) for message in thread], "missing": cache.missing}
@@ -75,7 +74,7 @@ class PackedRefs:
 
     @property
     def is_full(self) -> bool:
-        """Whether no more fits."""
+        """Whether the limit of bytes or nodes is reached."""
         return self._bytes >= _MAX_BYTES or len(self._nodes) >= _MAX_NODES
 
     @property
@@ -84,7 +83,7 @@ class PackedRefs:
         return Pack(tuple(self.contents), tuple(self.threads))
 
     def fits(self, content: Content) -> bool:
-        """Whether the content may be added; the first one always may."""
+        """Returns whether the content may be added. The first one always may."""
         return not self._bytes or self._bytes + len(content.data) <= _MAX_BYTES
 
     def add(self, content: Content) -> None:
@@ -93,32 +92,33 @@ class PackedRefs:
         self._bytes += len(content.data)
 
     def has_node(self, ref: ContentRef) -> bool:
-        """Whether this thread is among those that were added, or the beginning of one."""
+        """Returns whether this thread was added, as a whole thread or as the beginning of one."""
         return ref in self._nodes
 
     def add_thread(self, tip: ContentRef, nodes: Mapping[ContentRef, ThreadNode]) -> None:
         """Adds the thread that ends in `tip`, without the nodes that were added before."""
         new: list[ThreadNode] = []
-        at: ContentRef | None = tip
-        while at is not None and at not in self._nodes:
-            new.append(nodes[at])
-            at = nodes[at].parent
+        ref: ContentRef | None = tip
+        while ref is not None and ref not in self._nodes:
+            new.append(nodes[ref])
+            ref = nodes[ref].parent
         if new:
-            self.threads.append(ThreadExtension(at, tuple(node.message for node in reversed(new))))
+            self.threads.append(ThreadExtension(ref, tuple(node.message for node in reversed(new))))
             self._nodes.update(node.ref for node in new)
 
 
 async def pack_refs(store: ReadStore, project_id: int, refs: Sequence[ContentRef]) -> PackedRefs:
     """Packs the stored contents and threads of these refs, in order, as many as fit.  Raises ContentCorrupt.
 
-    A thread is added from its beginning. If the last thread of a chat is requested first, its earlier threads cost
-    nothing."""
+    A thread is added from its beginning. If the last thread of a chat is requested first, its earlier threads take no
+    more space.
+    """
     packed = PackedRefs()
     while packed.looked_at < len(refs) and not packed.is_full:
         rest = refs[packed.looked_at :]
         threads = await store.threads(project_id, [ref for ref in rest if not packed.has_node(ref)], _MAX_NODES)
         # Stops at the first unread thread: it may be a prefix of one that was read, and needs no reading then.
-        end = next((at for at, ref in enumerate(rest) if ref in threads.unread), len(rest))
+        end = next((index for index, ref in enumerate(rest) if ref in threads.unread), len(rest))
         if not await _add_portion(store, project_id, rest[:end], threads.nodes, packed):
             break
     return packed
@@ -131,11 +131,11 @@ async def _add_portion(
     nodes: Mapping[ContentRef, ThreadNode],
     packed: PackedRefs,
 ) -> bool:
-    """Adds the contents and threads of these refs; returns False when not all of them fit."""
+    """Adds the contents and threads of these refs. Returns False when not all of them fit."""
     for start in range(0, len(refs), _PORTION):
         portion = refs[start : start + _PORTION]
-        asked = [ref for ref in portion if ref not in nodes and not packed.has_node(ref)]
-        contents: Mapping[ContentRef, Content] = await store.get_many(project_id, asked) if asked else {}
+        wanted = [ref for ref in portion if ref not in nodes and not packed.has_node(ref)]
+        contents: Mapping[ContentRef, Content] = await store.get_many(project_id, wanted) if wanted else {}
         for ref in portion:
             if ref in nodes:
                 packed.add_thread(ref, nodes)

@@ -23,14 +23,14 @@ _MAX_READ = 20_000
 
 @dataclass(frozen=True, slots=True)
 class EventFilter:
-    """All conditions must hold; an empty one holds for every event."""
+    """All conditions must hold. Without conditions, every event matches."""
 
     kinds: Collection[str] = ()
     priority: str | None = None
     since_ns: int | None = None
 
     def fits(self, event: RunEvent) -> bool:
-        """Whether the event meets all conditions."""
+        """Returns whether the event meets all conditions."""
         kind = event.original_kind if isinstance(event, UnknownEvent) else event.kind
         return (
             (not self.kinds or kind in self.kinds)
@@ -42,22 +42,22 @@ class EventFilter:
 async def list_events(
     record: RunRecord, where: EventFilter, limit: int, after: int, preview: int = 0
 ) -> Page[RecordedEvent]:
-    """Events after seq `after`. A page may hold fewer than `limit` although more follow; `next_cursor` then names the
-    next page.
+    """Returns a page of events after seq `after`. A page may have fewer than `limit` events although more follow; then
+    `next_cursor` is set.
 
-    `preview`: characters of each value that an event names, to return with it; 0: none.
+    `preview`: how many characters to return of each value that an event names; 0: none.
     """
-    found: list[RunEvent] = []
+    matches: list[RunEvent] = []
     read_upto = after
     async for block in record.onwards(after):
         fitting = [event for event in block if where.fits(event)]
-        room = limit - len(found)
-        found += fitting[:room]
-        read_upto = found[-1].seq if len(fitting) > room else block[-1].seq
-        if len(found) == limit or read_upto - after >= _MAX_READ:
+        room = limit - len(matches)
+        matches += fitting[:room]
+        read_upto = matches[-1].seq if len(fitting) > room else block[-1].seq
+        if len(matches) == limit or read_upto - after >= _MAX_READ:
             break
     more = read_upto < record.last
-    items = await _answered(record, found, preview)
+    items = await _answered(record, matches, preview)
     page: Page[RecordedEvent] = {"items": items, "next_cursor": str(read_upto) if more else None}
     unknown = sorted(set(where.kinds).difference(EVENT_KINDS, (item["kind"] for item in items)))
     if unknown:
@@ -66,10 +66,11 @@ async def list_events(
 
 
 async def list_checkpoints(record: RunRecord, limit: int, after: int, preview: int) -> Page[CheckpointEntry]:
-    """Checkpoints after seq `after`, oldest first. `preview`: characters of each state to answer."""
-    found = await list_events(record, EventFilter((CheckpointCreated.kind,)), limit, after, preview)
-    page: Page[CheckpointEntry] = {"items": [], "next_cursor": found["next_cursor"]}
-    for event in found["items"]:
+    """Returns a page of checkpoints after seq `after`, oldest first. `preview`: how many characters to return of each
+    state."""
+    events = await list_events(record, EventFilter((CheckpointCreated.kind,)), limit, after, preview)
+    page: Page[CheckpointEntry] = {"items": [], "next_cursor": events["next_cursor"]}
+    for event in events["items"]:
         refs = event["refs"]
         item: CheckpointEntry = {
             "seq": event["seq"],
@@ -86,31 +87,32 @@ async def list_checkpoints(record: RunRecord, limit: int, after: int, preview: i
 
 
 async def list_last_events(record: RunRecord, where: EventFilter, last: int, preview: int = 0) -> Page[RecordedEvent]:
-    """The last events that fit, at most `last` of them, in order. Fewer, with `hint`, if they are far from the end."""
-    found: list[RunEvent] = []
+    """Returns the last events that match, at most `last`, in order. Returns fewer, with `hint`, if they are far from
+    the run's end."""
+    matches: list[RunEvent] = []
     read = 0
     async for block in record.backwards(record.last):
-        found = [event for event in block if where.fits(event)] + found
+        matches = [event for event in block if where.fits(event)] + matches
         read += len(block)
-        if len(found) >= last or read >= _MAX_READ:
+        if len(matches) >= last or read >= _MAX_READ:
             break
-    page: Page[RecordedEvent] = {"items": await _answered(record, found[-last:], preview), "next_cursor": None}
-    if len(found) < last and read < record.last:
+    page: Page[RecordedEvent] = {"items": await _answered(record, matches[-last:], preview), "next_cursor": None}
+    if len(matches) < last and read < record.last:
         page["hint"] = f"only the last {read:,} events of this run were searched: use `after` to search all of them"
     return page
 
 
-async def _answered(record: RunRecord, found: Sequence[RunEvent], preview: int) -> list[RecordedEvent]:
-    items = [recorded_event(event) for event in found]
+async def _answered(record: RunRecord, events: Sequence[RunEvent], preview: int) -> list[RecordedEvent]:
+    items = [recorded_event(event) for event in events]
     if preview:
-        known = await previews_of(record.store, record.project_id, found, preview)
+        previews = await previews_of(record.store, record.project_id, events, preview)
         for item in items:
-            item["previews"] = event_previews(item["refs"], known)
+            item["previews"] = event_previews(item["refs"], previews)
     return items
 
 
 def recorded_event(event: RunEvent) -> RecordedEvent:
-    """The event as an answer: all header fields present, its time as text."""
+    """Converts an event to an answer with all header fields, and its time as text."""
     value = event_to_json(event)
     return {
         "id": event.id,

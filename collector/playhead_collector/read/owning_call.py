@@ -1,9 +1,8 @@
-"""Finds the model call that an event belongs to.
+"""Finds the model call to which an event belongs.
 
-An event of a model call belongs to that call.  One of a tool call belongs to the model call that asked for the tool:
-the one whose output names the call's id, else the only one that asked for this tool with these arguments; if neither
-exists, the last model call below the nearest span around the tool, then the last one of the same agent, then the last
-one.
+An event of a model call belongs to that call.  An event of a tool call belongs to the model call that asked for the
+tool: the one whose output names the call's id; else the only one that asked for this tool with these arguments; else
+the last model call below the nearest span around the tool; else the last one of the same agent; else the last one.
 """
 
 from collections.abc import Collection, Iterator
@@ -28,12 +27,13 @@ from playhead_collector.read.values import fetch
 
 _OF_A_CALL = (ContextCompressed, MessageAdded, LlmCompleted, LlmFailed)
 _OF_A_TOOL = (ToolCalled, ToolCompleted, ToolFailed)
-# A tool is called soon after it was asked for: an approval by a person may come between, thousands of events do not.
+# A tool is called soon after the model requested it. An approval may come in between, but not thousands of events.
 _BLOCKS_BACK = 4_096 // BLOCK
 
 
 async def model_call_at(record: RunRecord, seq: int) -> CallEvents[LlmCalled, LlmEnd]:
-    """The model call that the event at seq belongs to, else the last one that began before it.  Raises Refused."""
+    """Returns the model call to which the event at seq belongs; else the last one that began before it.  Raises
+    Refused."""
     begin = await _begin_at(record, seq)
     async for block in record.onwards(begin.seq):
         for event in block:
@@ -43,23 +43,24 @@ async def model_call_at(record: RunRecord, seq: int) -> CallEvents[LlmCalled, Ll
 
 
 async def model_call_starts(record: RunRecord, spans: Collection[str], near: int) -> dict[str, LlmCalled]:
-    """The start events of these spans' model calls; spans that are no model calls are left out."""
-    found: dict[str, LlmCalled] = {}
+    """Returns the start events of these spans' model calls, by span. Spans that are not model calls are left out.
+    `near`: the seq around which to search first."""
+    starts: dict[str, LlmCalled] = {}
     async for block in record.around(near):
         for event in block:
             if isinstance(event, LlmCalled) and event.span is not None and event.span in spans:
-                found[event.span] = event
-        if len(found) == len(spans):
+                starts[event.span] = event
+        if len(starts) == len(spans):
             break
-    return found
+    return starts
 
 
 async def _begin_at(record: RunRecord, seq: int) -> LlmCalled:
     event = await record.event(seq)
     if isinstance(event, _OF_A_CALL) and event.span is not None:
-        found = await model_call_starts(record, {event.span}, seq)
-        if event.span in found:
-            return found[event.span]
+        starts = await model_call_starts(record, {event.span}, seq)
+        if event.span in starts:
+            return starts[event.span]
     if isinstance(event, _OF_A_TOOL):
         tool = await _beginning(record, event)
         asking = await _requesting_call(record, tool) or await _enclosing_call(record, tool)
@@ -75,7 +76,7 @@ async def _begin_at(record: RunRecord, seq: int) -> LlmCalled:
 
 
 async def _beginning(record: RunRecord, event: RunEvent) -> RunEvent:
-    """The start of the tool call that the event is part of; the event itself if that start is not stored here."""
+    """Returns the start of the event's tool call; the event itself if that start is not stored here."""
     if not isinstance(event, ToolCalled) and event.span is not None:
         async for block in record.backwards(event.seq):
             for earlier in reversed(block):
@@ -85,7 +86,7 @@ async def _beginning(record: RunRecord, event: RunEvent) -> RunEvent:
 
 
 async def _requesting_call(record: RunRecord, tool: RunEvent) -> LlmCalled | None:
-    """Returns the model call whose output requests this tool call."""
+    """Returns the model call whose output requests this tool call; None if none or several may have requested it."""
     name, call_id = getattr(tool, "name", None), getattr(tool, "call_id", None)
     arguments: bytes | None = None
     if isinstance(tool, ToolCalled) and tool.arguments is not None:
@@ -122,9 +123,8 @@ def _canonical_arguments(value: Any) -> bytes:
 
 
 async def _enclosing_call(record: RunRecord, tool: RunEvent) -> LlmCalled | None:
-    """The last model call before the tool call, below the nearest enclosing span that has one; else the last one
-    of the same agent.
-    """
+    """Returns the last model call before the tool call, below the nearest enclosing span that has one; else the last
+    one of the same agent; else None."""
     parents = {span.span_id: span.parent_id for span in await record.store.spans(record.project_id, record.run)}
     above = list(_chain(parents, tool.span))
     last_of_actor: LlmCalled | None = None
@@ -136,7 +136,7 @@ async def _enclosing_call(record: RunRecord, tool: RunEvent) -> LlmCalled | None
                 continue
             if event.actor == tool.actor:
                 last_of_actor = last_of_actor or event
-            shared = next((above.index(each) for each in _chain(parents, event.span) if each in above), None)
+            shared = next((above.index(span_id) for span_id in _chain(parents, event.span) if span_id in above), None)
             if shared is not None and (nearest is None or shared < nearest[0]):
                 nearest = (shared, event)
         blocks += 1
@@ -146,7 +146,7 @@ async def _enclosing_call(record: RunRecord, tool: RunEvent) -> LlmCalled | None
 
 
 def _chain(parents: dict[str, str | None], span: str | None) -> Iterator[str]:
-    """The span and its ancestors, innermost first."""
+    """Yields the span and its ancestors, innermost first."""
     seen: set[str] = set()
     while span is not None and span not in seen:
         seen.add(span)

@@ -14,17 +14,17 @@ _NAME = re.compile("[0-9a-f]{32}(?:[0-9a-f]{32})?")
 
 
 def row_cursor(row: RunRow) -> str:
-    """The cursor for the rows after this one in the list of runs."""
+    """Returns the cursor for the rows after this one in the list of runs."""
     return run_cursor(row.started_ns, row.run)
 
 
 def run_cursor(started_ns: int, run: str) -> str:
-    """The cursor for what comes after this run, where runs are listed newest first."""
+    """Returns the cursor for the items after this run, in a list of runs that is sorted newest first."""
     return base64.urlsafe_b64encode(f"{started_ns} {run}".encode()).decode().rstrip("=")
 
 
 def read_row_cursor(cursor: str | None) -> tuple[int, str] | None:
-    """Parses a cursor of `row_cursor`; None for None. Raises Refused."""
+    """Parses a cursor from `row_cursor` or `run_cursor`; returns None for None. Raises Refused."""
     if not cursor:
         return None
     try:
@@ -38,13 +38,13 @@ def read_row_cursor(cursor: str | None) -> tuple[int, str] | None:
 
 
 def position_cursor(time_ns: int, name: str, seq: int) -> str:
-    """The cursor for what follows event `seq` of a run, or a content. `name`: the run's id, or the digits of the
-    ref."""
+    """Returns the cursor for the items after event `seq` of a run, or after a content. `name`: the run's id, or the
+    digits of the ref."""
     return base64.urlsafe_b64encode(f"{time_ns} {name} {seq}".encode()).decode().rstrip("=")
 
 
 def read_position(cursor: str) -> tuple[int, str, int]:
-    """Parses a cursor of `position_cursor`. Raises Refused."""
+    """Parses a cursor from `position_cursor`. Raises Refused."""
     try:
         time_text, name, seq_text = _decoded(cursor).split(" ")
         time_ns, seq = int(time_text), int(seq_text)
@@ -56,7 +56,7 @@ def read_position(cursor: str) -> tuple[int, str, int]:
 
 
 def read_seq(cursor: str | None) -> int:
-    """Parses a cursor that is a seq; 0 without one.  Raises Refused."""
+    """Parses a cursor that is a seq; returns 0 for None.  Raises Refused."""
     if not cursor:
         return 0
     if not is_seq(cursor):
@@ -65,7 +65,7 @@ def read_seq(cursor: str | None) -> int:
 
 
 def read_number(cursor: str | None) -> int:
-    """Parses a cursor that is a number of Postgres (bigint); 0 without one.  Raises Refused."""
+    """Parses a cursor that is a number in the range of a Postgres bigint; returns 0 for None.  Raises Refused."""
     if not cursor:
         return 0
     if not (cursor.isascii() and cursor.isdecimal() and len(cursor) <= len(str(_LARGEST)) and int(cursor) <= _LARGEST):
@@ -74,7 +74,7 @@ def read_number(cursor: str | None) -> int:
 
 
 def is_seq(text: str) -> bool:
-    """Whether the text is a seq. A longer row of digits may be an event id."""
+    """Returns whether the text is a seq. A longer row of digits may be an event id."""
     return text.isascii() and text.isdecimal() and len(text) <= _MAX_SEQ_LENGTH
 
 

@@ -1,8 +1,8 @@
-"""[read]: what a model's tokens cost, and how many its context may have, from a table that operators can replace.
+"""[read]: prices of models' tokens, and limits of their contexts, from a table that operators can replace.
 
 The table is JSON: `date`, `source`, `currency`, and `models` by name, each with `limit` and prices per million tokens:
-`input`, `output`, and where the provider has them `cache_read` and `cache_write`; `source` says what that line was
-checked against.  A model that is not in it has no price, which is not a price of zero.
+`input`, `output`, and, where the provider has them, `cache_read` and `cache_write`. A model's `source` says with what
+its line was compared.  A model that is not in the table has an unknown price, not a price of zero.
 """
 
 import re
@@ -27,7 +27,7 @@ _ISSUE = re.compile(r"(?:[-@:](?:\d{4}-\d\d-\d\d|\d{8}|\d{3,4}|latest|preview|ex
 
 @dataclass(frozen=True, slots=True)
 class Price:
-    """A model of the table.  Prices are per million tokens; None: the table does not say."""
+    """A model in the table.  Prices are per million tokens. None: the table does not say."""
 
     name: str
     limit: int | None = None
@@ -36,7 +36,7 @@ class Price:
     cache_read: float | None = None
     cache_write: float | None = None
     source: str | None = None
-    """What the line was checked against; None: the source of the table."""
+    """The source with which the line was compared; None: the source of the table."""
 
     def cost(self, usage: TokenUsage) -> float | None:
         """Returns the cost of a call; None if a number of tokens or a price is not known.
@@ -56,7 +56,7 @@ class Price:
 
 @dataclass(frozen=True, slots=True)
 class Prices:
-    """A table of prices, and where it is from."""
+    """A table of prices, with its date and source."""
 
     date: str
     source: str
@@ -64,29 +64,31 @@ class Prices:
     models: Mapping[str, Price]
 
     def of(self, model: str | None) -> Price | None:
-        """The model's line: by its exact name, else without the provider prefix and the date of the version."""
+        """Returns the model's line. Looks for the exact name, then for the name without the provider prefix, then
+        without the version suffix. None: the table does not have the model."""
         if model is None:
             return None
         name = model.strip().lower()
         bare = _SERVED_BY.sub("", name)
         tried = (name, bare, _ISSUE.sub("", bare))
-        return next((self.models[each] for each in tried if each in self.models), None)
+        return next((self.models[candidate] for candidate in tried if candidate in self.models), None)
 
     def cost_of(self, usage: Iterable[ModelUsage] | None) -> float | None:
         """Returns the cost of the calls whose price is known; None if there are none, or `usage` is None."""
         costs = [self._cost_of_model(used) for used in usage or ()]
-        known = [cost for cost in costs if cost is not None]
-        return round(sum(known), 10) if known else None
+        known_costs = [cost for cost in costs if cost is not None]
+        return round(sum(known_costs), 10) if known_costs else None
 
     def limit_of(self, model: str | None) -> int | None:
-        """How many tokens the model's context may have; None when the table does not say."""
+        """Returns how many tokens the model's context may have; None when the table does not say."""
         line = self.of(model)
         return line.limit if line else None
 
     def limit_at(self, models: Iterable[str], tokens: int | None) -> int | None:
-        """Returns the limit of the model, one of `models`, whose context had so many tokens; None if that is ambiguous.
+        """Returns the context limit of that one of `models` whose context had `tokens` tokens; None if that is
+        ambiguous or unknown.
 
-        Models with a smaller limit are ruled out; the others must all have the same limit.
+        Models with a smaller limit are ruled out. The others must all have the same limit.
         """
         if tokens is None:
             return None
@@ -102,12 +104,12 @@ class Prices:
 
 @lru_cache(maxsize=1)
 def shipped() -> Prices:
-    """The built-in table."""
+    """Returns the built-in table."""
     return read_prices(SHIPPED)
 
 
 def read_prices(path: Path) -> Prices:
-    """A table from a file.  Raises BadSetting."""
+    """Reads a table from a file.  Raises BadSetting."""
     try:
         value = parse_json(path.read_bytes())
         models = cast(dict[str, Any], value["models"])
@@ -125,9 +127,9 @@ def read_prices(path: Path) -> Prices:
 
 
 def _line(name: str, line: Any) -> Price:
-    known = {field: line[field] for field in _NUMBERS if line.get(field) is not None}
-    wrong = [field for field, value in known.items() if not isinstance(value, int | float) or not 0 <= value < 1e12]
+    numbers = {field: line[field] for field in _NUMBERS if line.get(field) is not None}
+    wrong = [field for field, value in numbers.items() if not isinstance(value, int | float) or not 0 <= value < 1e12]
     if wrong:
         raise ValueError(f"{wrong[0]} of {name} is not a number of 0 or more")
     source = line.get("source")
-    return Price(name, **known, source=None if source is None else str(source))
+    return Price(name, **numbers, source=None if source is None else str(source))

@@ -1,4 +1,4 @@
-"""A projected run, and the ways to read its events: most questions begin with this."""
+"""A projected run, and the ways to read its events. Most questions begin with this."""
 
 import re
 from collections.abc import AsyncIterator, Sequence
@@ -12,22 +12,22 @@ from playhead_collector.read.run_names import run_named
 from playhead_collector.store.ports import ReadStore
 
 _RUN_ID = re.compile("[0-9a-f]{32}")
-# Events in one row of the store: reading one of them costs as much as all, so all are cached for a moment.
+# The number of events in one row of the store. Reading one costs as much as reading all, so all are cached for a while.
 BLOCK = 256
 _KEPT_BLOCKS = 16
-# Ancestors of a fork that a question waits for; further ones are projected in the background, as all runs are.
+# A question waits for at most this many ancestors of a fork. Others are projected in the background, like all runs.
 _MAX_ABOVE = 50
 
 
 class RunProjector(Protocol):
-    """The projector, as far as a question needs it."""
+    """The methods of the projector that questions need."""
 
     async def project_now(self, project_id: int, run: str) -> object:
         """Returns when everything that has arrived for this run is projected.  Does nothing for unknown runs."""
         ...
 
     async def catch_up(self) -> None:
-        """Projects runs with recent news; of a backlog only a part."""
+        """Projects runs with recent news; if there are many, only a part of them."""
         ...
 
 
@@ -51,18 +51,18 @@ class RunRecord:
         return self.row.events
 
     async def events(self, after: int = 0, upto: int | None = None, limit: int | None = None) -> Sequence[RunEvent]:
-        """Events with after < seq <= upto, in order."""
+        """Returns events with after < seq <= upto, in order, at most `limit`."""
         return await self.store.events(self.project_id, self.run, after=after, upto=upto, limit=limit)
 
     async def event(self, seq: int) -> RunEvent:
-        """The event at seq.  Raises Refused if a fork shares it with a run that is not stored."""
-        found = next((event for event in await self._block((seq - 1) // BLOCK) if event.seq == seq), None)
-        if found is None:
+        """Returns the event at seq.  Raises Refused if a fork shares the event with a run that is not stored."""
+        match = next((event for event in await self._block((seq - 1) // BLOCK) if event.seq == seq), None)
+        if match is None:
             raise self.not_here(seq)
-        return found
+        return match
 
     def not_here(self, seq: int) -> Refused:
-        """Error for an event that is part of another run's record, which is gone."""
+        """Returns the error for an event that is stored with another run, which is missing."""
         return Refused(
             404,
             "parent_missing",
@@ -71,18 +71,18 @@ class RunRecord:
         )
 
     async def backwards(self, upto: int) -> AsyncIterator[Sequence[RunEvent]]:
-        """Blocks of events from seq `upto` back to the first event. Each block is in seq order."""
+        """Yields blocks of events from seq `upto` back to the first event. Each block is in seq order."""
         for number in range((upto - 1) // BLOCK, -1, -1):
             yield [event for event in await self._block(number) if event.seq <= upto]
 
     async def onwards(self, after: int) -> AsyncIterator[Sequence[RunEvent]]:
-        """Blocks of events after seq `after` up to the last. Each block is in seq order."""
+        """Yields blocks of events after seq `after` up to the last. Each block is in seq order."""
         for number in range(after // BLOCK, -(-self.last // BLOCK)):
             if block := [event for event in await self._block(number) if event.seq > after]:
                 yield block
 
     async def around(self, seq: int) -> AsyncIterator[Sequence[RunEvent]]:
-        """All events in blocks, nearest to seq first: alternately before and after it."""
+        """Yields all events in blocks, nearest to seq first, alternately before and after it."""
         sides = [self.backwards(seq), self.onwards(seq)]
         while sides:
             for side in tuple(sides):
@@ -101,7 +101,8 @@ class RunRecord:
 
 
 async def open_record(store: ReadStore, runner: RunProjector, project_id: int, run: str) -> RunRecord:
-    """The run (an id, a part of one, or `last`) with all that has arrived for it projected.  Raises Refused: 404."""
+    """Projects all that has arrived for the run, and returns the run. `run`: an id, a part of one, or `last`.  Raises
+    Refused (404)."""
     if not _RUN_ID.fullmatch(run):
         await runner.catch_up()
         run = await run_named(store, project_id, run)
@@ -110,7 +111,8 @@ async def open_record(store: ReadStore, runner: RunProjector, project_id: int, r
 
 
 async def stored_record(store: ReadStore, project_id: int, run: str) -> RunRecord:
-    """The run with this id, as last projected; call `open_record` before, to project it.  Raises Refused: 404."""
+    """Returns the run with this id, as last projected. Call `open_record` before to project it.  Raises Refused
+    (404)."""
     return _record(store, project_id, run, await store.run(project_id, run))
 
 
@@ -121,7 +123,8 @@ def _record(store: ReadStore, project_id: int, run: str, row: RunRow | None) -> 
 
 
 async def _projected(store: ReadStore, runner: RunProjector, project_id: int, run: str) -> RunRow | None:
-    """The row of a run, after it and the runs that it was forked from were projected."""
+    """Projects the run and the runs from which it was forked, and returns the run's row; None if there is no such
+    run."""
     line: list[str] = []
     above: str | None = run
     row: RunRow | None = None

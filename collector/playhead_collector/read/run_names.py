@@ -12,9 +12,11 @@ _MAX_NAMED = 5
 
 
 async def run_named(store: ReadStore, project_id: int, name: str) -> str:
-    """The id of the run: `name` is an id, a part of one that no other run has, or `last` for the newest run.
+    """Returns the id of the run that `name` means: an id, a part of an id that no other run has, or `last` for the
+    newest run.
 
-    A whole id is returned without looking whether there is such a run.  Raises Refused (404): no run, or several.
+    A complete id is returned without a check that there is such a run.  Raises Refused (404) if there is no run, or
+    several.
     """
     wanted = name.strip().lower()
     if _ID.fullmatch(wanted):
@@ -26,15 +28,15 @@ async def run_named(store: ReadStore, project_id: int, name: str) -> str:
         return newest[0].run
     if not _PART.fullmatch(wanted):
         raise _unknown(name)
-    found = await store.runs(project_id, RunFilter(id_part=wanted), limit=_MAX_NAMED + 1)
-    if not found:
+    rows = await store.runs(project_id, RunFilter(id_part=wanted), limit=_MAX_NAMED + 1)
+    if not rows:
         raise _unknown(name)
-    if len(found) > 1:
-        some = ", ".join(row.run for row in found[:_MAX_NAMED])
-        more = " and more" if len(found) > _MAX_NAMED else ""
-        message = f"several runs have {wanted!r} in their id ({some}{more}): write more of the one that you mean"
+    if len(rows) > 1:
+        ids = ", ".join(row.run for row in rows[:_MAX_NAMED])
+        more = " and more" if len(rows) > _MAX_NAMED else ""
+        message = f"several runs have {wanted!r} in their id ({ids}{more}): write more of the one that you mean"
         raise Refused(404, "ambiguous_run", message)
-    return found[0].run
+    return rows[0].run
 
 
 def _unknown(name: str) -> Refused:

@@ -41,17 +41,17 @@ _MAX_SCORES = 100
 async def list_runs(
     store: ReadStore, project_id: int, where: RunFilter, limit: int, cursor: str | None, prices: Prices
 ) -> Page[RunSummary]:
-    """Runs, newest first."""
+    """Returns a page of runs, newest first."""
     rows = await store.runs(project_id, where, limit=limit + 1, before=read_row_cursor(cursor))
-    shown = rows[:limit]
+    page = rows[:limit]
     return {
-        "items": [run_summary(row, prices) for row in shown],
-        "next_cursor": row_cursor(shown[-1]) if len(rows) > limit else None,
+        "items": [run_summary(row, prices) for row in page],
+        "next_cursor": row_cursor(page[-1]) if len(rows) > limit else None,
     }
 
 
 def run_summary(row: RunRow, prices: Prices) -> RunSummary:
-    """The row as an answer."""
+    """Converts a run's row to an answer."""
     return {
         "run": row.run,
         "name": row.name,
@@ -92,7 +92,7 @@ def run_summary(row: RunRow, prices: Prices) -> RunSummary:
 
 
 async def run_detail(record: RunRecord, prices: Prices) -> RunDetail:
-    """The summary with metadata, error, forks, and the paths of further questions."""
+    """Returns the summary with metadata, error, forks, scores, and the paths of further questions."""
     forks = await record.store.runs(record.project_id, RunFilter(fork_of=record.run), limit=_MAX_FORKS + 1)
     path = f"/api/v1/runs/{record.run}"
     links = {"self": path} | {question.replace("-", "_"): f"{path}/{question}" for question in _QUESTIONS}
@@ -115,7 +115,7 @@ async def run_detail(record: RunRecord, prices: Prices) -> RunDetail:
         "scores": await _scores(record),
         "continues": started.continues if started is not None else None,
         "continued_by": await _continued_by(record),
-        "processes": [_process(each) for each in record.row.processes],
+        "processes": [_process(process) for process in record.row.processes],
         "process_count": record.row.process_count,
         "traces": list(record.row.traces),
         "linked": await _linked(record),
@@ -124,35 +124,36 @@ async def run_detail(record: RunRecord, prices: Prices) -> RunDetail:
 
 
 async def _scores(record: RunRecord) -> list[RecordedScore]:
-    """The latest scores of the run and of its calls, newest first."""
+    """Returns the latest scores of the run and of its calls, newest first."""
     where = ScoreFilter(record.run, latest=True)
-    return [score_answer(each) for each in await record.store.scores(record.project_id, where, limit=_MAX_SCORES)]
+    return [score_answer(score) for score in await record.store.scores(record.project_id, where, limit=_MAX_SCORES)]
 
 
 async def _started(record: RunRecord) -> RunStarted | None:
-    """The event of the run's beginning; None while it has not come."""
+    """Returns the run's start event; None if it has not arrived."""
     return next((event for event in await record.events(limit=1) if isinstance(event, RunStarted)), None)
 
 
 async def _metadata(record: RunRecord, started: RunStarted | None) -> Any:
-    """The run's metadata; None when there is none or it is not stored."""
+    """Returns the run's metadata; None when there is none or it is not stored."""
     if started is None or not started.metadata:
         return None
     return (await fetch(record.store, record.project_id, [started.metadata])).value(started.metadata)
 
 
 async def _continued_by(record: RunRecord) -> list[str]:
-    """Runs that begin from this one's last checkpoint. Events that a fork shares with its parent do not count."""
+    """Returns the runs that continue from this run's last checkpoint. Events that a fork shares with its parent do not
+    count."""
     if record.row.continued_by is not None:
         return list(record.row.continued_by)
-    found: dict[str, None] = {}  # projected by an older version: found in its events
+    next_runs: dict[str, None] = {}  # an older version projected the run: search its events
     async for block in record.onwards(record.row.shared or 0):
-        found |= {event.next_run: None for event in block if isinstance(event, RunContinued) and event.next_run}
-    return list(found)
+        next_runs |= {event.next_run: None for event in block if isinstance(event, RunContinued) and event.next_run}
+    return list(next_runs)
 
 
 async def _linked(record: RunRecord) -> list[str]:
-    """Runs that this one names, then those that name it."""
+    """Returns the runs that this run names in links, then the runs that name this run."""
     naming = await record.store.runs(record.project_id, RunFilter(linked=record.run), limit=_MAX_LINKED)
     return list(dict.fromkeys([*record.row.linked, *(row.run for row in naming)]))
 
@@ -168,7 +169,7 @@ def _process(process: HandedProcess) -> RunProcess:
 
 
 async def _error(record: RunRecord) -> CallError | None:
-    """What the run failed with; None for a run that has not failed."""
+    """Returns the error of the failed run; None for a run that has not failed."""
     if record.row.status != FAILED:
         return None
     async for block in record.backwards(record.last):

@@ -16,27 +16,27 @@ from playhead_collector.read.times import elapsed_ms
 
 
 async def list_spans(record: RunRecord, limit: int, after: int) -> Page[TraceSpan]:
-    """Spans in tree order. The cursor is the number of spans already returned."""
+    """Returns a page of spans in tree order. The cursor is the number of spans already returned."""
     tree = in_tree_order(await record.store.spans(record.project_id, record.run))
-    shown = tree[after : after + limit]
-    end = after + len(shown)
+    page = tree[after : after + limit]
+    end = after + len(page)
     return {
-        "items": [trace_span(span, depth) for span, depth in shown],
+        "items": [trace_span(span, depth) for span, depth in page],
         "next_cursor": str(end) if end < len(tree) else None,
     }
 
 
 async def list_logs(record: RunRecord, limit: int, after: int) -> Page[RunLog]:
-    """Log events by time. The cursor is the number of events already returned."""
-    found = await record.store.logs(record.project_id, record.run)
-    shown = found[after : after + limit]
-    end = after + len(shown)
-    items = [cast(RunLog, log_to_json(log)) for log in shown]
-    return {"items": items, "next_cursor": str(end) if end < len(found) else None}
+    """Returns a page of log events by time. The cursor is the number of events already returned."""
+    logs = await record.store.logs(record.project_id, record.run)
+    page = logs[after : after + limit]
+    end = after + len(page)
+    items = [cast(RunLog, log_to_json(log)) for log in page]
+    return {"items": items, "next_cursor": str(end) if end < len(logs) else None}
 
 
 async def list_otlp(record: RunRecord, limit: int, cursor: str | None) -> Page[OtlpRequest]:
-    """The spans and log events of a run as OTLP requests, `limit` stored pages at a time."""
+    """Returns the spans and log events of a run as OTLP requests, `limit` stored pages at a time."""
     pages = await record.store.span_pages(record.project_id, record.run, after=read_number(cursor), limit=limit)
     items: list[OtlpRequest] = []
     for page in pages:
@@ -48,9 +48,8 @@ async def list_otlp(record: RunRecord, limit: int, cursor: str | None) -> Page[O
 
 
 def in_tree_order(spans: Iterable[Span]) -> Sequence[tuple[Span, int]]:
-    """Each span after its parent, siblings by start time. Of spans whose parents form a cycle, the first counts as a
-    root.
-    """
+    """Returns each span after its parent, with its depth; siblings are sorted by start time. If the parents of some
+    spans form a cycle, the first of these spans counts as a root."""
     by_id = {span.span_id: span for span in spans}
     children: defaultdict[str | None, list[Span]] = defaultdict(list)
     for span in by_id.values():
@@ -82,7 +81,7 @@ def _sort_key(span: Span) -> tuple[int, int, str]:
 
 
 def trace_span(span: Span, depth: int) -> TraceSpan:
-    """A span as an answer."""
+    """Converts a span to an answer."""
     in_tree = {
         "depth": depth,
         "kind": span.attributes.get(names.KIND),

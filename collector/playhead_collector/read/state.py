@@ -16,13 +16,16 @@ from playhead_collector.read.values import fetch_thread
 _SPAN_ID = 16  # hex digits
 _MOMENTS = "give a seq or an id of its events, turn:N, first-error or last"
 _TURN = re.compile(r"turn:(\d{1,9})", re.ASCII)
-# Events that are read one by one, at most: the distance between snapshots.
+# At most this many events are read one by one. Snapshots are this far apart.
 _WALKED = 1_024
 
 
 async def seq_at(record: RunRecord, at: str | None) -> int:
-    """The seq that `at` means: a seq, the id of an event or of a span (its first event), `turn:N` (the beginning of the
-    N-th model call), `first-error`, or `last` as well as None for the last.  Raises Refused."""
+    """Returns the seq of the moment `at`. Raises Refused.
+
+    Forms of `at`: a seq; the id of an event; the id of a span (its first event); `turn:N` (the start of the N-th model
+    call); `first-error`; `last` or None (the last event).
+    """
     if record.last == 0:
         raise Refused(404, "no_events", f"run {record.run} has no events yet: ask again when it has begun")
     if at is None or at == "last":
@@ -42,7 +45,7 @@ async def seq_at(record: RunRecord, at: str | None) -> int:
 
 
 async def _turn(record: RunRecord, number: int) -> int:
-    """The seq at which model call `number` (from 1) began."""
+    """Returns the seq at which model call `number` (from 1) began."""
     if not 1 <= number <= record.row.llm_calls:
         message = f"run {record.run} has no turn {number}: it has {record.row.llm_calls} model calls"
         raise Refused(404, "no_such_turn", message)
@@ -77,10 +80,10 @@ def _within(record: RunRecord, seq: int) -> int:
 
 
 async def state_at(record: RunRecord, seq: int) -> RunState:
-    """The fold of the events up to seq, started at the nearest stored state. Raises Refused when none of the events is
-    stored here.
+    """Returns the fold of the events up to seq, starting from the nearest stored state. Raises Refused when none of the
+    events is stored here.
 
-    For a fork whose parent is gone, only its own events are folded.
+    For a fork whose parent is missing, only its own events are folded.
     """
     start = await record.store.snapshot(record.project_id, record.run, seq) or RunState()
     events = await record.events(start.seq, seq)
@@ -90,7 +93,7 @@ async def state_at(record: RunRecord, seq: int) -> RunState:
 
 
 async def answer_state(record: RunRecord, at: str | None, hydrate: bool, prices: Prices) -> StateAt:
-    """The state, with the values of its refs when they are asked for."""
+    """Returns the state at the moment `at`; with `hydrate`, also the values of its refs."""
     state = await state_at(record, await seq_at(record, at))
     answer = state_answer(record.run, state, prices)
     if hydrate:
@@ -108,7 +111,7 @@ async def answer_state(record: RunRecord, at: str | None, hydrate: bool, prices:
 
 
 def state_answer(run: str, state: RunState, prices: Prices) -> StateAt:
-    """The state as an answer, with its cost and the context limit of its model."""
+    """Converts a state to an answer, with its cost and the context limit of its model."""
     value: dict[str, Any] = {"run": run, "time": rfc3339(state.time_ns)} | state_to_json(state)
     del value["time_ns"], value["usage"]
     value |= {"context_limit": prices.limit_of(state.model), "cost": prices.cost_of(state.usage)}

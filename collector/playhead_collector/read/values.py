@@ -1,7 +1,8 @@
-"""Hydration: the values that refs name, as JSON.
+"""Hydration: returns the values that refs name, as JSON.
 
-Stored JSON is joined as bytes, never read and written again: that keeps integers of any size exact, and a thread of a
-thousand messages cheap.  It is checked first, since one content that only claims to be JSON would spoil the answer.
+Stored JSON is joined as bytes and not decoded and encoded again. This keeps integers of any size exact, and makes a
+thread of a thousand messages cheap.  Each content is checked first, because one that only claims to be JSON would make
+the whole answer invalid.
 """
 
 import base64
@@ -27,30 +28,31 @@ _MARK = b'"' + REF_PART.encode() + b'"'
 
 
 class ContentCache:
-    """Contents that were fetched together. Notes the requested refs that are not stored."""
+    """Contents that were fetched together. Records the requested refs that are not stored."""
 
     def __init__(self, contents: Mapping[ContentRef, Content], media: Mapping[str, bytes] = NO_MEDIA) -> None:
-        """`media`: bytes of uploaded media by Langfuse's ids of them."""
+        """`media`: bytes of uploaded media, by the ids that Langfuse gave them."""
         self._contents, self._media = contents, media
         self._missing: dict[str, None] = {}
 
     @property
     def missing(self) -> list[str]:
-        """Refs that were asked for and are not stored, in the order of asking."""
+        """The requested refs that are not stored, in the order of the requests."""
         return list(self._missing)
 
     def value(self, ref: ContentRef | None) -> Any:
-        """The content as JSON bytes; None when the ref is None or not stored."""
+        """Returns the content as JSON bytes; None when the ref is None or not stored."""
         content = self._get(ref)
         return None if content is None else json_value(content)
 
     def parsed(self, ref: ContentRef | None) -> Any:
-        """The content as a Python value (JSON or text); None for anything else."""
+        """Returns the content as a Python value (JSON or text); None for any other content, or when it is not
+        stored."""
         content = self._get(ref)
         return None if content is None or plain_value(content) is None else value_of(content)
 
     def message(self, ref: ContentRef | None) -> Any:
-        """The message as JSON bytes, with its large parts; None when it is not stored."""
+        """Returns the message as JSON bytes, with its large parts; None when it is not stored."""
         content = self._get(ref)
         if content is None or not (_MARK in content.data or self._media):
             return None if content is None else json_value(content)
@@ -58,7 +60,7 @@ class ContentCache:
         return json_value(content) if message is None else orjson.Fragment(canonical_json(message))
 
     def parsed_message(self, ref: ContentRef | None) -> Message | None:
-        """The message as a Python value; None when it is not stored or is no message."""
+        """Returns the message as a Python value; None when it is not stored or is not a message."""
         content = self._get(ref)
         message = None if content is None else _read_message(content)
         return None if message is None else with_media(whole(message, self._part), self._media)
@@ -77,9 +79,8 @@ class ContentCache:
 
 
 async def fetch(store: ReadStore, project_id: int, refs: Iterable[ContentRef | None]) -> ContentCache:
-    """The contents of these refs, and the large parts of those that are messages: at most two round trips.
-
-    References to media in them cost two more."""
+    """Reads the contents of these refs, and the large parts of messages among them, with at most two queries per 1,000
+    refs. References to uploaded media in messages need two more."""
     contents = await _stored(store, project_id, refs)
     parts = [ref for content in contents.values() if _MARK in content.data for ref in _parts(content)]
     media = await _media(store, project_id, contents.values())
@@ -87,7 +88,8 @@ async def fetch(store: ReadStore, project_id: int, refs: Iterable[ContentRef | N
 
 
 async def _media(store: ReadStore, project_id: int, contents: Iterable[Content]) -> Mapping[str, bytes]:
-    """The bytes that Langfuse's SDK uploaded for media in these messages, by its ids; without those not yet here."""
+    """Returns the bytes that Langfuse's SDK uploaded for media in these messages, by Langfuse's ids. Media that have
+    not arrived are left out."""
     messages = (_read_message(content) for content in contents if _MEDIA_MARK in content.data)
     ids = {number for message in messages if message is not None for number in media_ids(message)}
     if not ids:
@@ -102,16 +104,16 @@ async def _media(store: ReadStore, project_id: int, contents: Iterable[Content])
 
 
 async def messages_of(store: ReadStore, project_id: int, thread: ContentRef | None) -> list[ContentRef]:
-    """The refs of a thread's messages, first to last; none for the empty thread.  Raises ContentMissing."""
+    """Returns the refs of a thread's messages, first to last; an empty list for None, the empty thread.  Raises
+    ContentMissing."""
     return [] if thread is None else [node.message for node in await store.thread(project_id, thread)]
 
 
 async def fetch_thread(
     store: ReadStore, project_id: int, thread: ContentRef | None, *others: ContentRef | None
 ) -> tuple[list[ContentRef], ContentCache]:
-    """A thread's messages together with other contents. A thread that is not stored has no messages and counts as
-    missing.
-    """
+    """Reads a thread's messages together with other contents. A thread that is not stored has no messages and counts as
+    missing."""
     try:
         messages, lost = await messages_of(store, project_id, thread), None
     except ContentMissing:
@@ -122,13 +124,13 @@ async def fetch_thread(
 
 
 def json_value(content: Content) -> Any:
-    """A content as JSON bytes; one that has no JSON form becomes `{"$bytes": base64}`."""
+    """Returns a content as JSON bytes or a string; `{"$bytes": base64}` if it has no JSON form."""
     value = plain_value(content)
     return {"$bytes": base64.b64encode(content.data).decode()} if value is None else value
 
 
 def plain_value(content: Content) -> str | orjson.Fragment | None:
-    """Stored JSON unchanged, text as a string; None for anything else."""
+    """Returns stored JSON unchanged and text as a string; None for anything else."""
     if content.media_type.startswith("text/"):
         return content.data.decode("utf-8", "replace")
     return _fragment(content.data) if is_json_type(content.media_type) else None
@@ -149,10 +151,10 @@ def _fragment(data: bytes) -> orjson.Fragment | None:
 async def _stored(store: ReadStore, project_id: int, refs: Iterable[ContentRef | None]) -> Mapping[ContentRef, Content]:
     # Foreign refs (`gs://...`) are kept in spans, and are not fetched.
     ours = list(dict.fromkeys(ref for ref in refs if is_ref(ref) and ref is not None))
-    found: dict[ContentRef, Content] = {}
+    contents: dict[ContentRef, Content] = {}
     for start in range(0, len(ours), _AT_ONCE):
-        found |= await store.get_many(project_id, ours[start : start + _AT_ONCE])
-    return found
+        contents |= await store.get_many(project_id, ours[start : start + _AT_ONCE])
+    return contents
 
 
 def _parts(content: Content) -> list[ContentRef]:
@@ -171,5 +173,5 @@ def _read_message(content: Content) -> Message | None:
 
 
 def text_of(value: Any) -> str:
-    """A value as text, as a model reads it."""
+    """Returns a value as text, in the form in which a model reads it."""
     return value if isinstance(value, str) else canonical_json(value).decode("utf-8", "replace")

@@ -1,1 +1,1 @@
-"""[read]: about what is stored: what a content is and which runs had it, and how much is stored."""
+"""[read]: facts about stored data: the kind and the uses of a content, and how much is stored."""

@@ -1,4 +1,4 @@
-"""[read]: what a content is, and which runs and calls had it."""
+"""[read]: the kind of a content, and the runs and calls that had it."""
 
 from collections.abc import Mapping, Sequence
 
@@ -19,14 +19,15 @@ from playhead_collector.store.ports.uses import ContentUse, UseTotals
 _MOST_PLACES = 20
 _MOST_PLACES_OF_ONE_RUN = 1_000
 _MOST_NODES = 200_000
-# Calls with one thread: there are several if trials of one task begin alike.
+# The most calls with one thread. Several calls have the same thread if trials of one task begin alike.
 _MOST_CALLS = 1_000
 
 
 async def read_about(
     store: ReadStore, project_id: int, ref: ContentRef, limit: int, cursor: str | None
 ) -> ContentAbout:
-    """Returns what the content is, and a page of the runs that had it.  Raises ContentMissing."""
+    """Returns the kind of the content, totals of its uses, and a page of the runs that had it.  Raises
+    ContentMissing."""
     content = await store.get(project_id, ref)
     kind, role = kind_of(content)
     before = read_row_cursor(cursor)
@@ -37,7 +38,7 @@ async def read_about(
         totals = await store.use_totals(project_id, ref)
         rest = await store.uses(project_id, ref, limit=limit + len(totals.recent) + 1, before=before)
     page = _merged(totals.recent, rest, before)
-    shown = page[:limit]
+    uses = page[:limit]
     return {
         "ref": ref,
         "kind": kind,
@@ -50,13 +51,13 @@ async def read_about(
         "calls": totals.calls,
         "bytes_sent": len(content.data) * totals.calls,
         "complete": not totals.unread,
-        "items": [item for each in shown if (item := await _run(store, project_id, ref, each)) is not None],
-        "next_cursor": run_cursor(shown[-1].started_ns, shown[-1].run) if len(page) > limit else None,
+        "items": [item for use in uses if (item := await _run(store, project_id, ref, use)) is not None],
+        "next_cursor": run_cursor(uses[-1].started_ns, uses[-1].run) if len(page) > limit else None,
     }
 
 
 async def read_about_in_run(store: ReadStore, project_id: int, ref: ContentRef, run: str) -> ContentAbout:
-    """Returns the same for one run, with the events that a fork shares with its parent.
+    """Returns the same for one run. Includes events that a fork shares with its parent.
 
     Raises ContentMissing, and Refused if there is no such run.
     """
@@ -86,15 +87,15 @@ async def read_about_in_run(store: ReadStore, project_id: int, ref: ContentRef, 
 def _merged(
     recent: Sequence[ContentUse], rest: Sequence[ContentUse], before: tuple[int, str] | None
 ) -> list[ContentUse]:
-    """Merges both, newest first, each run once, and only runs after the cursor `before`."""
-    known = {each.run for each in recent}
-    every = [*recent, *(each for each in rest if each.run not in known)]
-    behind = [each for each in every if before is None or (each.started_ns, each.run) < before]
-    return sorted(behind, key=lambda each: (each.started_ns, each.run), reverse=True)
+    """Merges both lists, newest first, each run once. Keeps only runs after the cursor `before`."""
+    recent_runs = {use.run for use in recent}
+    every = [*recent, *(use for use in rest if use.run not in recent_runs)]
+    behind = [use for use in every if before is None or (use.started_ns, use.run) < before]
+    return sorted(behind, key=lambda use: (use.started_ns, use.run), reverse=True)
 
 
 def kind_of(content: Content) -> tuple[str, str | None]:
-    """Returns its kind (thread, message, json, text, bytes), and the role if it is a message.  Pure."""
+    """Returns the kind of a content (thread, message, json, text, bytes), and the role if it is a message.  Pure."""
     if content.media_type == THREAD:
         return "thread", None
     try:
@@ -113,13 +114,13 @@ async def _of_thread(store: ReadStore, project_id: int, ref: ContentRef) -> UseT
         by_run[run] = by_run.get(run, 0) + 1
     rows = [(row, count) for run, count in by_run.items() if (row := await store.run(project_id, run)) is not None]
     uses = [ContentUse(row.run, row.started_ns, count) for row, count in rows]
-    uses.sort(key=lambda each: (each.started_ns, each.run), reverse=True)
+    uses.sort(key=lambda use: (use.started_ns, use.run), reverse=True)
     first, last = (uses[-1].started_ns, uses[0].started_ns) if uses else (None, None)
-    return UseTotals(len(uses), sum(each.calls for each in uses), first, last, uses, len(calls) > _MOST_CALLS)
+    return UseTotals(len(uses), sum(use.calls for use in uses), first, last, uses, len(calls) > _MOST_CALLS)
 
 
 async def _run(store: ReadStore, project_id: int, ref: ContentRef, use: ContentUse) -> ContentRun | None:
-    """The run with the events that named the content; None if it was deleted just now."""
+    """Returns the run with the events that named the content; None if the run was deleted meanwhile."""
     row = await store.run(project_id, use.run)
     if row is None:
         return None
@@ -130,11 +131,11 @@ async def _run(store: ReadStore, project_id: int, ref: ContentRef, use: ContentU
 async def _places(
     store: ReadStore, project_id: int, ref: ContentRef, run: str, *, shared: bool
 ) -> tuple[list[PlaceOfUse], bool]:
-    """Returns the events of the run that had the content, and whether all its threads were searched.
-
-    With `shared`, also in the events that a fork shares with its parent.
-    """
-    events = [each async for page in store.event_pages(project_id, run) for each in page if shared or each.run == run]
+    """Returns the events of the run that had the content, and whether all threads were searched. `shared`: also search
+    the events that a fork shares with its parent."""
+    events = [
+        event async for page in store.event_pages(project_id, run) for event in page if shared or event.run == run
+    ]
     nodes, complete = await _nodes(store, project_id, call_threads(events))
     return list(places_of(events, nodes, ref)), complete
 
@@ -144,14 +145,15 @@ async def _nodes(
 ) -> tuple[Mapping[ContentRef, ThreadNode], bool]:
     """Returns the nodes of these threads, and whether all threads were read.
 
-    Reads the last threads first, twice as many each time: the threads of earlier calls are often prefixes of them.
+    Reads the last threads first, and each time twice as many: the threads of earlier calls are often prefixes of later
+    ones.
     """
     nodes: dict[ContentRef, ThreadNode] = {}
     rest, size = list(reversed(threads)), 1
     while rest and len(nodes) < _MOST_NODES:
-        found = await store.threads(project_id, rest[:size], _MOST_NODES)
-        nodes.update(found.nodes)
-        tried = {thread for thread in rest[:size] if thread not in found.unread}
+        batch = await store.threads(project_id, rest[:size], _MOST_NODES)
+        nodes.update(batch.nodes)
+        tried = {thread for thread in rest[:size] if thread not in batch.unread}
         rest = [thread for thread in rest if thread not in nodes and thread not in tried]
         size *= 2
     return nodes, not rest

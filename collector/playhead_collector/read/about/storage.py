@@ -1,7 +1,7 @@
 """[read]: how much is stored, and the size of the same records with their contents inline.
 
-Bytes are those of Postgres' files.  Rows are Postgres' own counters.  Other numbers are counted if there is little, and
-otherwise estimated from a sample of bounded size, with a 95 % confidence interval.
+Bytes are the sizes of Postgres' files.  Rows are Postgres' own counters.  Other numbers are counted if there are few
+items, and otherwise estimated from a sample of bounded size, with a 95 % confidence interval.
 """
 
 import math
@@ -38,20 +38,20 @@ class _Pair(NamedTuple):
 
 
 async def read_storage(store: Store, project_id: int) -> Storage:
-    """Reads sizes and samples.  Raises StoreUnavailable."""
+    """Returns the sizes of the project and of the database.  Raises StoreUnavailable."""
     tables = await store.table_sizes(project_id)
     contents, inline = await store.sample_contents(project_id), await store.sample_inline(project_id)
     of_project = {table.name: table for table in tables}
     rows = {name: _rows_of_project(table) for name, table in of_project.items()}
     count, plain = _contents(contents, rows["content"], rows["content_pack"])
-    own: ProjectStorage = {
+    project: ProjectStorage = {
         **_sizes(tables, is_whole=False),
         "contents": count,
         "content_bytes": plain,
         "inline_bytes": _inline(inline, rows["run"], rows["llm_call"]),
         "sampled_runs": len(inline.runs),
     }
-    return {"project": own, "database": _sizes(tables, is_whole=True)}
+    return {"project": project, "database": _sizes(tables, is_whole=True)}
 
 
 def _sizes(tables: Sequence[TableSize], *, is_whole: bool) -> StorageSizes:
@@ -59,29 +59,29 @@ def _sizes(tables: Sequence[TableSize], *, is_whole: bool) -> StorageSizes:
     for table in tables:
         by_kind[_KIND_OF.get(table.name, _OTHER)].append(table)
     return {
-        "bytes": _total(((each.bytes, each.share) for each in tables), is_whole=is_whole),
-        "index_bytes": _total(((each.index_bytes, each.share) for each in tables), is_whole=is_whole),
-        "kinds": {kind: _kind(some, is_whole=is_whole) for kind, some in by_kind.items()},
+        "bytes": _total(((size.bytes, size.share) for size in tables), is_whole=is_whole),
+        "index_bytes": _total(((size.index_bytes, size.share) for size in tables), is_whole=is_whole),
+        "kinds": {kind: _kind(kind_tables, is_whole=is_whole) for kind, kind_tables in by_kind.items()},
     }
 
 
 def _kind(tables: Sequence[TableSize], *, is_whole: bool) -> StoredKind:
-    rows = _total(((each.rows, each.share) for each in tables), is_whole=is_whole)
+    rows = _total(((table.rows, table.share) for table in tables), is_whole=is_whole)
     return {
         "rows": _measured(rows["value"], exact=False),
-        "bytes": _total(((each.bytes, each.share) for each in tables), is_whole=is_whole),
-        "index_bytes": _total(((each.index_bytes, each.share) for each in tables), is_whole=is_whole),
+        "bytes": _total(((table.bytes, table.share) for table in tables), is_whole=is_whole),
+        "index_bytes": _total(((table.index_bytes, table.share) for table in tables), is_whole=is_whole),
     }
 
 
 def _total(amounts: Iterable[tuple[int, float | None]], *, is_whole: bool) -> Amount:
-    """Sums (amount, project's share) pairs: the whole amounts, or the shares of them, which are estimates unless each
-    share is 1."""
-    found = [(amount, 1.0 if is_whole else share) for amount, share in amounts if amount]
-    if any(share is None for _, share in found):
+    """Sums (amount, project's share) pairs. `is_whole`: sums the whole amounts, else the project's shares of them. The
+    sum is an estimate unless each share is 1; its value is None if a share is not known."""
+    pairs = [(amount, 1.0 if is_whole else share) for amount, share in amounts if amount]
+    if any(share is None for _, share in pairs):
         return _measured(None, exact=False)
-    total = sum(amount * (share or 0.0) for amount, share in found)
-    return _measured(round(total), exact=all(share == 1.0 for _, share in found))
+    total = sum(amount * (share or 0.0) for amount, share in pairs)
+    return _measured(round(total), exact=all(share == 1.0 for _, share in pairs))
 
 
 def _rows_of_project(table: TableSize) -> int | None:
@@ -89,7 +89,7 @@ def _rows_of_project(table: TableSize) -> int | None:
 
 
 def _contents(sample: ContentSample, rows: int | None, packs: int | None) -> tuple[Amount, Amount]:
-    """How many contents there are, and their size."""
+    """Returns the number of contents, and their size in bytes."""
     sizes = [_Pair(size, 1) for size in sample.sizes]
     packed = [_Pair(size, 1) for _, size in sample.packs]
     counts = [_Pair(count, 1) for count, _ in sample.packs]
@@ -104,17 +104,16 @@ def _contents(sample: ContentSample, rows: int | None, packs: int | None) -> tup
 
 
 def _inline(sample: InlineSample, runs: int | None, calls: int | None) -> Amount:
-    """Estimates the inline bytes, weighted by model calls, since runs with more calls have more, and by runs, since
-    some
-    have no calls."""
+    """Estimates the inline bytes of all runs from the sample. The weight of a run is its model calls plus one: runs
+    with more calls have more bytes, and some runs have no calls."""
     pairs = [_Pair(run.inline_bytes, run.calls + 1) for run in sample.runs]
     return _projected(pairs, None if runs is None or calls is None else runs + calls, is_all=sample.is_all)
 
 
 def _projected(sample: Sequence[_Pair], weight: int | None, *, is_all: bool) -> Amount:
-    """Estimates the amount of all items from their total `weight` (ratio estimator); value None if that is not
+    """Estimates the amount of all items from their total `weight` (ratio estimator). Value None if `weight` is not
     known."""
-    amount, weighed = sum(each.amount for each in sample), sum(each.weight for each in sample)
+    amount, weighed = sum(item.amount for item in sample), sum(item.weight for item in sample)
     if is_all:
         return _measured(amount, exact=True)
     if not weighed or weight is None:
@@ -123,18 +122,18 @@ def _projected(sample: Sequence[_Pair], weight: int | None, *, is_all: bool) -> 
     total = ratio * max(weight, weighed)
     if count < 2:
         return _measured(round(total), exact=False)
-    residuals = sum((each.amount - ratio * each.weight) ** 2 for each in sample)
+    residuals = sum((item.amount - ratio * item.weight) ** 2 for item in sample)
     error = math.sqrt(residuals / (count - 1) / count) / (weighed / count) * max(weight, weighed)
     margin = _STANDARD_ERRORS * error
     return _measured(round(total), exact=False, low=max(round(total - margin), amount), high=round(total + margin))
 
 
-def _sum(one: Amount, other: Amount) -> Amount:
-    if one["value"] is None or other["value"] is None:
+def _sum(first: Amount, other: Amount) -> Amount:
+    if first["value"] is None or other["value"] is None:
         return _measured(None, exact=False)
-    low, high = _bound(one, "low") + _bound(other, "low"), _bound(one, "high") + _bound(other, "high")
-    value, exact = one["value"] + other["value"], one["exact"] and other["exact"]
-    has_range = one["low"] is not None or other["low"] is not None
+    low, high = _bound(first, "low") + _bound(other, "low"), _bound(first, "high") + _bound(other, "high")
+    value, exact = first["value"] + other["value"], first["exact"] and other["exact"]
+    has_range = first["low"] is not None or other["low"] is not None
     return _measured(value, exact=exact, low=low if has_range else None, high=high if has_range else None)
 
 

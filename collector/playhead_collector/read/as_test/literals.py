@@ -8,7 +8,8 @@ _INDENT = 4
 
 
 def literal(value: Any, indent: int = 0, used: int = 0) -> str:
-    """Source of a JSON value.  `indent`: of the lines after the first; `used`: characters before it in its line."""
+    """Returns the Python source of a JSON value.  `indent`: of the lines after the first; `used`: the number of
+    characters before the value in its line."""
     short = repr(cast(object, value))
     if len(short) + used + indent <= LINE_CHARACTERS:
         return short
@@ -25,17 +26,17 @@ def literal(value: Any, indent: int = 0, used: int = 0) -> str:
 
 
 def call_source(function: str, arguments: Sequence[Any], named: Mapping[str, Any], indent: int = 0) -> str:
-    """Source of a call, on one line if it fits, else with each argument on a line of its own."""
-    given = [("", value) for value in arguments] + [(f"{name}=", value) for name, value in named.items()]
-    line = f"{function}({', '.join(name + repr(value) for name, value in given)})"
+    """Returns the source of a call, on one line if it fits, else with each argument on its own line."""
+    inputs = [("", value) for value in arguments] + [(f"{name}=", value) for name, value in named.items()]
+    line = f"{function}({', '.join(name + repr(value) for name, value in inputs)})"
     if len(line) + indent <= LINE_CHARACTERS:
         return line
     inner = indent + _INDENT
-    return f"{function}{block('(', (name + literal(value, inner, len(name)) for name, value in given), ')', indent)}"
+    return f"{function}{block('(', (name + literal(value, inner, len(name)) for name, value in inputs), ')', indent)}"
 
 
 def block(opened: str, items: Iterable[str], closed: str, indent: int, end: str = ",") -> str:
-    """Items between brackets, each on a line of its own."""
+    """Puts items between brackets, each on its own line."""
     inner = " " * (indent + _INDENT)
     return "\n".join([opened, *(f"{inner}{item}{end}" for item in items), " " * indent + closed])
 

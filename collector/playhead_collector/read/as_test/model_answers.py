@@ -1,4 +1,4 @@
-"""A recorded model call → the expression of `playhead.testing` that answers as the model did.  Pure."""
+"""Converts a recorded model call to the expression of `playhead.testing` that gives the same answer.  Pure."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ from playhead.model.canonical import canonical_json
 from playhead.model.message import Message, Part
 from playhead_collector.read.as_test.literals import LINE_CHARACTERS, call_source
 
-# How much is kept of the message that the model answered: enough to tell messages apart.
+# This much of the message that the model answered is kept: enough to tell messages apart.
 ASKED_CHARACTERS = 200
 # Parts of the names of exceptions, and the function of `playhead.testing` that provokes them.
 _FAILURES = (
@@ -21,7 +21,8 @@ _OWN_FINISH = {"length", "content_filter"}
 
 @dataclass(frozen=True, slots=True)
 class RecordedTurn:
-    """A model call to be replayed: the text of the last message it was sent (`asked`), and its answer or error.
+    """A model call to be replayed: the text of the last message that the model was sent (`asked`), and its answer or
+    error.
 
     `error`: type and message of the exception, for a call that failed.
     """
@@ -33,7 +34,7 @@ class RecordedTurn:
 
 
 def asked_text(message: Message | None) -> str:
-    """The beginning of a message's text, as the mock model server sees that text."""
+    """Returns the beginning of a message's text, in the form in which the mock model server sees that text."""
     parts = message["parts"] if message is not None else []
     if parts and parts[-1].get("type") == "tool_call_response":
         response = parts[-1].get("response")
@@ -43,29 +44,29 @@ def asked_text(message: Message | None) -> str:
 
 
 def answer_source(exchange: RecordedTurn, indent: int = 0) -> str | None:
-    """Source of the answer; None for a call without one, which cannot be played."""
+    """Returns the source of the answer; None for a call without an answer, which cannot be played."""
     if exchange.error is not None:
         kind, message = exchange.error
-        function = next((each for words, each in _FAILURES if any(word in kind for word in words)), "server_error")
-        # A client tries again after a while, which nobody wants to wait for in a test.
+        function = next((name for words, name in _FAILURES if any(word in kind for word in words)), "server_error")
+        # Clients wait before they try again. In a test, they should wait for 0 seconds.
         soon = [0] if function == "rate_limit" else []
         return call_source(function, soon, {} if function == "dropped_connection" else {"message": message}, indent)
     if exchange.answer is None:
         return None
     finish = next((reason for reason in exchange.finish_reasons if reason in _OWN_FINISH), None)
-    said = _parts_sources(exchange.answer["parts"], indent, finish)
-    if len(said) <= 1:
-        return said[0] if said else "text('')"
-    joined = " + ".join(said)
+    sources = _parts_sources(exchange.answer["parts"], indent, finish)
+    if len(sources) <= 1:
+        return sources[0] if sources else "text('')"
+    joined = " + ".join(sources)
     if len(joined) + indent <= LINE_CHARACTERS and "\n" not in joined:
         return joined
     inner = " " * (indent + 4)
-    said = _parts_sources(exchange.answer["parts"], indent + 4, finish)
-    return f"(\n{inner}" + f"\n{inner}+ ".join(said) + f"\n{' ' * indent})"
+    sources = _parts_sources(exchange.answer["parts"], indent + 4, finish)
+    return f"(\n{inner}" + f"\n{inner}+ ".join(sources) + f"\n{' ' * indent})"
 
 
 def names_used(sources: Iterable[str]) -> list[str]:
-    """Which functions of `playhead.testing` these sources call."""
+    """Returns the names of the functions of `playhead.testing` that these sources call."""
     functions = ("context_too_long", "dropped_connection", "malformed_tool_call", "rate_limit", "server_error")
     text = "\n".join(sources)
     return [name for name in (*functions, "text", "thinking", "tool_call") if _calls(text, name)]
@@ -92,9 +93,9 @@ def _part_source(part: Part, indent: int, finish: str | None) -> str | None:
 
 
 def _tool_call_source(name: str, arguments: Any, call_id: Any, indent: int) -> str:
-    given: object = {} if arguments is None else arguments
-    is_object = isinstance(given, dict)
-    if not is_object and not isinstance(given, str):
-        given = canonical_json(given).decode("utf-8", "replace")
+    value: object = {} if arguments is None else arguments
+    is_object = isinstance(value, dict)
+    if not is_object and not isinstance(value, str):
+        value = canonical_json(value).decode("utf-8", "replace")
     identified = {"call_id": call_id} if isinstance(call_id, str) else {}
-    return call_source("tool_call" if is_object else "malformed_tool_call", [name, given], identified, indent)
+    return call_source("tool_call" if is_object else "malformed_tool_call", [name, value], identified, indent)

@@ -1,4 +1,4 @@
-"""store → [reading] → source.  Reads the parts of a run that its test file is made of."""
+"""store → [reading] → source.  Reads the parts of a run that its test file needs."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -19,15 +19,16 @@ from playhead_collector.read.record import RunRecord
 from playhead_collector.read.values import ContentCache, fetch, messages_of
 from playhead_collector.store.ports.run_filter import RunFilter
 
-# Nobody reads a longer file, and to get a call's last message its whole thread is read.
+# Nobody reads a longer file, and the whole thread of each call is read to get its last message.
 MAX_MODEL_CALLS = 500
 _MAX_TOOL_CALLS = 10_000
-# Runs of the session that are searched for the question whose answer a run begins with.
+# At most this many runs of the session are searched for the question with whose answer a run begins.
 _MOST_BEFORE = 50
 
 
 async def read_test_file(record: RunRecord) -> str:
-    """The text of a pytest file.  Raises Refused: no model calls, too many, or contents that are not stored."""
+    """Returns the text of a pytest file.  Raises Refused if there are no model calls or too many calls, or if contents
+    are not stored."""
     models: CallPairing[ev.LlmCalled, LlmEnd] = CallPairing(ev.LlmCalled, LLM_END, MAX_MODEL_CALLS)
     tools: CallPairing[ev.ToolCalled, ToolEnd] = CallPairing(ev.ToolCalled, TOOL_END, _MAX_TOOL_CALLS)
     ends: list[ev.RunEvent] = []
@@ -57,7 +58,7 @@ def _check(record: RunRecord, models: CallPairing[Any, Any], tools: CallPairing[
 
 @dataclass(slots=True)
 class _RunBefore:
-    """A run, its model calls, and what it asked people."""
+    """A run with its model calls and its questions to people."""
 
     record: RunRecord
     models: Sequence[CallEvents[ev.LlmCalled, LlmEnd]]
@@ -65,9 +66,9 @@ class _RunBefore:
 
 
 async def _asked_before(record: RunRecord, waits: set[str]) -> list[_RunBefore]:
-    """Returns the earlier runs of the session that asked these questions, and likewise the runs that asked what those
-    begin with; oldest first. The program begins with the first of them."""
-    session, wanted, found = record.row.session, set(waits), list[_RunBefore]()
+    """Returns earlier runs of the session, oldest first: the runs that asked these questions, and the runs that asked
+    the questions with whose answers those runs begin."""
+    session, wanted, runs = record.row.session, set(waits), list[_RunBefore]()
     if session is None or not wanted:
         return []
     where = RunFilter(session=session, until_ns=record.row.started_ns)
@@ -80,9 +81,9 @@ async def _asked_before(record: RunRecord, waits: set[str]) -> list[_RunBefore]:
             models.take(block)
             before.waits.take(block)
         if wanted & before.waits.asked.keys():
-            found.insert(0, before)
+            runs.insert(0, before)
             wanted = (wanted - before.waits.asked.keys()) | before.waits.asked_before
-    return found
+    return runs
 
 
 async def _read(
@@ -92,7 +93,7 @@ async def _read(
     ends: Sequence[ev.RunEvent],
     runs: Sequence[_RunBefore],
 ) -> str:
-    """Returns the text of the file. `runs`: those that the program makes first, and this one."""
+    """Returns the text of the file. `runs`: the runs that the program makes first, and then this run."""
     played = [(run.record, call) for run in runs for call in run.models]
     threads = [await _last_messages(of, call) for of, call in played]
     begun = next((event for event in ends if isinstance(event, ev.RunStarted)), None)
@@ -102,9 +103,9 @@ async def _read(
     refs += [begun and begun.input, done and done.output, *refs_of([run.waits for run in runs])]
     cache = await fetch(record.store, record.project_id, refs)
     exchanges = [_exchange(call, pair, cache) for (_, call), pair in zip(played, threads, strict=True)]
-    own = exchanges[len(exchanges) - len(models) :]
+    own_turns = exchanges[len(exchanges) - len(models) :]
     waits = runs[-1].waits
-    given = answers_given([run.waits for run in runs], cache)
+    answers = answers_given([run.waits for run in runs], cache)
     called = [(call.begin.name, cache.parsed(call.begin.arguments)) for call in tools]
     output = cache.parsed(done.output) if done is not None else None
     if cache.missing:
@@ -121,8 +122,8 @@ async def _read(
             tools=called,
             in_order=_is_in_order(tools),
             output=output,
-            answer=_last_answer(own),
-            given=given,
+            answer=_last_answer(own_turns),
+            given=answers,
             runs_before=len(runs) - 1,
             waits=any(waits.is_left(wait) for wait in waits.asked),
             error_type=failed.error_type if failed is not None and row.status == "failed" else None,
@@ -136,7 +137,7 @@ async def _read(
 async def _last_messages(
     record: RunRecord, call: CallEvents[ev.LlmCalled, LlmEnd]
 ) -> tuple[ContentRef | None, ContentRef | None]:
-    """The last message of what the model was sent, and of what it answered."""
+    """Returns the refs of the last message that the model was sent, and of the last message of its answer."""
     sent = await messages_of(record.store, record.project_id, call.begin.thread)
     answered = await messages_of(record.store, record.project_id, call.end.thread if call.end is not None else None)
     return sent[-1] if sent else None, answered[-1] if answered else None
@@ -145,22 +146,22 @@ async def _last_messages(
 def _exchange(
     call: CallEvents[ev.LlmCalled, LlmEnd], pair: tuple[ContentRef | None, ContentRef | None], cache: ContentCache
 ) -> RecordedTurn:
-    asked, answered = (cache.parsed_message(ref) for ref in pair)
+    sent_message, answered = (cache.parsed_message(ref) for ref in pair)
     end = call.end
     if isinstance(end, ev.LlmFailed):
         error = (end.error_type, end.message) if end.outcome is None else None
-        return RecordedTurn(asked_text(asked), None, error=error)
-    return RecordedTurn(asked_text(asked), answered, end.finish_reasons if end is not None else ())
+        return RecordedTurn(asked_text(sent_message), None, error=error)
+    return RecordedTurn(asked_text(sent_message), answered, end.finish_reasons if end is not None else ())
 
 
 def _last_answer(exchanges: Sequence[RecordedTurn]) -> str | None:
-    answers: list[Message] = [each.answer for each in exchanges if each.answer is not None]
+    answers: list[Message] = [turn.answer for turn in exchanges if turn.answer is not None]
     texts = [part.get("content") for part in answers[-1]["parts"] if part.get("type") == "text"] if answers else []
     return "".join(text for text in texts if isinstance(text, str)) or None
 
 
 def _is_in_order(tools: Sequence[CallEvents[ev.ToolCalled, ToolEnd]]) -> bool:
-    """Whether each tool had ended before the next began."""
+    """Returns whether each tool call had ended before the next one began."""
     ended = 0
     for call in tools:
         if call.begin.seq < ended:
@@ -170,7 +171,7 @@ def _is_in_order(tools: Sequence[CallEvents[ev.ToolCalled, ToolEnd]]) -> bool:
 
 
 def _of_root(spans: Sequence[Span], attribute: str) -> str | None:
-    """Returns an attribute of the run's root span; None if it is missing or no string."""
+    """Returns an attribute of the run's root span; None if it is missing or not a string."""
     root = next((span for span in spans if span.attributes.get(names.RUN_ROOT)), None)
     value = root.attributes.get(attribute) if root is not None else None
     return value if isinstance(value, str) else None

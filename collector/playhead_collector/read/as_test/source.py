@@ -1,4 +1,4 @@
-"""What was recorded of a run → the text of a pytest file.  Pure."""
+"""Converts the recorded parts of a run to the text of a pytest file.  Pure."""
 
 import re
 import sys
@@ -13,19 +13,20 @@ from playhead_collector.read.as_test.waits import GivenAnswer
 _WORD = re.compile(r"[^0-9a-zA-Z]+")
 # A UUID, with or without dashes.
 _RANDOM_ID = re.compile(r"\b[0-9a-f]{8}(-?)[0-9a-f]{4}\1[0-9a-f]{4}\1[0-9a-f]{4}\1[0-9a-f]{12}\b")
-# Keys of LangChain's messages, and of what LangGraph returns when it waits.
+# Keys in LangChain's messages, and in LangGraph's result when it waits.
 _OF_PROVIDERS = frozenset({"response_metadata", "usage_metadata", "__interrupt__"})
 _IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
 @dataclass(frozen=True, slots=True)
 class RunToTest:
-    """The parts of a run for its test: the model's answers to play, the tool calls and the end to assert.
+    """The parts of a run for its test: the model's answers to play, and the tool calls and the end to assert.
 
-    `program`: what the process was started with (a script, or `-m MODULE`); `function`: module and qualified name of
-    the agent's function; `input`: the arguments of the outermost call.  `in_order`: whether no two tools overlapped.
-    `given`: what people answered; `runs_before`: how many runs the program makes before this one, which begins
-    with the answers to their questions; `waits`: whether the run ends with an open question.
+    `program`: how the process was started (a script, or `-m MODULE`). `function`: module and qualified name of the
+    agent's function. `input`: the arguments of the outermost call.
+    `in_order`: whether no two tool calls overlapped.
+    `given`: the answers of people. `runs_before`: how many runs the program makes before this one, which begins with
+    the answers to their questions. `waits`: whether the run ends with an open question.
     """
 
     run: str
@@ -47,12 +48,12 @@ class RunToTest:
 
 
 def pytest_source(run: RunToTest) -> str:
-    """The file's text."""
+    """Returns the text of the file."""
     return "\n".join(_lines(run)) + "\n"
 
 
 def _lines(run: RunToTest) -> Iterator[str]:
-    answers = [(each.asked, source) for each in run.exchanges if (source := answer_source(each, 8)) is not None]
+    answers = [(turn.asked, source) for turn in run.exchanges if (source := answer_source(turn, 8)) is not None]
     start, imports, also = _start(run)
     used = sorted({"RecordedAnswers", *names_used(source for _, source in answers), *also}, key=str.casefold)
     yield f'"""Run {run.run} of {_plain(run.name or "an agent")}, recorded on {run.begun[:19]}Z, as a test.'
@@ -66,7 +67,7 @@ def _lines(run: RunToTest) -> Iterator[str]:
     yield _import_line(used)
     yield ""
     yield "# What the model was asked last, and what it answered."
-    pairs = (_pair(asked, source) for asked, source in answers)
+    pairs = (_pair(question, source) for question, source in answers)
     yield f"ANSWERS = {block('[', pairs, ']', 0)}"
     yield "# The tools that were called, with their arguments."
     tools = (f"({name!r}, {literal(arguments, 4, len(name) + 6)})" for name, arguments in run.tools)
@@ -79,18 +80,18 @@ def _lines(run: RunToTest) -> Iterator[str]:
     yield from _test(run)
 
 
-def _pair(asked: str, answer: str) -> str:
-    line = f"({asked!r}, {answer})"
+def _pair(question: str, answer: str) -> str:
+    line = f"({question!r}, {answer})"
     if len(line) + 4 <= LINE_CHARACTERS and "\n" not in line:
         return line
-    return block("(", (literal(asked, 8), answer), ")", 4)
+    return block("(", (literal(question, 8), answer), ")", 4)
 
 
 def _test(run: RunToTest) -> Iterator[str]:
     word = _WORD.sub("_", run.name or "").strip("_").lower() or "recorded_run"
     yield f"def test_{word}_does_what_it_did(playhead_recorder, mock_model):"
     yield "    mock_model.otherwise(RecordedAnswers(ANSWERS))"
-    yield from (f"    {given.source(4)}" for given in run.given)
+    yield from (f"    {answer.source(4)}" for answer in run.given)
     if run.waits:
         yield "    with playhead_recorder.until_it_waits():  # as it did when it was recorded"
         yield "        start_agent()"
@@ -115,8 +116,8 @@ def _test(run: RunToTest) -> Iterator[str]:
 
 
 def is_repeatable(output: Any) -> bool:
-    """Whether an agent that does the same again ends with an equal value: it holds no random ids, and no metadata of a
-    provider such as token counts."""
+    """Returns whether an agent that does the same again ends with an equal value. It does not if the value has random
+    ids, or metadata of a provider such as token counts."""
     match output:
         case dict():
             named = cast("dict[str, Any]", output)
@@ -136,30 +137,30 @@ def _start(run: RunToTest) -> tuple[list[str], list[str], list[str]]:
     called = _callable_name(run)
     if called is not None:
         module, _, function = called.rpartition(".")
-        given = ", ".join(f"{name}={literal(value, 8)}" for name, value in _arguments(run).items())
+        input_source = ", ".join(f"{name}={literal(value, 8)}" for name, value in _arguments(run).items())
         doc = '    """As it was called when the run was recorded."""'
-        body = ["    playhead.instrument()", f"    complete({function}({given}))"]
+        body = ["    playhead.instrument()", f"    complete({function}({input_source}))"]
         return [*imports, "import playhead", f"from {module} import {function}"], [*head, doc, *body], ["complete"]
     if run.program is not None and not (run.program.startswith("-m ") and _is_of_python(run.program[3:])):
         doc = '    """Starts the recorded program; add the arguments that it was started with, if any."""'
         return [*head, doc, f"    run_program({run.program!r})"], imports, ["run_program"]
     doc = '    """Say here how your agent is started: the record does not."""'
-    given = [f"    # It was given {run.input!r}"[:LINE_CHARACTERS]] if run.input is not None else []
+    input_source = [f"    # It was given {run.input!r}"[:LINE_CHARACTERS]] if run.input is not None else []
     skip = '    pytest.skip("say in start_agent() how your agent is started: the record does not")'
-    return [*head, doc, *given, skip], [*imports, "import pytest"], []
+    return [*head, doc, *input_source, skip], [*imports, "import pytest"], []
 
 
 def _arguments(run: RunToTest) -> dict[str, Any]:
-    given: object = run.input
-    return cast("dict[str, Any]", given) if isinstance(given, dict) else {}
+    value: object = run.input
+    return cast("dict[str, Any]", value) if isinstance(value, dict) else {}
 
 
 def _callable_name(run: RunToTest) -> str | None:
-    """The agent's function, if it can be imported and called with what was recorded."""
+    """Returns the agent's function if it can be imported and called with the recorded arguments; else None."""
     if run.function is None or not (run.input is None or isinstance(run.input, dict)):
         return None
     *modules, last = run.function.split(".")
-    # A capitalised name before it is a class: how the method's object was made is not recorded.
+    # A capitalised name before the last one is a class. The record does not say how the method's object was made.
     is_method = bool(modules) and modules[-1][:1].isupper()
     is_plain = all(_IDENTIFIER.fullmatch(word) for word in (*modules, last, *_arguments(run)))
     is_agent = is_plain and not is_method and modules != ["__main__"] and not _is_of_python(run.function)
@@ -167,7 +168,8 @@ def _callable_name(run: RunToTest) -> str | None:
 
 
 def _is_of_python(name: str) -> bool:
-    """Whether a name is in Python's standard library: no agent, but perhaps `os.system` in a forged record."""
+    """Returns whether a name is in Python's standard library. Such a function is not an agent, but may be `os.system`
+    in a forged record."""
     return name.partition(".")[0] in sys.stdlib_module_names
 
 
@@ -180,5 +182,5 @@ def _import_line(used: Sequence[str]) -> str:
 
 def _plain(text: str) -> str:
     """Returns at most 60 characters that are safe within one line of a docstring."""
-    shown = "".join(each if each.isprintable() else " " for each in text)
-    return " ".join(shown.split())[:60].replace("\\", "/").replace('"', "'")
+    printable = "".join(character if character.isprintable() else " " for character in text)
+    return " ".join(printable.split())[:60].replace("\\", "/").replace('"', "'")

@@ -1,4 +1,5 @@
-"""Events of a run, and of the runs that it continues → what people answered, and whether the run waits.  Pure."""
+"""Finds people's answers in the events of a run and of the runs that it continues, and whether the run still waits.
+Pure."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -18,8 +19,8 @@ _PROMPT = frozenset({"action", "name", "key", "details", "schema"})
 
 @dataclass(frozen=True, slots=True)
 class GivenAnswer:
-    """An answer that `playhead_recorder` is given before the program starts. `what`: the question; `details`: tell it
-    from the same question with another answer."""
+    """An answer that the test gives to `playhead_recorder` before the program starts. `what`: the question. `details`:
+    set if the same question was also answered in another way, to tell the two apart."""
 
     how: Literal["approve", "deny", "answer", "expire"]
     what: str | None
@@ -30,16 +31,16 @@ class GivenAnswer:
     reason: str | None = None
 
     def source(self, indent: int) -> str:
-        """Source of the call that gives it."""
-        given = [self.what, self.value] if self.how == "answer" else [self.what]
+        """Returns the source of the call that gives the answer."""
+        arguments = [self.what, self.value] if self.how == "answer" else [self.what]
         named = {name: getattr(self, name) for name in ("key", "details", "by", "reason")}
-        known = {name: value for name, value in named.items() if value is not None}
-        return call_source(f"playhead_recorder.{self.how}", given, {**known, "times": 1}, indent)
+        keywords = {name: value for name, value in named.items() if value is not None}
+        return call_source(f"playhead_recorder.{self.how}", arguments, {**keywords, "times": 1}, indent)
 
 
 @dataclass(slots=True)
 class RunWaits:
-    """What one run asked people, and what it was answered.  Takes events in seq order."""
+    """The questions of one run to people, and the answers that it got.  Takes events in seq order."""
 
     asked: dict[str, _Asked] = field(default_factory=dict[str, _Asked])
     answers: dict[str, _Answered] = field(default_factory=dict[str, _Answered])
@@ -61,70 +62,74 @@ class RunWaits:
 
     @property
     def asked_before(self) -> set[str]:
-        """Waits that were answered in this run and asked in an earlier one, which ended with them."""
+        """Waits that were answered in this run and asked in an earlier run, which ended with them."""
         return self.answers.keys() - self.asked.keys()
 
     def is_left(self, wait: str) -> bool:
-        """Whether the run ends with this question."""
+        """Returns whether the run ends with this question open."""
         return wait not in self.answers and self.asked[wait].seq > self.last_call
 
 
 def refs_of(runs: Sequence[RunWaits]) -> Iterator[ContentRef | None]:
-    """Refs of the contents that `answers_given` reads."""
+    """Yields the refs of the contents that `answers_given` reads."""
     for run in runs:
-        for asked in run.asked.values():
-            yield asked.arguments if isinstance(asked, ev.ApprovalRequested) else asked.prompt
+        for question in run.asked.values():
+            yield question.arguments if isinstance(question, ev.ApprovalRequested) else question.prompt
         for answer in run.answers.values():
             yield answer.value if isinstance(answer, ev.InputReceived) else answer.reason
 
 
 def answers_given(runs: Sequence[RunWaits], cache: ContentCache) -> list[GivenAnswer]:
-    """What people answered in these runs, which follow one another, in the order of the questions."""
-    found: list[GivenAnswer] = []
+    """Returns people's answers in these consecutive runs, in the order of the questions. A question that was not
+    answered in time is returned as `expire`. Answers by the program itself are left out."""
+    answers: list[GivenAnswer] = []
     for number, run in enumerate(runs):
-        for wait, asked in run.asked.items():
+        for wait, question in run.asked.items():
             answer = next((later.answers[wait] for later in runs[number:] if wait in later.answers), None)
             if answer is not None and answer.by != BY_PROGRAM:
-                found.append(_given(asked, answer, cache))
+                answers.append(_given(question, answer, cache))
             elif answer is None and not run.is_left(wait):
-                what, key, details = _question(asked, cache)
-                found.append(GivenAnswer("expire", what, key=key, details=details))
-    return [_distinguished(each, found) for each in found]
+                question_text, key, details = _question(question, cache)
+                answers.append(GivenAnswer("expire", question_text, key=key, details=details))
+    return [_distinguished(given_answer, answers) for given_answer in answers]
 
 
-def _given(asked: _Asked, answer: _Answered, cache: ContentCache) -> GivenAnswer:
-    what, key, details = _question(asked, cache)
+def _given(question: _Asked, answer: _Answered, cache: ContentCache) -> GivenAnswer:
+    question_text, key, details = _question(question, cache)
     if isinstance(answer, ev.InputReceived):
-        return GivenAnswer("answer", what, cache.parsed(answer.value), key, details, answer.by)
+        return GivenAnswer("answer", question_text, cache.parsed(answer.value), key, details, answer.by)
     reason = cache.parsed(answer.reason)
     how = "approve" if isinstance(answer, ev.ApprovalGranted) else "deny"
-    return GivenAnswer(how, what, None, key, details, answer.by, None if reason is None else str(reason))
+    return GivenAnswer(how, question_text, None, key, details, answer.by, None if reason is None else str(reason))
 
 
-def _question(asked: _Asked, cache: ContentCache) -> tuple[str | None, str | None, Any]:
-    """What is asked, the key of an event, and the details."""
-    if isinstance(asked, ev.ApprovalRequested):
-        return asked.action or asked.tool, None, cache.parsed(asked.arguments)
-    prompt: object = cache.parsed(asked.prompt)
+def _question(question: _Asked, cache: ContentCache) -> tuple[str | None, str | None, Any]:
+    """Returns the text of the question, the key if it waits for an event, and the details."""
+    if isinstance(question, ev.ApprovalRequested):
+        return question.action or question.tool, None, cache.parsed(question.arguments)
+    prompt: object = cache.parsed(question.prompt)
     if isinstance(prompt, str):
         return prompt, None, None
-    said = cast("dict[str, Any]", prompt) if isinstance(prompt, dict) else {}
-    if not _PROMPT.issuperset(said):
+    fields = cast("dict[str, Any]", prompt) if isinstance(prompt, dict) else {}
+    if not _PROMPT.issuperset(fields):
         return None, None, None
-    if isinstance(action := said.get("action"), str):
-        return action, None, said.get("details")
-    if isinstance(name := said.get("name"), str):
-        return name, str(said.get("key", "")), None
+    if isinstance(action := fields.get("action"), str):
+        return action, None, fields.get("details")
+    if isinstance(name := fields.get("name"), str):
+        return name, str(fields.get("key", "")), None
     return None, None, None
 
 
-def _distinguished(given: GivenAnswer, others: Sequence[GivenAnswer]) -> GivenAnswer:
-    """Drops the details unless the same question was also answered otherwise: they may differ in each run."""
-    alike = [each for each in others if (each.what, each.key) == (given.what, given.key)]
-    differs = any((each.how, each.value, each.reason) != (given.how, given.value, given.reason) for each in alike)
-    keeps = differs and given.how != "expire" and len({repr(each.details) for each in alike}) > 1
+def _distinguished(answer: GivenAnswer, others: Sequence[GivenAnswer]) -> GivenAnswer:
+    """Returns the answer without its details, unless the same question was also answered in another way: details may
+    differ in each run."""
+    alike = [other for other in others if (other.what, other.key) == (answer.what, answer.key)]
+    differs = any(
+        (other.how, other.value, other.reason) != (answer.how, answer.value, answer.reason) for other in alike
+    )
+    keeps = differs and answer.how != "expire" and len({repr(other.details) for other in alike}) > 1
     return GivenAnswer(
-        given.how, given.what, given.value, given.key, given.details if keeps else None, given.by, given.reason
+        answer.how, answer.what, answer.value, answer.key, answer.details if keeps else None, answer.by, answer.reason
     )
 
 

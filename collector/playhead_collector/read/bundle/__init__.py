@@ -1,5 +1,5 @@
-"""A run with all that it names, in one file that `playhead import` reads: `reading` takes it from the store, `archive`
-writes the file."""
+"""Writes a run, with all contents that it names, to one file that `playhead import` reads: `reading` reads from the
+store, `archive` writes the file."""
 
 from playhead_collector.read.bundle.reading import write_bundle
 

@@ -1,4 +1,4 @@
-"""reading → [archive] → file.  The files of an export (see `export_layout`) in one gzipped tar."""
+"""reading → [archive] → file.  Writes the files of an export (see `export_layout`) to one gzipped tar."""
 
 import hashlib
 import io
@@ -21,7 +21,7 @@ _COMPRESSION = 3
 class Archive:
     """Writes an export to `file`.  Blocks.  Contents are written at once, the files of lines by `finish`.
 
-    `known`: digests of contents and thread nodes that were written; `counts`: those of the manifest.
+    `known`: digests of contents and thread nodes that were written; `counts`: the numbers for the manifest.
     """
 
     def __init__(self, file: BinaryIO) -> None:
@@ -34,22 +34,24 @@ class Archive:
         self._tar = tarfile.open(fileobj=self._to, mode="w:gz", compresslevel=_COMPRESSION, format=tarfile.PAX_FORMAT)
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
         self._tar.close()
 
     def line(self, name: str, line: bytes) -> set[bytes]:
-        """Adds a line to one of the files of lines. Returns the digests of the refs in it."""
+        """Adds a line to one of the files of lines. Returns the digests of the refs in the line."""
         self._lines[name].append(line + b"\n")
         return layout.refs_in(line)
 
     def pack(self, pack: Pack) -> set[bytes]:
-        """Adds contents and threads, each once. Returns the digests of the refs in them."""
-        found: set[bytes] = set()
+        """Adds contents and threads, each once. Returns the digests of the refs in those that are new."""
+        digests: set[bytes] = set()
         for content in pack.contents:
-            found |= self._content(content)
+            digests |= self._content(content)
         for thread in pack.threads:
-            found |= self._thread(thread)
-        return found
+            digests |= self._thread(thread)
+        return digests
 
     def _content(self, content: Content) -> set[bytes]:
         ref = content.ref.plain

@@ -1,4 +1,4 @@
-"""store → [reading] → archive.  Reads a run, the runs that it was forked from, and everything that they name."""
+"""store → [reading] → archive.  Reads a run, the runs from which it was forked, and all contents that they name."""
 
 import asyncio
 from collections.abc import Sequence
@@ -27,15 +27,15 @@ _MAX_ABOVE = 50
 
 
 async def write_bundle(record: RunRecord, to: BinaryIO, most: int = MAX_CONTENT_BYTES) -> None:
-    """Writes the export as a gzipped tar.  Raises Refused (413) for contents of more than `most` bytes together; the
-    file is incomplete then."""
+    """Writes the export as a gzipped tar to `to`.  Raises Refused (413) if the contents have more than `most` bytes
+    together; the file is incomplete then."""
     with Archive(to) as archive:
         waiting = await _records(record, archive)
         while waiting:
-            asked = [ContentRef.from_digest(digest) for digest in sorted(waiting)[:_REFS_AT_ONCE]]
-            packed = await pack_refs(record.store, record.project_id, asked)
+            refs = [ContentRef.from_digest(digest) for digest in sorted(waiting)[:_REFS_AT_ONCE]]
+            packed = await pack_refs(record.store, record.project_id, refs)
             waiting |= await asyncio.to_thread(archive.pack, packed.pack)
-            absent = {ref.digest for ref in asked[: packed.looked_at]} - archive.known
+            absent = {ref.digest for ref in refs[: packed.looked_at]} - archive.known
             archive.counts["missing"] += len(absent)
             archive.known |= absent
             waiting -= archive.known
@@ -46,39 +46,40 @@ async def write_bundle(record: RunRecord, to: BinaryIO, most: int = MAX_CONTENT_
 
 
 async def _records(record: RunRecord, archive: Archive) -> set[bytes]:
-    """Writes the records of the run and of the runs it was forked from. Returns the digests of the refs in them."""
-    found: set[bytes] = set()
-    known: set[str] = set()
+    """Writes the records of the run and of the runs from which it was forked. Returns the digests of the refs in
+    them."""
+    digests: set[bytes] = set()
+    seen: set[str] = set()
     row: RunRow | None = record.row
-    while row is not None and row.run not in known and len(known) <= _MAX_ABOVE:
-        known.add(row.run)
+    while row is not None and row.run not in seen and len(seen) <= _MAX_ABOVE:
+        seen.add(row.run)
         spans = await record.store.spans(record.project_id, row.run)
         logs = await record.store.logs(record.project_id, row.run)
-        found |= await asyncio.to_thread(_write, archive, row, spans, logs)
+        digests |= await asyncio.to_thread(_write, archive, row, spans, logs)
         await _scores(record, row.run, archive)
         row = None if row.fork_of is None else await record.store.run(record.project_id, row.fork_of)
-    return found
+    return digests
 
 
 async def _scores(record: RunRecord, run: str, archive: Archive) -> None:
-    """Writes the scores that were posted; those of the program are among its log events."""
+    """Writes the posted scores. Scores that programs recorded are in the log events."""
     before: tuple[int, str, str] | None = None
-    while some := await record.store.scores(
+    while page := await record.store.scores(
         record.project_id, ScoreFilter(run, source=POSTED), limit=_ITEMS_A_LINE, before=before
     ):
-        for score in some:
+        for score in page:
             archive.line(layout.SCORES, layout.score_line(score_answer(score)))
-        archive.counts.update(scores=len(some))
-        before = (some[-1].scored_ns, some[-1].run, some[-1].id)
+        archive.counts.update(scores=len(page))
+        before = (page[-1].scored_ns, page[-1].run, page[-1].id)
 
 
 def _write(archive: Archive, row: RunRow, spans: Sequence[Span], logs: Sequence[LogEvent]) -> set[bytes]:
     ended = None if row.ended_ns is None else rfc3339(row.ended_ns)
     about = {"run": row.run, "name": row.name, "status": row.status, "started": rfc3339(row.started_ns), "ended": ended}
-    found = archive.line(layout.RUNS, canonical_json(about | {"fork_of": row.fork_of}))
-    for at in range(0, len(spans), _ITEMS_A_LINE):
-        found |= archive.line(layout.TRACES, canonical_json(traces_json(spans[at : at + _ITEMS_A_LINE])))
-    for at in range(0, len(logs), _ITEMS_A_LINE):
-        found |= archive.line(layout.LOGS, canonical_json(logs_json(logs[at : at + _ITEMS_A_LINE])))
+    digests = archive.line(layout.RUNS, canonical_json(about | {"fork_of": row.fork_of}))
+    for start in range(0, len(spans), _ITEMS_A_LINE):
+        digests |= archive.line(layout.TRACES, canonical_json(traces_json(spans[start : start + _ITEMS_A_LINE])))
+    for start in range(0, len(logs), _ITEMS_A_LINE):
+        digests |= archive.line(layout.LOGS, canonical_json(logs_json(logs[start : start + _ITEMS_A_LINE])))
     archive.counts.update(runs=1, spans=len(spans), logs=len(logs))
-    return found
+    return digests

@@ -1,1 +1,1 @@
-"""What exactly did the model see at a call, and which messages were in its context at a moment?"""
+"""Answers what the model's exact input at a call was, and which messages were in its context at a moment."""

@@ -1,4 +1,4 @@
-"""What exactly did the model see at a call?"""
+"""Answers what the model's exact input at a call was."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -21,9 +21,8 @@ PARTS, OPENAI = "parts", "openai"
 
 
 async def answer_context(record: RunRecord, at: str | None, form: str = PARTS, exact: bool = False) -> ContextAt:
-    """The model call that `at` belongs to, and its whole context; with `exact`, the request's body
-    too. Raises Refused.
-    """
+    """Returns the model call to which `at` belongs, and its whole context; with `exact`, also the request's body.
+    Raises Refused."""
     call = await model_call_at(record, await seq_at(record, at))
     begin = call.begin
     others = (begin.system, begin.tools, begin.request, begin.input)
@@ -38,11 +37,11 @@ def context_answer(
     run: str, call: CallEvents[LlmCalled, LlmEnd], thread: Sequence[ContentRef], cache: ContentCache, form: str
 ) -> ContextAt:
     """Builds the answer from fetched contents."""
-    begin, shown = call.begin, llm_call(call)
+    begin, call_answer = call.begin, llm_call(call)
     in_form = _as_openai if form == OPENAI else ContentCache.message
     return {
         "run": run,
-        "call": shown,
+        "call": call_answer,
         "form": form,
         "thread": begin.thread,
         "system": cache.value(begin.system),
@@ -50,7 +49,7 @@ def context_answer(
         "messages": [in_form(cache, ref) for ref in thread],
         "settings": cache.value(begin.request),
         "input": cache.value(begin.input),
-        "context_tokens": shown["usage"].get("input_tokens"),
+        "context_tokens": call_answer["usage"].get("input_tokens"),
         "missing": cache.missing,
     }
 

@@ -1,4 +1,4 @@
-"""The messages of a whole run: who made each, and which compression removed it later."""
+"""Lists the messages of a whole run: the maker of each, and the compression that removed it later."""
 
 from dataclasses import dataclass, field
 
@@ -18,7 +18,8 @@ from playhead_collector.read.values import fetch
 
 @dataclass(slots=True)
 class _NearbyEvents:
-    """Events near the messages of a page: the calls that they belong to, and the tools that made them."""
+    """Events near the messages of a page: the model calls of the messages, and the tool calls whose results they
+    have."""
 
     begins: dict[str | None, ev.LlmCalled] = field(default_factory=dict[str | None, ev.LlmCalled])
     ends: dict[str | None, LlmEnd] = field(default_factory=dict[str | None, LlmEnd])
@@ -27,7 +28,7 @@ class _NearbyEvents:
     made: dict[str, ToolEnd] = field(default_factory=dict[str, ToolEnd])
 
     def take(self, event: ev.RunEvent) -> None:
-        """Takes one more event."""
+        """Adds an event."""
         if isinstance(event, ev.LlmCalled):
             self.begins[event.span] = event
         elif isinstance(event, LLM_END):
@@ -43,30 +44,32 @@ class _NearbyEvents:
             self.outputs[event.span] = self.outputs.get(event.span, 0) + 1
 
     def tool_of(self, message: Message | None) -> ToolEnd | None:
-        """The end of the tool call whose result the message holds, found by the call's id; else None."""
+        """Returns the end of the tool call whose result the message has, found by the call's id; None if it is not
+        among the events."""
         parts = message["parts"] if message else []
         ids = [part.get("id") for part in parts if part.get("type") == "tool_call_response"]
-        return next((self.made[each] for each in ids if isinstance(each, str) and each in self.made), None)
+        return next((self.made[call_id] for call_id in ids if isinstance(call_id, str) and call_id in self.made), None)
 
 
 async def list_history(
     record: RunRecord, limit: int, after: int, hydrate: bool, at: str | None = None
 ) -> Page[HistoryEntry]:
-    """Messages that entered the run after seq `after` and up to the moment `at`, in order. Raises Refused."""
+    """Returns a page of messages that entered the run after seq `after` and up to the moment `at`, in order. Raises
+    Refused."""
     upto = record.last if at is None and record.last == 0 else await seq_at(record, at)
     added, around = await _read(record, limit, after, upto)
-    shown = added[:limit]
-    held = await context_membership_at(record, upto, shown)
+    page = added[:limit]
+    held = await context_membership_at(record, upto, page)
     # Needed also without `hydrate`: for the lengths of the messages, and the tools that made them.
-    cache = await fetch(record.store, record.project_id, (event.message for event in shown))
-    models = (around.begins[event.span].model for event in shown if event.span in around.begins)
+    cache = await fetch(record.store, record.project_id, (event.message for event in page))
+    models = (around.begins[event.span].model for event in page if event.span in around.begins)
     scales = await read_scales(record, models)
     items: list[HistoryEntry] = []
-    for event in shown:
+    for event in page:
         message = cache.parsed_message(event.message)
         item = history_entry(event, message, around, held, scales)
         items.append({**item, "value": cache.message(event.message)} if hydrate else item)
-    return {"items": items, "next_cursor": str(shown[-1].seq) if len(added) > limit else None}
+    return {"items": items, "next_cursor": str(page[-1].seq) if len(added) > limit else None}
 
 
 async def _read(record: RunRecord, limit: int, after: int, upto: int) -> tuple[list[ev.MessageAdded], _NearbyEvents]:
@@ -124,7 +127,7 @@ def _tokens(event: ev.MessageAdded, message: Message | None, around: _NearbyEven
         return event.tokens, REPORTED
     end = around.ends.get(event.span)
     if event.source == "output" and around.outputs.get(event.span) == 1 and isinstance(end, ev.LlmCompleted):
-        said = answer_token_count(end.usage)
-        if said is not None:
-            return said, REPORTED
+        count = answer_token_count(end.usage)
+        if count is not None:
+            return count, REPORTED
     return (None, None) if message is None else (scale.tokens(estimate_message(message)), scale.basis)

@@ -3,12 +3,13 @@
 The SDK records how a request differs from what its canonical messages restore (attribute `playhead.exact_ref`):
 
     {"parent": ref | null, "place": n, "patch": [...]}     message n as a JSON Patch (RFC 6902) of its restored form,
-                                                           and a link to the patches of messages before it; with
-                                                           `above` to several of these, to be read at once
+                                                           and a link to the patches of earlier messages; with `above`,
+                                                           also links to several of these, which are read together
     {"dialect", "input", "before", "messages": ref | null} for an API other than Chat Completions: the key of the
                                                            messages, how many of the first are not in the request, and
-                                                           the patches.  Anthropic's and Bedrock's are cut, the
-                                                           system prompt among them: see `playhead.dialect.anthropic`
+                                                           the patches.  Messages of Anthropic and Bedrock are cut, and
+                                                           one of them is the system prompt: see
+                                                           `playhead.dialect.anthropic`
     {"dialect": "google_genai", "messages", ...}           and a `dialect.google_genai.TurnShape`
 
 If a library builds the body from other arguments, the body itself is recorded after it was sent.
@@ -48,7 +49,8 @@ _TEXT, _ABSENT = "text", "absent"
 async def exact_request(
     record: RunRecord, call: CallEvents[LlmCalled, LlmEnd], thread: Sequence[ContentRef], cache: ContentCache
 ) -> dict[str, Any]:
-    """The request's body as JSON values. Raises Refused (404) when it was not recorded or a part is not stored."""
+    """Returns the request's body as JSON values. Raises Refused (404) when the body was not recorded or a part is not
+    stored."""
     begin, end = call.begin, call.end
     if end is not None and end.sent is not None:
         return await _sent_body(record, begin, end.sent, end.sent_thread)
@@ -86,7 +88,7 @@ def _body(
 async def _sent_body(
     record: RunRecord, begin: LlmCalled, sent: ContentRef, thread: ContentRef | None
 ) -> dict[str, Any]:
-    """The body that a library built from its arguments: see `playhead.capture.sent_request`."""
+    """Returns the body that a library built from its arguments: see `playhead.capture.sent_request`."""
     refs, cache = await fetch_thread(record.store, record.project_id, thread)
     shape, patches = await _read(record, begin, sent, len(refs))
     at = ContentRef(str(shape.get("body")))
@@ -103,7 +105,7 @@ async def _sent_body(
 
 @contextmanager
 def _readable(begin: LlmCalled) -> Generator[None]:
-    """Raises Refused for requests, messages and patches that cannot be read: recorders may send anything."""
+    """Raises Refused for requests, messages and patches that cannot be read, because recorders may send anything."""
     try:
         yield
     except (ValueError, TypeError, LookupError, AttributeError, RecursionError) as error:
@@ -139,30 +141,31 @@ def _messages_in(shape: Mapping[str, Any], messages: list[Any]) -> dict[str, Any
 
 
 async def _read(
-    record: RunRecord, begin: LlmCalled, at: ContentRef | None, messages: int
+    record: RunRecord, begin: LlmCalled, ref: ContentRef | None, messages: int
 ) -> tuple[Mapping[str, Any], Mapping[int, Any]]:
-    """Reads the shape of a request, and the patches by message position, from content `at`. `messages`: their
-    number."""
-    nodes = await _nodes(record, begin, at, messages)
+    """Reads the shape of a request, and the patches by message position, from content `ref`. `messages`: the number of
+    messages."""
+    nodes = await _nodes(record, begin, ref, messages)
     shape = _CHAT
     patches: dict[int, Any] = {}
-    while at is not None:
-        node = nodes[at]
+    while ref is not None:
+        node = nodes[ref]
         if "patch" in node:
             place = node.get("place")
             if not isinstance(place, int):
                 raise _unknown(begin, "has content that cannot be read where its exact form should be")
             patches.setdefault(place, node["patch"])
-            at = _ref(node.get("parent"))
+            ref = _ref(node.get("parent"))
         else:
-            shape, at = node, _ref(node.get("messages"))
+            shape, ref = node, _ref(node.get("messages"))
     return shape, patches
 
 
 async def _nodes(
     record: RunRecord, begin: LlmCalled, first: ContentRef | None, messages: int
 ) -> Mapping[ContentRef, Mapping[str, Any]]:
-    """Reads the linked list that begins with content `first`. Each step reads all nodes that the last one named."""
+    """Reads the linked list that begins with content `first`. Each step reads all nodes that the previous step
+    named."""
     nodes: dict[ContentRef, Mapping[str, Any]] = {}
     named = [] if first is None else [first]
     while named:
@@ -183,8 +186,8 @@ async def _nodes(
 def _named(node: Mapping[str, Any]) -> Iterator[ContentRef]:
     above: Any = node.get("above")
     others = cast("list[Any]", above) if isinstance(above, list) else []
-    for each in (node.get("parent" if "patch" in node else "messages"), *others):
-        if (ref := _ref(each)) is not None:
+    for value in (node.get("parent" if "patch" in node else "messages"), *others):
+        if (ref := _ref(value)) is not None:
             yield ref
 
 

@@ -1,7 +1,7 @@
-"""[read]: estimates how many tokens a text has, where no provider reported it.
+"""[read]: estimates how many tokens a text has if no provider reported it.
 
-The plain estimate is proportional to the length in bytes. It is multiplied by a factor that recorded calls give:
-what the provider reported, divided by the plain estimate of the same input. Pure.
+The plain estimate is proportional to the length in bytes. It is multiplied by a factor from recorded calls: the number
+that the provider reported, divided by the plain estimate of the same input. Pure.
 """
 
 from collections.abc import Iterable, Sequence
@@ -15,13 +15,13 @@ REPORTED, CALIBRATED, ESTIMATED = "reported", "calibrated", "estimated"
 RUN, PROJECT = "run", "project"
 # English text has four bytes to a token; each message is framed by about four tokens.
 _BYTES_PER_TOKEN, _FRAME = 4, 4
-# An image is paid for by its size in pixels, not in bytes: a common one of 1,024 x 1,024.
+# The tokens of an image depend on its size in pixels, not in bytes. This is for 1,024 x 1,024 pixels.
 _IMAGE = 765
 
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """A call that reported its input, and the plain estimate of that input."""
+    """The reported input tokens of a call, and the plain estimate of the same input."""
 
     reported: int
     estimate: float
@@ -46,7 +46,7 @@ class Scale:
 
 
 def calibrate(samples: Sequence[Sample], scope: str) -> Scale:
-    """The factor that fits all samples together."""
+    """Returns the factor that fits all samples together."""
     usable = [sample for sample in samples if sample.reported > 0 and sample.estimate > 0]
     if not usable:
         return Scale()
@@ -55,17 +55,17 @@ def calibrate(samples: Sequence[Sample], scope: str) -> Scale:
 
 
 def estimate_message(message: Message | None) -> float:
-    """Plain estimate for a message, with the tokens around it; 0 for one that is not stored."""
+    """Returns the plain estimate for a message and its frame tokens; 0 for a message that is not stored."""
     return 0.0 if message is None else _FRAME + sum(map(_part, message["parts"]))
 
 
 def estimate_value(value: Any) -> float:
-    """Plain estimate for system instructions or tool definitions."""
+    """Returns the plain estimate for system instructions or tool definitions."""
     return 0.0 if value is None else _text(text_of(value))
 
 
 def estimate_all(messages: Iterable[Message | None], *values: Any) -> float:
-    """Plain estimate for a whole context."""
+    """Returns the plain estimate for a whole context."""
     return sum(map(estimate_message, messages)) + sum(map(estimate_value, values))
 
 

@@ -1,4 +1,4 @@
-"""[read]: how estimates of tokens are scaled, by what providers reported for the same model."""
+"""[read]: computes the factors for estimates of tokens, from the numbers that providers reported for the same model."""
 
 import asyncio
 from collections.abc import AsyncIterator, Iterable
@@ -19,18 +19,18 @@ from playhead_collector.store.ports import RunFilter
 
 TokenCount = tuple[int | None, str | None]
 """A number of tokens and its basis (`reported`, `calibrated`, `estimated`); None if unknown."""
-# The latest runs tell how a model counts today; one call of each is enough, since tokens and bytes are proportional.
+# The latest runs show how a model counts today. One call of each is enough, since tokens and bytes are proportional.
 _OTHER_RUNS = 8
 _MOST_READ = 2_000
 
 
 async def read_scales(record: RunRecord, models: Iterable[str | None]) -> dict[str | None, Scale]:
-    """Returns a scale for each model: from the run's last call of it, else from the last calls of other runs."""
+    """Returns a scale for each model: from the run's last call of the model, else from the last calls of other runs."""
     wanted = dict.fromkeys(models)
-    own = await _last_reported(record, set(wanted))
+    own_samples = await _last_reported(record, set(wanted))
     scales: dict[str | None, Scale] = {}
     for model in wanted:
-        scale = calibrate([own[model]], RUN) if model in own else Scale()
+        scale = calibrate([own_samples[model]], RUN) if model in own_samples else Scale()
         if not scale.calls and model is not None:
             scale = calibrate([sample async for sample in _others(record, model)], PROJECT)
         scales[model] = scale
@@ -40,30 +40,30 @@ async def read_scales(record: RunRecord, models: Iterable[str | None]) -> dict[s
 async def _others(record: RunRecord, model: str) -> AsyncIterator[Sample]:
     rows = await record.store.runs(record.project_id, RunFilter(model=model), limit=_OTHER_RUNS + 1)
     for row in islice((row for row in rows if row.run != record.run and row.events), _OTHER_RUNS):
-        found = await _last_reported(RunRecord(record.store, record.project_id, row), {model})
-        if model in found:
-            yield found[model]
+        samples = await _last_reported(RunRecord(record.store, record.project_id, row), {model})
+        if model in samples:
+            yield samples[model]
 
 
 async def _last_reported(record: RunRecord, models: set[str | None]) -> dict[str | None, Sample]:
-    """For each model, the last call that reported its input and whose whole context is stored.
+    """Returns for each model the last call that reported its input and whose whole context is stored.
 
-    Contexts grow, so the last call has most of what the ones before it had.
+    Contexts grow, so the last call has most of the messages of the earlier ones.
     """
-    found: dict[str | None, Sample] = {}
+    samples: dict[str | None, Sample] = {}
     reported: dict[str | None, int] = {}
     read = 0
     async for block in record.backwards(record.last):
         for event in reversed(block):
             if isinstance(event, ev.LlmCompleted) and event.usage.input_tokens is not None:
                 reported[event.span] = event.usage.input_tokens
-            elif isinstance(event, ev.LlmCalled) and event.span in reported and event.model in models - found.keys():
+            elif isinstance(event, ev.LlmCalled) and event.span in reported and event.model in models - samples.keys():
                 sample = await _sample(record, event, reported[event.span])
-                found |= {} if sample is None else {event.model: sample}
+                samples |= {} if sample is None else {event.model: sample}
         read += len(block)
-        if found.keys() >= models or read >= _MOST_READ:
+        if samples.keys() >= models or read >= _MOST_READ:
             break
-    return found
+    return samples
 
 
 async def _sample(record: RunRecord, begin: ev.LlmCalled, tokens: int) -> Sample | None:
@@ -76,5 +76,6 @@ async def _sample(record: RunRecord, begin: ev.LlmCalled, tokens: int) -> Sample
 
 
 def answer_token_count(usage: ev.TokenUsage) -> int | None:
-    """Tokens of a call's only answer, without reasoning, which is not kept in the context."""
+    """Returns the tokens of a call's only answer without reasoning, which does not stay in the context; None if not
+    reported."""
     return None if usage.output_tokens is None else max(0, usage.output_tokens - (usage.reasoning_tokens or 0))

@@ -1,1 +1,1 @@
-"""What is different between two moments of a run: its state, and what the model saw?"""
+"""Compares two moments of a run: the state, and the model's context."""

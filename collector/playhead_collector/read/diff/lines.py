@@ -1,4 +1,4 @@
-"""[read]: two values as lines of text, and the lines in which they differ. Pure."""
+"""[read]: converts values to lines of text, and finds the lines in which two values differ. Pure."""
 
 import difflib
 from collections.abc import Iterator, Sequence
@@ -15,7 +15,7 @@ _MAX_COMPARED = 1_000
 
 
 def lines_of(ref: ContentRef, cache: ContentCache) -> list[str]:
-    """A content as lines: a message as role and text, JSON as one `path: value` per line."""
+    """Returns a content as lines: a message as role and text, JSON as one `path: value` per line."""
     message = cache.parsed_message(ref)
     if message is not None:
         return _spoken(message)
@@ -26,22 +26,22 @@ def lines_of(ref: ContentRef, cache: ContentCache) -> list[str]:
 
 
 def unified(before: Sequence[str], after: Sequence[str]) -> list[str]:
-    """The removed lines with `-` and the added ones with `+`; empty when there are none."""
+    """Returns the removed lines with `-` and the added ones with `+`; an empty list when there are none."""
     compared = (list(before[:_MAX_COMPARED]), list(after[:_MAX_COMPARED]))
-    found = [
+    lines = [
         line[:_WIDEST]
         for line in difflib.unified_diff(*compared, lineterm="", n=0)
         if not line.startswith(("--- ", "+++ ", "@@ "))
     ]
-    more = len(found) - _MAX_SHOWN
-    shown = found[:_MAX_SHOWN] + ([f"... and {more} more lines"] if more > 0 else [])
+    more = len(lines) - _MAX_SHOWN
+    visible = lines[:_MAX_SHOWN] + ([f"... and {more} more lines"] if more > 0 else [])
     uncompared = max(len(before), len(after)) - _MAX_COMPARED
-    return shown + ([f"... and {uncompared} lines that were not compared"] if uncompared > 0 else [])
+    return visible + ([f"... and {uncompared} lines that were not compared"] if uncompared > 0 else [])
 
 
 def _spoken(message: Message) -> list[str]:
-    said = [line for text in message_lines(message) for line in text.splitlines() or [""]] or [""]
-    return [f"{message['role']}: {said[0]}", *said[1:]]
+    lines = [line for text in message_lines(message) for line in text.splitlines() or [""]] or [""]
+    return [f"{message['role']}: {lines[0]}", *lines[1:]]
 
 
 def _flat(path: str, value: Any) -> Iterator[str]:
@@ -49,8 +49,8 @@ def _flat(path: str, value: Any) -> Iterator[str]:
         for key, item in cast(dict[str, Any], value).items():
             yield from _flat(f"{path}.{key}" if path else key, item)
     elif isinstance(value, list) and value:
-        for at, item in enumerate(cast(list[Any], value)):
-            yield from _flat(f"{path}[{at}]", item)
+        for index, item in enumerate(cast(list[Any], value)):
+            yield from _flat(f"{path}[{index}]", item)
     else:
         text = canonical_json(value).decode("utf-8", "replace")
         yield f"{path}: {text}" if path else text

@@ -1,4 +1,4 @@
-"""What is different between two moments of a run: its state, and what the model saw?"""
+"""Compares two moments of a run: the state, and the model's context."""
 
 import asyncio
 from collections.abc import Iterable, Sequence
@@ -30,7 +30,8 @@ _SETTINGS = (("system", "system"), ("tools", "tools"), ("settings", "request"))
 
 
 async def answer_diff(record: RunRecord, before: str | None, after: str | None, hydrate: bool, prices: Prices) -> Diff:
-    """What is different at `after` compared to `before`; default: the last event and the first.  Raises Refused."""
+    """Returns the differences of the moment `after` from the moment `before`. Defaults: `before` the first event,
+    `after` the last.  Raises Refused."""
     seqs = await seq_at(record, before or "1"), await seq_at(record, after)
     old, new = await state_at(record, seqs[0]), await state_at(record, seqs[1])
     calls = await _call_before(record, seqs[0]), await _call_before(record, seqs[1])
@@ -40,8 +41,8 @@ async def answer_diff(record: RunRecord, before: str | None, after: str | None, 
     cache = await fetch(
         record.store, record.project_id, [*(had if had != has else ()), *(has if had != has else ()), *named]
     )
-    said = [*had, *has] if had != has else []
-    entries = await asyncio.to_thread(lambda: diff_contexts(had, has, _known(cache, said)))
+    refs = [*had, *has] if had != has else []
+    entries = await asyncio.to_thread(lambda: diff_contexts(had, has, _known(cache, refs)))
     answer: Diff = {
         "run": record.run,
         "from": await _moment(record, old, calls[0]),
@@ -63,7 +64,7 @@ def _changes(run: str, old: RunState, new: RunState, prices: Prices) -> StateDif
 
 
 async def _messages(record: RunRecord, thread: ContentRef | None) -> tuple[Sequence[ContentRef], list[ContentRef]]:
-    """A thread's messages, and the thread's ref if it is not stored."""
+    """Returns the refs of a thread's messages, and a list with the thread's ref if the thread is not stored."""
     try:
         return await messages_of(record.store, record.project_id, thread), []
     except ContentMissing:
@@ -71,7 +72,7 @@ async def _messages(record: RunRecord, thread: ContentRef | None) -> tuple[Seque
 
 
 async def _call_before(record: RunRecord, seq: int) -> LlmCalled | None:
-    """The last model call that began at or before seq; None if there is none."""
+    """Returns the last model call that began at or before seq; None if there is none."""
     async for block in record.backwards(seq):
         for event in reversed(block):
             if isinstance(event, LlmCalled):
@@ -105,7 +106,7 @@ def _context(entries: list[ContextEntry], before: LlmCalled | None, after: LlmCa
 
 
 def _hydrate(entries: Iterable[ContextEntry], cache: ContentCache) -> None:
-    """Adds the values of entries that differ; kept messages are in both contexts."""
+    """Adds the values of entries that differ. Kept messages are in both contexts and get no value."""
     for entry in entries:
         if entry["op"] != KEPT:
             entry["value"] = cache.parsed_message(ContentRef(entry["message"]))

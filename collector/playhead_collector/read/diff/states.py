@@ -41,7 +41,7 @@ def diff_states(before: Mapping[str, Any], after: Mapping[str, Any]) -> StateDif
 
 
 def apply_state(before: Mapping[str, Any], diff: StateDiff) -> dict[str, Any]:
-    """The second state, from the first and the difference."""
+    """Returns the second state, from the first one and the difference."""
     after = dict(before)
     after |= {name: moved["to"] for name, moved in diff["changed"].items()}
     for name, keyed in diff["keyed"].items():
@@ -53,7 +53,7 @@ def apply_state(before: Mapping[str, Any], diff: StateDiff) -> dict[str, Any]:
 
 
 def diff_keyed(before: Mapping[str, Any], after: Mapping[str, Any]) -> KeyedChange:
-    """How values under keys differ."""
+    """Returns the difference of two mappings."""
     both = [key for key in before if key in after and before[key] != after[key]]
     return {
         "added": {key: after[key] for key in after if key not in before},
@@ -63,50 +63,49 @@ def diff_keyed(before: Mapping[str, Any], after: Mapping[str, Any]) -> KeyedChan
 
 
 def values_in(diff: StateDiff) -> Iterator[ContentRef]:
-    """Refs of the user's values, plans and checkpoints that the difference names."""
+    """Yields the refs of user values, plans and checkpoints in the difference."""
     keyed = diff["keyed"].get("user_state")
-    found: list[Any] = []
+    refs: list[Any] = []
     if keyed is not None:
-        found = [*keyed["added"].values(), *keyed["removed"].values()]
-        found += [side for moved in keyed["changed"].values() for side in moved.values()]
+        refs = [*keyed["added"].values(), *keyed["removed"].values()]
+        refs += [side for moved in keyed["changed"].values() for side in moved.values()]
     if (plan := diff["changed"].get("plan")) is not None:
-        found += plan.values()
+        refs += plan.values()
     if (point := diff["changed"].get("checkpoint")) is not None:
-        found += [side["state"] for side in (point["from"], point["to"]) if side]
-    yield from (ContentRef(ref) for ref in found if ref is not None)
+        refs += [side["state"] for side in (point["from"], point["to"]) if side]
+    yield from (ContentRef(ref) for ref in refs if ref is not None)
 
 
 def diff_contexts(
-    before: Sequence[ContentRef], after: Sequence[ContentRef], known: KnownMessages
+    before: Sequence[ContentRef], after: Sequence[ContentRef], known_messages: KnownMessages
 ) -> list[ContextEntry]:
-    """One entry per message of either context, in the new order; removed messages come before those
-    that replaced them.
-    """
-    fates = with_replacements(message_fates(diff_messages(before, after)), known)
+    """Returns one entry per message of either context, in the new order. Removed messages come before the messages that
+    replaced them."""
+    fates = with_replacements(message_fates(diff_messages(before, after)), known_messages)
     new_of = {**fates.replacements, **fates.diff.kept}
     old_of = {new: old for old, new in new_of.items()}
     dropped = deque(position for position in fates.positions(DROPPED) if position not in new_of)
     entries: list[ContextEntry] = []
     for position, upto in enumerate(_next_old(len(before), len(after), old_of)):
         while dropped and dropped[0] < upto:
-            entries.append(_entry(DROPPED, before, after, dropped.popleft(), None, known))
+            entries.append(_entry(DROPPED, before, after, dropped.popleft(), None, known_messages))
         old = old_of.get(position)
         op = ADDED if old is None else KEPT if fates.by_position[old] == KEPT else REPLACED
-        entries.append(_entry(op, before, after, old, position, known))
-    return entries + [_entry(DROPPED, before, after, position, None, known) for position in dropped]
+        entries.append(_entry(op, before, after, old, position, known_messages))
+    return entries + [_entry(DROPPED, before, after, position, None, known_messages) for position in dropped]
 
 
 def _next_old(count: int, positions: int, old_of: Mapping[int, int]) -> list[int]:
-    """For each new position, the old position of the next message that both contexts have."""
-    found, upto = [0] * positions, count
+    """Returns for each new position the old position of the next message that both contexts have."""
+    next_old, upto = [0] * positions, count
     for position in range(positions - 1, -1, -1):
         upto = old_of.get(position, upto)
-        found[position] = upto
-    return found
+        next_old[position] = upto
+    return next_old
 
 
 def apply_context(before: Sequence[ContentRef], entries: Sequence[ContextEntry]) -> list[ContentRef]:
-    """The second context, from the first and the difference."""
+    """Returns the second context, from the first one and the difference."""
     after: list[ContentRef] = []
     for entry in entries:
         old = entry["from"]
@@ -123,11 +122,11 @@ def _entry(
     after: Sequence[ContentRef],
     old: int | None,
     new: int | None,
-    known: KnownMessages,
+    known_messages: KnownMessages,
 ) -> ContextEntry:
     ref = after[new] if new is not None else before[old or 0]
     was = before[old] if op == REPLACED and old is not None else None
-    role = known.roles.get(ref)
+    role = known_messages.roles.get(ref)
     return {"op": op, "from": old, "to": new, "role": role, "message": ref, "was": was}
 
 

@@ -1,1 +1,1 @@
-"""[read]: scores: as answers, and as conditions for runs."""
+"""[read]: scores as answers, and conditions on the scores of runs."""

@@ -17,17 +17,17 @@ _LARGEST_NS: Final = 2**63 - 1
 async def list_scores(
     store: ReadStore, project_id: int, where: ScoreFilter, limit: int, cursor: str | None
 ) -> Page[RecordedScore]:
-    """Scores, newest first."""
-    found = await store.scores(project_id, where, limit=limit + 1, before=_read_cursor(cursor))
-    shown = found[:limit]
+    """Returns a page of scores, newest first."""
+    scores = await store.scores(project_id, where, limit=limit + 1, before=_read_cursor(cursor))
+    page = scores[:limit]
     return {
-        "items": [score_answer(each) for each in shown],
-        "next_cursor": _cursor(shown[-1]) if len(found) > limit else None,
+        "items": [score_answer(score) for score in page],
+        "next_cursor": _cursor(page[-1]) if len(scores) > limit else None,
     }
 
 
 def score_answer(score: StoredScore) -> RecordedScore:
-    """The score as an answer."""
+    """Converts a score to an answer."""
     return {
         "run": score.run,
         "id": score.id,
@@ -54,8 +54,8 @@ def _read_cursor(cursor: str | None) -> tuple[int, str, str] | None:
         return None
     try:
         padded = cursor + "=" * (-len(cursor) % 4)
-        said = base64.b64decode(padded, altchars=b"-_", validate=True).decode()
-        scored, run, score_id = said.split(" ", 2)
+        text = base64.b64decode(padded, altchars=b"-_", validate=True).decode()
+        scored, run, score_id = text.split(" ", 2)
         scored_ns = int(scored)
     except (ValueError, binascii.Error):
         raise _bad_cursor() from None
