@@ -1,4 +1,5 @@
-"""[project]: projection states of growing runs, kept in memory up to a limit; the least recently used are dropped."""
+"""[project]: keeps projection states of growing runs in memory up to a limit; the least recently used ones are
+dropped."""
 
 from collections import OrderedDict
 
@@ -8,8 +9,11 @@ Key = tuple[int, str]
 
 
 class KeptRuns:
-    """Projection states by project and run. Whoever takes a state out has it alone: put it back after its result was
-    stored, and drop it after an error, since it may then be ahead of the store."""
+    """Projection states by project and run.
+
+    `take` removes a state, so that only one caller uses it. Put the state back after its result was stored. After an
+    error, do not put it back: it may be ahead of the store.
+    """
 
     def __init__(self, most_bytes: int) -> None:
         self._most_bytes = most_bytes
@@ -25,11 +29,12 @@ class KeptRuns:
         self.bytes -= self._sizes.pop(key, 0)
         return self._runs.pop(key, None)
 
-    def put(self, key: Key, kept: Kept) -> None:
-        """Keeps a state; drops the least recently used ones to make room. One over the limit by itself is not kept."""
+    def put(self, key: Key, state: Kept) -> None:
+        """Stores a state, and drops the least recently used ones to make room. A state that is larger than the limit is
+        not kept."""
         self.take(key)
-        self._runs[key] = kept
-        self._sizes[key] = kept.progress.bytes
+        self._runs[key] = state
+        self._sizes[key] = state.progress.bytes
         self.bytes += self._sizes[key]
         while self.bytes > self._most_bytes:
             self.take(next(iter(self._runs)))

@@ -19,7 +19,7 @@ _RETRY_S = 30.0
 
 
 class Packer:
-    """Packs sealed runs, and frees the space of the tables that this empties."""
+    """Packs sealed runs, and frees the space of tables that packing has emptied."""
 
     def __init__(
         self,
@@ -30,9 +30,8 @@ class Packer:
         rest: Callable[[], int] = lambda: 1,
         poll_s: float = 1.0,
     ) -> None:
-        """`clock` gives ns since 1970.  `is_busy`: whether packing has to wait because of other work.  `rest`: how many
-        times as long as it has worked the packer rests.
-        """
+        """`clock` returns ns since 1970.  `is_busy`: whether packing has to wait because of other work.  `rest`: the
+        packer rests for this many times the duration of its work."""
         self.counts: Counter[str] = Counter()  # packed
         self._store = store
         self._clock = clock
@@ -40,7 +39,7 @@ class Packer:
         self._rest = rest
         self._poll_s = poll_s
         self._again_ns = 0
-        self._emptied = False  # tables, by packing
+        self._emptied = False  # whether packing has emptied tables
         self._loop = BackgroundLoop(self._work_on, "playhead packer")
 
     def start(self) -> None:
@@ -48,7 +47,7 @@ class Packer:
         self._loop.start()
 
     async def stop(self) -> None:
-        """Stops. Packing in progress is rolled back; it is done again after the next start."""
+        """Stops. Packing in progress is rolled back, and done again after the next start."""
         await self._loop.stop()
 
     async def run_once(self) -> float:
@@ -57,8 +56,8 @@ class Packer:
         if self._is_busy() or began < self._again_ns:
             return min(self._poll_s, max(self._again_ns - began, _NS // 10) / _NS)
         due = await self._store.runs_to_pack(_AT_A_TIME)
-        for number in dict.fromkeys(each.project_id for each in due):
-            await self._pack([each for each in due if each.project_id == number])
+        for number in dict.fromkeys(run.project_id for run in due):
+            await self._pack([run for run in due if run.project_id == number])
         if not due and self._emptied:
             self._emptied = not await self._store.shrink()
         now = self._clock()
@@ -66,7 +65,7 @@ class Packer:
         return (self._again_ns - now) / _NS if due else self._poll_s
 
     async def _pack(self, due: Sequence[ToPack]) -> None:
-        """Packs runs of a project together: what they have in common is stored once."""
+        """Packs runs of a project together: contents that they have in common are stored once."""
         try:
             await self._store.pack(due)
         except StoreCollision:  # tried again later
@@ -74,8 +73,8 @@ class Packer:
         except StoreUnavailable:
             raise
         except Exception:
-            for each in due if len(due) > 1 else ():
-                await self._pack([each])
+            for run in due if len(due) > 1 else ():
+                await self._pack([run])
             if len(due) == 1:
                 log.exception("run %s cannot be packed and stays as it is; please report this", due[0].run)
                 await self._store.leave_unpacked(due)

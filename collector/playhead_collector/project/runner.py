@@ -1,7 +1,7 @@
-"""store → [project] → read: decides when runs are projected.  The only module of this stage that does I/O.
+"""store → [project] → read: decides when runs are projected.
 
 The projection is not part of the ingest transaction: it is a deterministic cache computed from stored spans.  So it can
-be made later and again, ingest need not wait for it, and each query updates it first (`project_now`).
+be made later and again, ingest does not wait for it, and each query updates it first (`project_now`).
 """
 
 import asyncio
@@ -24,25 +24,25 @@ Project = Callable[[RunWork, int, ProjectSettings], Projection]
 
 # 100 spans take 4 ms (40 us each): less is not worth a thread, more in the event loop would delay ingest.
 _IN_THREAD = 100
-# In the background, a run that took T to project rests for 5 T, so that one that grows all the time costs at most a
-# sixth of a core, and all together are projected less often the more there is to do.
+# In the background, a run that took T to project rests for 5 T. So a run that grows all the time costs at most a sixth
+# of a core, and all runs are projected less often when there is more to do.
 _REST = 5
 _AT_A_TIME = 512
 _SEALED_AT_A_TIME = 1_000
-# Looking for lost runs reads all that run, of which there may be thousands.
+# Looking for lost runs reads all runs that are running, which may be thousands.
 _LOOK_FOR_LOST_NS = 10_000_000_000
-# A run of a million events takes longer than whoever stops the collector waits.
+# Projecting a run of a million events takes longer, but who stops the collector does not wait for that.
 _FINISH_S = 10.0
 # Runs in one transaction: a fraction of a second's work, since a query for one of them waits for all.
 _RUNS_TOGETHER = 64
 _BYTES_TOGETHER = 256 * 1024
-# A run takes a few ms.
+# A reader waits for at most this many runs. Each takes a few ms.
 _WORTH_WAITING_FOR = 20
 # A list of runs shows the last projection of runs that took long to project and therefore rest for long.
 _SHORT_NS = 250_000_000
 _NS = 1_000_000_000
 _FIRST_RETRY_S, _LAST_RETRY_S = 1.0, 30.0
-# A colliding transaction is as short as this one.
+# The other transaction of a collision is as short as this one, so it is over soon.
 _ATTEMPTS = 8
 _FIRST_PENALTY_S, _LAST_PENALTY_S = 60.0, 3600.0
 
@@ -74,7 +74,8 @@ class _Computed:
 
 
 class ProjectionRunner:
-    """Projects runs with new data, seals runs that received nothing for a while, updates single runs for queries."""
+    """Projects runs with new data, seals runs that received nothing for a while, and updates single runs for
+    queries."""
 
     def __init__(
         self,
@@ -89,11 +90,16 @@ class ProjectionRunner:
         projector: Project = project,
         kept_bytes: int = 64 * 1024 * 1024,
     ) -> None:
-        """`clock` gives ns since 1970.  It polls for new data every `poll_s` seconds and after `wake`, at least
-        `pause_s` seconds apart.  Running runs that nothing came of for `lost_after_s` seconds (of another
-        instrumentation: `foreign_lost_after_s`) get the status `lost`; so long, too, an ended run waits for other
-        processes of its own before it is sealed.  The states of growing runs may take
-        `kept_bytes` of memory."""
+        """`clock` returns ns since 1970.
+
+        `poll_s`, `pause_s`: looks for new data every `poll_s` seconds and after `wake`, but at least `pause_s` seconds
+        apart.
+        `seal_after_s`: an ended run that received nothing for this many seconds is sealed.
+        `lost_after_s`, `foreign_lost_after_s`: a running run that received nothing for this many seconds gets the
+        status `lost`. The second applies to runs of other instrumentations. An ended run also waits `lost_after_s`
+        seconds for its other processes before it is sealed.
+        `kept_bytes`: limit of memory for the states of growing runs.
+        """
         # projected, started_over, sealed, lost, failed, store_unavailable
         self.counts: Counter[str] = Counter()
         self._store = store
@@ -120,20 +126,21 @@ class ProjectionRunner:
         self._loop.start()
 
     def is_busy(self) -> bool:
-        """Whether so many runs wait to be projected that other work in the background should wait."""
+        """Returns whether so many runs wait to be projected that other work in the background should wait."""
         return self._waiting > _RUNS_TOGETHER
 
     def rest_of_others(self) -> int:
-        """How many times as long as it has worked other work should rest: longer while runs wait to be projected."""
+        """Returns for how many times the duration of its work other background work should rest: more while runs wait
+        to be projected."""
         return _REST if self._waiting else 1
 
     def wake(self) -> None:
-        """Polls soon, because there may be new data: live views need not wait for the next regular poll."""
+        """Makes the runner look for new data soon, so that live views need not wait for the next regular look."""
         self._woken.set()
 
     async def stop(self, finish_s: float = _FINISH_S) -> None:
-        """Stops after finishing the projections in progress, or giving them up after `finish_s` seconds: what they read
-        is stored, and the next start projects it."""
+        """Stops after the projections in progress are finished, but cancels them after `finish_s` seconds. The data of
+        cancelled ones is stored, and projected after the next start."""
         await self._loop.stop()
         if running := set(self._running.values()):
             _, unfinished = await asyncio.wait(running, timeout=finish_s)
@@ -144,8 +151,8 @@ class ProjectionRunner:
     async def project_now(self, project_id: int, run: str) -> bool:
         """Projects everything that had arrived for this run at the time of the call.
 
-        Returns False when projecting it failed: then the last projection is kept.  Does nothing for an unknown run.
-        Raises StoreUnavailable.  Concurrent calls for one run share one projection.
+        Returns False when projecting fails; the last projection is kept then.  Does nothing for an unknown run. Raises
+        StoreUnavailable.  Concurrent calls for one run share one projection.
         """
         key = (project_id, run)
         underway = self._running.get(key)
@@ -159,18 +166,18 @@ class ProjectionRunner:
         return await self._shared([key], wait=True)
 
     async def catch_up(self) -> None:
-        """Projects recent data, so that a list of runs is up to date; of a backlog, only as much as a reader can wait
-        for.  Raises StoreUnavailable."""
+        """Projects recent data, so that a list of runs is up to date. If much data waits, projects only as much as a
+        reader can wait for.  Raises StoreUnavailable."""
         wanted: list[Dirty] = []
-        for each in await self._store.dirty_runs(_WORTH_WAITING_FOR):
-            rest = self._resting.get(each[:2])
+        for dirty_run in await self._store.dirty_runs(_WORTH_WAITING_FOR):
+            rest = self._resting.get(dirty_run[:2])
             if rest is None or (not rest.failures and rest.until_ns - self._clock() < _SHORT_NS):
-                wanted.append(each)
+                wanted.append(dirty_run)
         await self._project_together(wanted)
 
     async def run_once(self) -> float:
-        """Runs one polling cycle (project runs with news, seal quiet runs). Returns the seconds until the next one
-        is due."""
+        """Runs one polling cycle: projects runs with news, seals quiet runs, marks lost runs. Returns the seconds until
+        the next cycle is due."""
         try:
             now = self._clock()
             self._resting = {key: rest for key, rest in self._resting.items() if rest.failures or rest.until_ns > now}
@@ -193,8 +200,8 @@ class ProjectionRunner:
     async def _mark_lost(self, now: int) -> None:
         if now < self._look_for_lost_ns:
             return
-        own, foreign = now - self._lost_after_ns, now - self._foreign_lost_after_ns
-        self.counts["lost"] += await self._store.mark_lost(own, foreign, _SEALED_AT_A_TIME)
+        own_before, foreign_before = now - self._lost_after_ns, now - self._foreign_lost_after_ns
+        self.counts["lost"] += await self._store.mark_lost(own_before, foreign_before, _SEALED_AT_A_TIME)
         self._look_for_lost_ns = now + min(_LOOK_FOR_LOST_NS, self._lost_after_ns // 10)
 
     # --- in the background -----------------------------------------------------------------------------------------
@@ -212,13 +219,14 @@ class ProjectionRunner:
                 await asyncio.wait_for(self._woken.wait(), wait_s)
 
     async def _project_all(self, runs: Iterable[Dirty]) -> float:
-        """Projects all runs except resting ones; returns the seconds until the first of these is due."""
+        """Projects all runs except resting ones. Returns the seconds until the first resting one is due; infinity if
+        none rests."""
         due_s = float("inf")
         ready: list[Dirty] = []
-        for each in runs:
-            rest, now = self._resting.get(each[:2]), self._clock()
+        for dirty_run in runs:
+            rest, now = self._resting.get(dirty_run[:2]), self._clock()
             if rest is None or rest.until_ns <= now:
-                ready.append(each)
+                ready.append(dirty_run)
             else:
                 due_s = min(due_s, (rest.until_ns - now) / _NS)
         await self._project_together(ready)
@@ -238,7 +246,8 @@ class ProjectionRunner:
     # --- some runs of a project ------------------------------------------------------------------------------------
 
     async def _shared(self, keys: Sequence[Key], *, wait: bool) -> bool:
-        """Projects the runs that are not in progress yet, and waits for all. Returns whether the last one succeeded."""
+        """Projects those runs that are not in progress yet, and waits for all. Returns whether the last one
+        succeeded."""
         new = [key for key in keys if key not in self._running or self._running[key].done()]
         if new:
             task = asyncio.create_task(self._project_batch(new, wait=wait))
@@ -246,8 +255,8 @@ class ProjectionRunner:
             task.add_done_callback(lambda done: self._over(new, done))
         # Shielded: a cancelled caller must not cancel the projection for the others.
         tasks = dict.fromkeys(self._running[key] for key in keys if key in self._running)
-        failed = [await asyncio.shield(each) for each in tasks]
-        return all(keys[-1] not in each for each in failed)
+        failed = [await asyncio.shield(item) for item in tasks]
+        return all(keys[-1] not in item for item in failed)
 
     def _over(self, keys: Iterable[Key], task: asyncio.Task[set[Key]]) -> None:
         for key in keys:
@@ -257,7 +266,7 @@ class ProjectionRunner:
             task.exception()  # read, so that asyncio does not log it when no caller waits any more
 
     async def _project_batch(self, keys: Sequence[Key], *, wait: bool) -> set[Key]:
-        """Projects the runs; returns those that failed."""
+        """Projects the runs. Returns those that failed."""
         try:
             return await self._until_stored(keys, wait=wait)
         except StoreUnavailable:
@@ -269,7 +278,7 @@ class ProjectionRunner:
             return set[Key]().union(*[await self._project_batch([key], wait=wait) for key in keys])
 
     async def _until_stored(self, keys: Sequence[Key], *, wait: bool) -> set[Key]:
-        """Projects and stores the runs, again after a collision with another transaction."""
+        """Projects and stores the runs. Tries again after a collision with another transaction."""
         for _ in range(_ATTEMPTS - 1):
             with suppress(StoreCollision):
                 return await self._project_and_store(keys, wait=wait)
@@ -277,64 +286,66 @@ class ProjectionRunner:
 
     async def _project_and_store(self, keys: Sequence[Key], *, wait: bool) -> set[Key]:
         began, project_id = self._clock(), keys[0][0]
-        kept = {key[1]: each for key in keys if (each := self.kept.take(key))}
-        async with self._store.works(project_id, [run for _, run in keys], wait=wait, kept=kept) as works:
+        states = {key[1]: entry for key in keys if (entry := self.kept.take(key))}
+        async with self._store.works(project_id, [run for _, run in keys], wait=wait, kept=states) as works:
             done = await self._computed(works)
-        spent = self._clock() - began - sum(each.took_ns for each in done)
-        items = sum(each.items for each in done)
-        for each in done:
-            key = (project_id, each.work.run)
-            if each.error is not None:
-                self._poisoned(key, each.error)
+        spent = self._clock() - began - sum(entry.took_ns for entry in done)
+        items = sum(entry.items for entry in done)
+        for entry in done:
+            key = (project_id, entry.work.run)
+            if entry.error is not None:
+                self._poisoned(key, entry.error)
                 continue
-            if each.work.kept is not None:
-                self.kept.put(key, each.work.kept)
+            if entry.work.kept is not None:
+                self.kept.put(key, entry.work.kept)
             self.counts["projected"] += 1
-            self.counts["started_over"] += not each.work.result.appended if each.work.result else 0
-            self.counts["sealed"] += each.seals
-            took = max(each.took_ns + spent * each.items // max(items, 1), 0)
+            self.counts["started_over"] += not entry.work.result.appended if entry.work.result else 0
+            self.counts["sealed"] += entry.seals
+            took = max(entry.took_ns + spent * entry.items // max(items, 1), 0)
             self._resting[key] = _RetryState(self._clock() + _REST * took)
-        return {(project_id, each.work.run) for each in done if each.error is not None}
+        return {(project_id, entry.work.run) for entry in done if entry.error is not None}
 
     async def _computed(self, works: Sequence[RunWork]) -> list[_Computed]:
         done = [_Computed(work) for work in works]
         await self._compute(done)
-        again = [each for each in done if each.work.kept is not None and each.work.result is None]
-        for each in again:
-            await each.work.start_over()
-            each.error = None  # the kept state may have caused the error
+        again = [computed for computed in done if computed.work.kept is not None and computed.work.result is None]
+        for computed in again:
+            await computed.work.start_over()
+            computed.error = None  # the kept state may have caused the error
         await self._compute(again)
         # The text of a few messages improves the classification of cuts; after that, other messages may be needed.
-        while unread := [(each, result.unread) for each in done if (result := each.work.result) and result.unread]:
-            for each, refs in unread:
-                each.work.asked.update(refs)
-                await each.work.read(refs)
-            await self._compute([each for each, _ in unread])
+        while unread := [
+            (computed, result.unread) for computed in done if (result := computed.work.result) and result.unread
+        ]:
+            for computed, refs in unread:
+                computed.work.asked.update(refs)
+                await computed.work.read(refs)
+            await self._compute([computed for computed, _ in unread])
         return done
 
-    async def _compute(self, some: Sequence[_Computed]) -> None:
-        if sum(each.items for each in some) > _IN_THREAD:
-            await asyncio.to_thread(self._compute_each, some)
+    async def _compute(self, batch: Sequence[_Computed]) -> None:
+        if sum(computed.items for computed in batch) > _IN_THREAD:
+            await asyncio.to_thread(self._compute_each, batch)
         else:
-            self._compute_each(some)
+            self._compute_each(batch)
 
-    def _compute_each(self, some: Iterable[_Computed]) -> None:
-        for each in some:
+    def _compute_each(self, batch: Iterable[_Computed]) -> None:
+        for computed in batch:
             began = self._clock()
             try:
-                each.work.result = self._project(each.work, began)
+                computed.work.result = self._project(computed.work, began)
             except Exception as error:  # noqa: BLE001 - counted and logged by the caller
-                each.error, each.work.result = error, None
-            each.took_ns += self._clock() - began
+                computed.error, computed.work.result = error, None
+            computed.took_ns += self._clock() - began
 
     def _project(self, work: RunWork, now_ns: int) -> Projection | None:
-        """Projects a run. None: its kept state cannot be continued."""
+        """Projects a run. Returns None if its kept state cannot be continued."""
         if work.kept is not None:
             return work.kept.progress.go_on(work, self._settings.snapshot_every)
         return self._projector(work, now_ns, self._settings)
 
     def _poisoned(self, key: Key, error: Exception) -> None:
-        """Skips a run that cannot be projected, for a longer time after each failure."""
+        """Makes the background skip a run that cannot be projected, for a longer time after each failure."""
         self.counts["failed"] += 1
         failures = self._resting[key].failures + 1 if key in self._resting else 1
         penalty = min(_FIRST_PENALTY_S * 2 ** (failures - 1), _LAST_PENALTY_S)
@@ -345,16 +356,16 @@ class ProjectionRunner:
 
 
 def batches(runs: Iterable[Dirty]) -> Iterator[list[Key]]:
-    """Splits runs into batches for one transaction: of one project, limited in number and in size.  Pure."""
+    """Splits runs into batches for one transaction each: runs of one project, limited in number and in size.  Pure."""
     by_project: dict[int, list[Dirty]] = {}
-    for each in runs:
-        by_project.setdefault(each.project_id, []).append(each)
-    for some in by_project.values():
+    for dirty_run in runs:
+        by_project.setdefault(dirty_run.project_id, []).append(dirty_run)
+    for project_runs in by_project.values():
         batch, size = list[Key](), 0
-        for each in some:
-            if batch and (len(batch) == _RUNS_TOGETHER or size + each.bytes > _BYTES_TOGETHER):
+        for dirty_run in project_runs:
+            if batch and (len(batch) == _RUNS_TOGETHER or size + dirty_run.bytes > _BYTES_TOGETHER):
                 yield batch
                 batch, size = [], 0
-            batch.append(each[:2])
-            size += each.bytes
+            batch.append(dirty_run[:2])
+            size += dirty_run.bytes
         yield batch
