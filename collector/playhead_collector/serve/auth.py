@@ -36,12 +36,13 @@ SESSION_PATH = "/api/v1/session"
 OPEN_PATHS = frozenset({"/healthz", "/readyz", COLLECTOR_PATH, SESSION_PATH})
 METRICS_PATH = "/metrics"
 _API = "/api/v1/"
-# What GET and HEAD ask below the API's path.
+# First path segments below the API's path that GET and HEAD may read with the scope `read`.
 _READ = frozenset(
     {"runs", "scores", "analytics", "search", "content", "storage", "promises", "scopes", "forward", "docs"}
 ) | {"openapi.json"}
-# Other methods. A program that waits opens and gives up what it waits for; only who may decide answers it. Questions
-# with a body read. What deletes, or, as `ask-again`, spends the operator's money on any words, needs `admin`.
+# Scopes for other methods. A program opens its promises and may let them expire, but only `admin` may answer them.
+# Questions with a body only read. Requests that delete, or that spend the operator's money on any prompt (`ask-again`),
+# need `admin`.
 _CHANGES = tuple(
     (re.compile(f"{methods} {_API}{path}"), scope)
     for methods, path, scope in (
@@ -66,7 +67,7 @@ class RequireKey:
         metrics_open: bool = False,
         is_route: Callable[[Scope], bool] = lambda _: True,
     ) -> None:
-        """`is_route` says whether anything answers a request that `needed_for` does not know."""
+        """`is_route` returns whether a route answers a request for which `needed_for` returns None."""
         self._app = app
         self._keyring = keyring
         self._is_route = is_route
@@ -95,9 +96,10 @@ class RequireKey:
 
 
 async def authorize(keyring: Keyring, needed: str | None, headers: Mapping[str, str]) -> KeyHolder | None:
-    """The holder of the key in these headers, which has the scope `needed` (None: any will do); None if no key exists.
+    """Returns the holder of the key in these headers, which must have the scope `needed` (None: any scope). Returns
+    None if no key exists.
 
-    Raises Refused: 401 without a valid key, 403 when it lacks the scope; StoreUnavailable if keys cannot be read.
+    Raises Refused: 401 without a valid key, 403 when the key lacks the scope; StoreUnavailable if keys cannot be read.
     """
     if not await keyring.locked():
         return None
@@ -130,7 +132,8 @@ def _is_open(method: str, path: str) -> bool:
 
 
 def needed_for(method: str, path: str) -> str | None:
-    """The scope that a request needs; None: it is not known here, so that it needs `admin` if anything answers it."""
+    """Returns the scope that a request needs. None: the request is not listed here; it needs `admin` if a route answers
+    it."""
     if path.startswith(INTAKE_PATHS) or path in drop_in.PATHS:
         return INGEST
     if method in {"GET", "HEAD"}:

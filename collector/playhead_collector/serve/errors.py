@@ -115,16 +115,16 @@ async def _http(request: Request, error: HTTPException) -> Response:
     }
     if (todo := hint(request.method, request.url.path)) is not None:
         messages = dict.fromkeys(messages, f"nothing is at POST {request.url.path[:100]}: {todo}")
-    said = str(error.detail)
-    ours = said == HTTPStatus(error.status_code).phrase  # no message was given
-    message = messages.get(error.status_code, said) if ours else said
+    detail = str(error.detail)
+    ours = detail == HTTPStatus(error.status_code).phrase  # no message was given
+    message = messages.get(error.status_code, detail) if ours else detail
     return answer(request, error.status_code, _CODES.get(error.status_code, "refused"), message, error.headers)
 
 
 async def _invalid(request: Request, error: RequestValidationError) -> Response:
     # For each error the parameter and what was expected. The values that the client sent are not repeated.
-    found = [f"{'.'.join(map(str, e['loc']))}: {e['msg']}" for e in cast(list[dict[str, Any]], error.errors())]
-    return answer(request, 422, "invalid", "; ".join(found))
+    messages = [f"{'.'.join(map(str, e['loc']))}: {e['msg']}" for e in cast(list[dict[str, Any]], error.errors())]
+    return answer(request, 422, "invalid", "; ".join(messages))
 
 
 _HANDLERS: dict[type[Exception], Callable[[Request, Any], Awaitable[Response]]] = {

@@ -1,4 +1,4 @@
-"""[forward] → [serve]: figures of forwarding for GET /metrics, by destination."""
+"""[forward] → [serve]: metrics of forwarding for GET /metrics, by destination."""
 
 from collections.abc import Callable, Iterator, Sequence
 
@@ -20,22 +20,22 @@ _COUNTERS = {
 
 
 class ForwardMetrics(Collector):
-    """Read at each scrape; what is in the database was asked for by `measure` before."""
+    """Metrics that are read at each scrape. The figures from the database are those of the last `measure`."""
 
     def __init__(self, forwarder: Forwarder, clock: Callable[[], int], registry: CollectorRegistry) -> None:
-        """Registers itself.  `clock` gives ns since 1970."""
+        """Registers itself in `registry`. `clock` gives ns since 1970."""
         self._forwarder = forwarder
         self._clock = clock
         self._status: Sequence[DestinationStatus] = ()
         registry.register(self)
 
     async def measure(self) -> None:
-        """Asks the database.  Raises StoreUnavailable."""
+        """Reads the figures from the database. Raises StoreUnavailable."""
         if self._forwarder.workers:
             self._status = await self._forwarder.status()
 
     def collect(self) -> Iterator[Metric]:
-        """All figures; see `Collector`."""
+        """Yields all metrics; called by prometheus_client at each scrape."""
         for name, help_text in _COUNTERS.items():
             family = CounterMetricFamily(f"playhead_forward_{name}", help_text, labels=["destination"])
             for worker in self._forwarder.workers:

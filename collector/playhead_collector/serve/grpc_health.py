@@ -1,4 +1,4 @@
-"""grpc.health.v1.Health, for probes that speak gRPC: what GET /readyz says."""
+"""grpc.health.v1.Health, for gRPC probes: the same status as GET /readyz."""
 
 from typing import Any, cast
 
@@ -13,14 +13,14 @@ _STATUS: Any = cast(Any, health_pb2).HealthCheckResponse
 
 
 class GrpcHealth:
-    """The service, with the status SERVING while the database answers. It needs no key, as /readyz needs none."""
+    """The service; its status is SERVING while the database answers. It needs no key, like /readyz."""
 
     def __init__(self, store: Ready) -> None:
         self._store = store
         self._statuses: Any = cast(Any, health).aio.HealthServicer()
 
     async def Check(self, request: Any, context: Any) -> Any:  # noqa: N802 - the name of the method in gRPC
-        """SERVING or NOT_SERVING, of the server (the service "") or of one of OTLP's services."""
+        """Returns SERVING or NOT_SERVING for the server (the service "") or for one of OTLP's services."""
         try:
             await self._store.ready()
             status = _STATUS.SERVING
@@ -31,7 +31,7 @@ class GrpcHealth:
         return await self._statuses.Check(request, context)
 
     def handlers(self) -> list[Any]:
-        """Handlers to be added to a server. `Watch` is not there: clients then do without, as the protocol has it."""
+        """Returns the handlers to add to a server. `Watch` is not implemented: the protocol lets clients do without it."""
         handler: Any = cast(Any, grpc).unary_unary_rpc_method_handler(
             self.Check,
             request_deserializer=cast(Any, health_pb2).HealthCheckRequest.FromString,

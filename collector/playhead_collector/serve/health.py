@@ -1,7 +1,7 @@
-"""GET /healthz: the process runs.  GET /readyz: its database answers.
+"""GET /healthz: the process runs. GET /readyz: its database answers.
 
 Probes do not wait behind other requests: `network.protocol` answers /healthz before the application gets it, and the
-store asks the database all the time, over a connection of its own.
+store checks the database continuously, over its own connection.
 """
 
 from typing import Protocol
@@ -17,10 +17,10 @@ class Health(BaseModel):
 
 
 class Ready(Protocol):
-    """What knows whether its database answers."""
+    """A store that knows whether its database answers."""
 
     async def ready(self) -> None:
-        """Returns at once, or after a fraction of a second, if it does. Raises StoreUnavailable."""
+        """Returns at once, or after a fraction of a second, if the database answers. Raises StoreUnavailable if not."""
         ...
 
 

@@ -18,13 +18,13 @@ INGEST: Final = "ingest"
 READ: Final = "read"
 ADMIN: Final = "admin"
 SCOPES: Final = (INGEST, READ, ADMIN)
-# The age of the cache. A key that another collector revoked may be used for this long.
+# Maximum age of the cache in seconds. A key that another collector revoked works until then.
 FRESH_SECONDS: Final = 5.0
 
 
 @dataclass(frozen=True, slots=True)
 class KeyHolder:
-    """What a valid key says about who sent it. `name`: the key's; None for the operator's, which has none."""
+    """Scopes and name of a valid key. `name` is None for the operator's key."""
 
     scopes: frozenset[str]
     name: str | None = None
@@ -48,7 +48,7 @@ class Keyring:
     _reading: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     async def locked(self) -> bool:
-        """Whether requests need a key: they do if there is any, be it expired.
+        """Whether requests need a key: they do if any key exists, even an expired one.
 
         Raises StoreUnavailable if the keys could never be read.
         """
@@ -57,12 +57,12 @@ class Keyring:
         await self._refresh()
         return bool(self._keys)
 
-    async def holder_of(self, given: Iterable[bytes]) -> KeyHolder | None:
+    async def holder_of(self, keys: Iterable[bytes]) -> KeyHolder | None:
         """The holder of the first valid key; None if none is valid. Raises StoreUnavailable.
 
         Keys are compared by their SHA-256 digest, so that response times reveal nothing about a key.
         """
-        digests = [hashlib.sha256(key).digest() for key in given]
+        digests = [hashlib.sha256(key).digest() for key in keys]
         if self.master is not None and hashlib.sha256(self.master.encode()).digest() in digests:
             return _OPERATOR
         if not digests:
@@ -75,8 +75,8 @@ class Keyring:
         return None
 
     async def holder_of_session(self, token: Token) -> KeyHolder | None:
-        """The holder of the key that a session stands for; None if the session or its key has ended, or is false.
-        Raises StoreUnavailable."""
+        """Returns the holder of the key that a session stands for; None if the token is not signed with that key, or
+        the session or the key has expired. Raises StoreUnavailable."""
         if token.expires * 10**9 <= self.wall_ns():
             return None
         if token.is_master:
@@ -92,9 +92,9 @@ class Keyring:
     def signing_key(self, key: bytes) -> tuple[int | None, bytes]:
         """Number (None: the operator's key) and digest of a key that `holder_of` found valid."""
         digest = hashlib.sha256(key).digest()
-        found = self._keys.get(digest)
+        stored = self._keys.get(digest)
         is_master = self.master is not None and hashlib.sha256(self.master.encode()).digest() == digest
-        return (None if is_master or found is None else found.number), digest
+        return (None if is_master or stored is None else stored.number), digest
 
     def forget(self) -> None:
         """Drops the cache: the next request reads the table."""

@@ -1,4 +1,4 @@
-"""The query API over recorded runs in memory or files, in the process that asks: nothing listens, nothing is stored."""
+"""The query API over runs in memory or files, inside the calling process: it opens no port and stores nothing."""
 
 import time
 from collections.abc import Callable
@@ -19,17 +19,17 @@ PROJECT = 1
 
 
 class LocalStore(RecordStore):
-    """A record store that refuses everything that only a collector can do."""
+    """A record store that refuses operations that only a collector can do."""
 
     def __getattr__(self, name: str) -> Any:
-        """Raises Refused for the methods of `Store` that `ReadStore` does not have."""
+        """Raises Refused for methods of `Store` that this class lacks, and AttributeError for other names."""
         if hasattr(Store, name):
             raise _needs_collector()
         raise AttributeError(name)
 
 
 class _NothingToProject:
-    """The projector of a store that projects what it is asked for."""
+    """A projector that does nothing, because the store projects each run when it is read."""
 
     async def project_now(self, project_id: int, run: str) -> None:
         """Does nothing."""
@@ -44,7 +44,8 @@ def local_app(
     clock: Callable[[], int] = time.time_ns,
     cache: ProjectionCache | None = None,
 ) -> FastAPI:
-    """The application.  Requests that change something, search or follow a run are refused.  `clock`: ns since 1970."""
+    """Returns the application. It refuses requests that change something, search, or follow a run. `clock` gives ns
+    since 1970."""
     app = FastAPI(openapi_url=None)
     store = cast(Store, LocalStore(source, cache, clock=clock))
     attach(app, routes.router(store, _NothingToProject(), PROJECT, configured))

@@ -42,14 +42,14 @@ class Metrics:
             "not_understood", "Spans and log events whose content no dialect understands", "scope"
         )
         self.scopes: dict[str, int] = {}
-        """How many spans and log events of each scope were not understood since the start; at most 51 of them."""
+        """Number of spans and log events by scope that no dialect understood since the start; at most 51 scopes."""
         self._contents = counter("contents", "Contents uploaded")
         self._content_bytes = counter("content_bytes", "Bytes of contents uploaded, before compression")
         self._stored = Gauge("playhead_stored_bytes", "Bytes in Postgres, with indexes", ["what"], registry=registry)
         self.waiting = Gauge("playhead_runs_waiting", "Runs with news that are not projected", registry=registry)
 
     def gauge(self, name: str, help_text: str, read: Callable[[], float]) -> None:
-        """Adds a gauge whose value is `read` at each scrape."""
+        """Adds a gauge that calls `read` for its value at each scrape."""
         Gauge(f"playhead_{name}", help_text, registry=self.registry).set_function(read)
 
     def request(self, route: str, status: int, seconds: float) -> None:

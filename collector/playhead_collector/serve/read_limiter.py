@@ -14,7 +14,7 @@ from fastapi import Request
 from playhead_collector.errors import Refused
 from playhead_collector.serve.errors import client_gone
 
-# Twice as long as a request waits for a connection to Postgres: who asks is a person, who waits longer than exporters.
+# Twice as long as a request waits for a connection to Postgres: people wait longer for an answer than exporters.
 WAIT_SECONDS = 10.0
 # Waiting requests are answered within a few seconds, unless the database is slow.
 _RETRY_SECONDS = 2

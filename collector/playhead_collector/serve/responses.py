@@ -60,15 +60,15 @@ class FileDownload(StreamingResponse):
             yield piece
 
 
-def content_answer(ref: ContentRef, content: Content, asked: Mapping[str, str]) -> Response:
-    """The content, whole or in the range of the request's headers (`asked`). Raises Refused (416)."""
+def content_answer(ref: ContentRef, content: Content, request_headers: Mapping[str, str]) -> Response:
+    """Returns the content, whole or in the range that the request's headers ask for. Raises Refused (416)."""
     headers = {**_NEVER_RUN, "etag": f'"{ref}"', "cache-control": _FOR_EVER, "accept-ranges": "bytes"}
-    if _has_it(asked.get("if-none-match"), ref):
+    if _has_it(request_headers.get("if-none-match"), ref):
         return Response(status_code=304, headers=headers)
     media_type = content.media_type if is_media_type(content.media_type) else "application/octet-stream"
     headers |= {"content-disposition": _disposition(ref, media_type), "content-type": media_type}
     size = len(content.data)
-    part = _range(asked, ref, size)
+    part = _range(request_headers, ref, size)
     if part is None:
         return Response(content.data, headers=headers)
     headers["content-range"] = f"bytes {part.start}-{part.stop - 1}/{size}"
@@ -80,10 +80,11 @@ def _has_it(if_none_match: str | None, ref: ContentRef) -> bool:
     return f'"{ref}"' in tags or "*" in tags
 
 
-def _range(asked: Mapping[str, str], ref: ContentRef, size: int) -> range | None:
-    """The requested range of bytes. None: send the whole, also when the Range header is of a form we do not support."""
-    shape = _RANGE.fullmatch(asked.get("range", "").replace(" ", ""))
-    if shape is None or asked.get("if-range", f'"{ref}"') != f'"{ref}"':
+def _range(request_headers: Mapping[str, str], ref: ContentRef, size: int) -> range | None:
+    """Returns the requested range of bytes. None: send the whole content, also for Range headers that are not
+    supported."""
+    shape = _RANGE.fullmatch(request_headers.get("range", "").replace(" ", ""))
+    if shape is None or request_headers.get("if-range", f'"{ref}"') != f'"{ref}"':
         return None
     first, last = shape.groups()
     if not first and not last:
@@ -103,5 +104,5 @@ def _range(asked: Mapping[str, str], ref: ContentRef, size: int) -> range | None
 def _disposition(ref: ContentRef, media_type: str) -> str:
     plain = media_type.partition(";")[0].lower()
     suffix = mimetypes.guess_extension(plain) or (".json" if plain.endswith("json") else ".bin")
-    shown = plain in _SHOWN or plain.endswith("+json")
-    return f'{"inline" if shown else "attachment"}; filename="{ref[7:23]}{suffix}"'
+    is_inline = plain in _SHOWN or plain.endswith("+json")
+    return f'{"inline" if is_inline else "attachment"}; filename="{ref[7:23]}{suffix}"'

@@ -1,7 +1,7 @@
-"""Makes response models for FastAPI, and so for OpenAPI, from the types in `playhead.wire.answers`.
+"""Builds response models for FastAPI (and so for OpenAPI) from the types in `playhead.wire.answers`.
 
-On Python 3.11 pydantic accepts only a TypedDict of `typing_extensions`, a library that `playhead.wire` does not use. So
-each TypedDict is made again with that library, from the same fields.
+On Python 3.11 pydantic accepts only the TypedDict of `typing_extensions`, a library that `playhead.wire` does not use.
+So each TypedDict is rebuilt with that library, from the same fields.
 """
 
 from functools import cache
@@ -15,7 +15,7 @@ from playhead.wire.answers import Page
 
 @cache
 def schema(answer: Any) -> Any:
-    """The `response_model` for an answer's type."""
+    """Returns the `response_model` for an answer's type."""
     origin, inside = get_origin(answer), get_args(answer)
     if origin is Page:
         items: Any = list[schema(inside[0])]
@@ -35,7 +35,7 @@ def schema(answer: Any) -> Any:
 
 
 def _typed_dict(name: str, fields: dict[str, Any], doc: str | None) -> Any:
-    make: Any = typing_extensions.TypedDict  # as a function, which type checkers know with literals only
+    make: Any = typing_extensions.TypedDict  # type checkers accept calls with literals only
     made = make(name, fields)
     made.__doc__ = doc
     return made

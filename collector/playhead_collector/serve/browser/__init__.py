@@ -1,4 +1,4 @@
-"""What only browsers need: the web UI's files, sign-in, the API's description, protection from other websites.
+"""Parts that only browsers need: the web UI's files, sign-in, the API's description, protection from other websites.
 
 ui_files       the built UI from memory, with its headers    sessions    signed cookies instead of keys
 docs_page      the API's description as a page               origin_guard   refuses requests of foreign websites
@@ -13,7 +13,8 @@ from playhead_collector.serve.browser.ui_files import UiFiles
 
 
 def router(prefix: str) -> APIRouter:
-    """The pages: the API's description below `prefix`, and the web UI. `sign_in` belongs to the API."""
+    """Returns the routes of the pages: the API's description below `prefix`, and the web UI. `sign_in` belongs to the
+    API."""
     pages = APIRouter()
     attach(pages, docs_page.router(prefix), UiFiles().router())
     return pages

@@ -1,4 +1,4 @@
-"""GET /api/v1/docs: the API's description as a page.  It loads nothing but `openapi.json`: it works offline."""
+"""GET /api/v1/docs: the API's description as a page. It loads only `openapi.json`, so it works offline."""
 
 from typing import Final
 
@@ -60,7 +60,7 @@ fetch("openapi.json").then((answer) => answer.json()).then((described) => {
 }).catch((error) => { document.getElementById("all").textContent = "openapi.json cannot be read: " + error; });
 </script></html>
 """
-# Texts of the description are set as text, never as HTML; and nothing is loaded from elsewhere.
+# The page inserts all texts as text, never as HTML, and loads nothing from other hosts.
 _POLICY: Final = (
     "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; connect-src 'self'; "
     "frame-ancestors 'none'"

@@ -59,7 +59,7 @@ class BrowserGuard:
                 "PLAYHEAD_ALLOWED_HOSTS",
             )
         self._check_origin(scope, host)
-        # Uploads may have any type, and no page can send a PUT unasked.
+        # Uploads may have any type, and a page cannot send a PUT to another origin without a CORS preflight.
         if scope["method"] not in _READING and not is_upload(scope["method"], scope["path"]):
             _check_type(scope)
 
@@ -87,8 +87,8 @@ class BrowserGuard:
             same = asking is not None and asking == _origin(f"//{host}")
             foreign = origin.rstrip("/") not in self._origins and not same
         if foreign:
-            shown = (origin or "another website")[:100]
-            message = f"a page of {shown} may not ask this collector: add its origin to PLAYHEAD_ALLOWED_ORIGINS"
+            origin_text = (origin or "another website")[:100]
+            message = f"a page of {origin_text} may not ask this collector: add its origin to PLAYHEAD_ALLOWED_ORIGINS"
             raise Refused(403, "foreign_origin", message)
 
 
@@ -110,12 +110,12 @@ def _origin(url: str) -> tuple[str, str] | None:
 
 
 def _check_type(scope: Scope) -> None:
-    given = next(_values(scope, b"content-type"), "").partition(";")[0].strip()
+    content_type = next(_values(scope, b"content-type"), "").partition(";")[0].strip()
     length = next(_values(scope, b"content-length"), "0")
     has_body = length != "0" or next(_values(scope, b"transfer-encoding"), "") != ""
-    if given in _FORM_TYPES or (has_body and not given):
+    if content_type in _FORM_TYPES or (has_body and not content_type):
         todo = hint(scope["method"], scope["path"]) or "send application/json, or what the path takes"
-        raise Refused(415, "unknown_type", f"Content-Type is {given or 'missing'}: {todo}")
+        raise Refused(415, "unknown_type", f"Content-Type is {content_type or 'missing'}: {todo}")
 
 
 def _values(scope: Scope, name: bytes) -> Iterator[str]:

@@ -14,16 +14,17 @@ from http.cookies import CookieError, SimpleCookie
 from typing import Final
 
 COOKIE: Final = "playhead_session"
-# A working day, and the evening. Then the key is asked for again.
+# A working day and the evening. After that, the user has to enter the key again.
 SESSION_SECONDS: Final = 12 * 3600
-# Longer tokens are not ours. Bounds the work of parsing.
+# Longer tokens cannot be valid; the limit bounds the work of parsing.
 _LONGEST: Final = 200
 _MASTER: Final = 0
 
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """A token as it was sent; `number` and `expires` (seconds since 1970) are proven only by `is_signed`."""
+    """A token as it was sent. `number` and `expires` (seconds since 1970) can be trusted only after `is_signed` has
+    returned True."""
 
     number: int
     expires: int
@@ -31,11 +32,11 @@ class Token:
 
     @property
     def is_master(self) -> bool:
-        """Whether it stands for the operator's key."""
+        """Whether the token stands for the operator's key."""
         return self.number == _MASTER
 
     def is_signed(self, digest: bytes) -> bool:
-        """Whether it was made with the key that has this SHA-256 digest."""
+        """Whether the token was made with the key that has this SHA-256 digest."""
         return hmac.compare_digest(self.mac, _mac(self.number, self.expires, digest))
 
 
@@ -46,7 +47,7 @@ def make_token(number: int | None, digest: bytes, expires: int) -> str:
 
 
 def token_in(headers: Mapping[str, str]) -> Token | None:
-    """The token in the Cookie header; None without one, and when it has another form."""
+    """Returns the token in the Cookie header; None if there is none, or it is malformed."""
     try:
         morsel = SimpleCookie(headers.get("cookie", "")).get(COOKIE)
     except CookieError:

@@ -16,11 +16,11 @@ from fastapi import APIRouter, Request, Response
 from fastapi.responses import PlainTextResponse
 
 ASSETS: Final = "/assets/"
-# Addresses of the UI's pages. Everything else that is unknown stays a 404 in JSON: most who ask are programs.
+# Paths of the UI's pages. All other unknown paths stay a 404 in JSON, since most clients are programs.
 _PAGES: Final = ("/", "/runs", "/compare", "/content", "/search", "/across", "/approvals")
 _BUILT: Final = Path(__file__).parents[2] / "ui"
-# No inline scripts, nothing from elsewhere, never in a frame. Styles: positions of rows and bars are set by scripts
-# through the object model, which this policy does not concern.
+# No inline scripts, nothing from other hosts, never in a frame. Scripts set the positions of rows and bars through the
+# object model, which this policy does not restrict.
 POLICY: Final = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; font-src 'self'; "
     "connect-src 'self'; base-uri 'self'; form-action 'self'; frame-ancestors 'none'"
@@ -37,13 +37,13 @@ _NOT_BUILT: Final = (
     "The web UI is not built in this checkout: run `make ui`, and start the collector again. "
     "The API is at /api/v1/docs.\n"
 )
-# The path below which a proxy serves us; it comes from a header, so only plain segments are taken.
+# The path prefix under which a proxy serves us. It comes from a header, so only plain segments are accepted.
 _PREFIX: Final = re.compile(r"(?:/[A-Za-z0-9._~-]{1,64}){0,8}/?", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
 class Asset:
-    """A file as it is sent."""
+    """A file of the build, plain and gzipped."""
 
     data: bytes
     zipped: bytes
@@ -51,12 +51,12 @@ class Asset:
 
 
 def is_ui_path(path: str) -> bool:
-    """Whether the UI answers at this path: no key is needed there."""
+    """Whether the UI answers at this path. These paths need no key."""
     return path in _PAGES or path.startswith((ASSETS, *(f"{page}/" for page in _PAGES[1:])))
 
 
 class UiFiles:
-    """The files of a built UI; none when it was not built."""
+    """The files of a built UI. Empty when the UI was not built."""
 
     def __init__(self, folder: Path = _BUILT) -> None:
         page = folder / "index.html"
@@ -69,24 +69,24 @@ class UiFiles:
         return self._page is not None
 
     async def page(self, request: Request) -> Response:
-        """The page; it finds its assets and the API relative to `<base>`, which has the path prefix."""
+        """Returns the page. It finds its assets and the API relative to `<base>`, which has the path prefix."""
         if self._page is None:
             return PlainTextResponse(_NOT_BUILT, 404)
         base = f'<base href="{html.escape(prefix(request.headers))}/" />'
         return Response(self._page.replace("<head>", f"<head>{base}", 1), headers=_PAGE_HEADERS, media_type="text/html")
 
     async def asset(self, request: Request, name: str) -> Response:
-        """A file of the build; its name has a digest of its content, so it may be kept for ever."""
-        found = self._assets.get(name)
-        if found is None:
+        """Returns a file of the build. Its name contains a digest of its content, so caches may keep it for ever."""
+        file = self._assets.get(name)
+        if file is None:
             return PlainTextResponse("There is no such file: load the page again.\n", 404)
         headers = {**_ASSET_HEADERS, "vary": "accept-encoding"}
         if "gzip" not in request.headers.get("accept-encoding", ""):
-            return Response(found.data, headers=headers, media_type=found.media_type)
-        return Response(found.zipped, headers={**headers, "content-encoding": "gzip"}, media_type=found.media_type)
+            return Response(file.data, headers=headers, media_type=file.media_type)
+        return Response(file.zipped, headers={**headers, "content-encoding": "gzip"}, media_type=file.media_type)
 
     def router(self) -> APIRouter:
-        """The routes, which the API's description leaves out."""
+        """Returns the routes, which are not in the API's description."""
         routes = APIRouter(include_in_schema=False)
         for path in _PAGES:
             routes.get(path)(self.page)
@@ -97,9 +97,10 @@ class UiFiles:
 
 
 def prefix(headers: Mapping[str, str]) -> str:
-    """The path prefix that a proxy says, without a slash at its end; empty without one, or when it has another form."""
-    given = headers.get("x-forwarded-prefix", "")
-    return given.rstrip("/") if _PREFIX.fullmatch(given) and "/." not in given else ""
+    """Returns the path prefix from a proxy's X-Forwarded-Prefix, without a slash at its end; empty if it is missing or
+    malformed."""
+    header = headers.get("x-forwarded-prefix", "")
+    return header.rstrip("/") if _PREFIX.fullmatch(header) and "/." not in header else ""
 
 
 def _asset(path: Path) -> Asset:

@@ -1,4 +1,4 @@
-"""What to do about a request to a path that is not here, for senders that were set up for another product."""
+"""Advice for requests to unknown paths, for senders that were configured for another product."""
 
 import re
 from typing import Final
@@ -29,7 +29,7 @@ _HINTS: Final = (
 
 
 def hint(method: str, path: str) -> str | None:
-    """What to do about a request to a path that does not exist or does not take the method; None: nothing is known."""
+    """Returns advice for a request to a path that does not exist or does not accept the method; None without advice."""
     if method != "POST":
         return None
     return next((todo for pattern, todo in _HINTS if pattern.fullmatch(path)), None)

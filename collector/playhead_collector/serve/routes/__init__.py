@@ -1,4 +1,4 @@
-"""[serve]: routes of the query API, a file for each kind of answer. `analysis` has those of the analysis questions.
+"""[serve]: routes of the query API, a file for each kind of answer. `analysis` has the routes of analysis questions.
 
 registering  registers operations                     params  types of path and query parameters
 """
@@ -76,10 +76,10 @@ def router(
     reads: ReadLimiter | None = None,
     hub: LiveHub | None = None,
 ) -> APIRouter:
-    """The routes of the query API. `runner` projects newly arrived spans of a run before it is read.
+    """Returns the routes of the query API. `runner` projects newly arrived spans of a run before it is read.
 
-    `analysis` answers analysis questions; by default they are computed in this process. `reads` limits concurrent
-    reads of the database. `hub` has the live streams.
+    `analysis` answers analysis questions; by default they are computed in this process. `reads` limits concurrent reads
+    of the database. `hub` serves the live streams.
     """
     configured, reads = configured or Configured(), reads or ReadLimiter(_READS, _READS_WAITING)
     api = new_router()
@@ -102,7 +102,7 @@ def router(
     storage.add_routes(limited, store, project_id)
     search.add_routes(limited, store, project_id, configured.search)
     exporting.add_routes(limited, store, runner, project_id)
-    # A limit of its own: a key can be revoked while requests with that key fill the other limit.
+    # Separate limit: a key can be revoked while requests with that key fill the other limit.
     operators = new_router(ReadLimiter(1, _READS_WAITING))
     keyring = keyring or Keyring(store, project_id, None)
     keys.add_routes(operators, store, project_id, keyring)
@@ -115,7 +115,7 @@ def router(
 def deletion_router(
     store: Store, runner: RunProjector, project_id: int, sweeper: Sweeper, reads: ReadLimiter
 ) -> APIRouter:
-    """The routes that delete. They share the limit `reads` with the routes that read."""
+    """Returns the routes that delete. They share the limit `reads` with the routes that read."""
     api = new_router(reads)
     deletion.add_routes(api, store, runner, project_id, sweeper)
     return api

@@ -34,7 +34,7 @@ class ContentRoutes:
 
     def __init__(self, store: Store, project_id: int) -> None:
         self._store, self._project_id = store, project_id
-        # A content of up to 64 MiB is read completely before any of it is sent: at most two are read at a time.
+        # A content of up to 64 MiB is read completely before it is sent, so at most two are read at a time.
         self._looking_up = asyncio.Semaphore(2)
 
     async def content(self, ref: p.Ref, request: Request, view: As = None) -> Response:

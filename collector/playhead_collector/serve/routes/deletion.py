@@ -34,13 +34,13 @@ class DeletionRoutes:
         if run.strip().lower() == LAST:
             message = "`last` may be another run by now: name the one to delete by its id, or a part of it"
             raise Refused(400, "bad_request", message)
-        await self._runner.catch_up()  # a fork is known as one when it is projected
+        await self._runner.catch_up()  # forks are known only after they are projected
         named = await run_named(self._store, self._project_id, run)
         deleted = await self._store.delete_run(self._project_id, named, forks=forks)
         if deleted.forks:
-            some = ", ".join(deleted.forks[:_MAX_NAMED])
+            names = ", ".join(deleted.forks[:_MAX_NAMED])
             more = f" and {len(deleted.forks) - _MAX_NAMED} more" if len(deleted.forks) > _MAX_NAMED else ""
-            message = f"runs were forked from {named} and share its record ({some}{more}): delete them first, or add "
+            message = f"runs were forked from {named} and share its record ({names}{more}): delete them first, or add "
             raise Refused(409, "has_forks", message + "forks=true (`playhead delete --forks`) to delete all of them")
         if not deleted.runs:
             raise Refused(404, "no_such_run", f"there is no run {named!r}: `playhead runs` lists them")

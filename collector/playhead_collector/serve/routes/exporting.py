@@ -1,4 +1,4 @@
-"""Routes for exports: what is stored of a run as OTLP, a run in one file, and stored contents and threads in packs."""
+"""Routes for exports: stored spans of a run as OTLP, a run as one file, and stored contents and threads as packs."""
 
 import asyncio
 import tempfile
@@ -29,7 +29,7 @@ class ExportRoutes:
 
     def __init__(self, store: Store, runner: RunProjector, project_id: int) -> None:
         self._store, self._runner, self._project_id = store, runner, project_id
-        # A pack may hold a content of 64 MiB, and is in memory whole.
+        # A pack may hold a content of 64 MiB, and is completely in memory.
         self._packing = asyncio.Semaphore(2)
 
     async def otlp(self, run: p.RunId, limit: Pages = 4, cursor: p.Cursor = None) -> Response:
@@ -60,7 +60,7 @@ class ExportRoutes:
         command writes them.
         """
         record = await open_record(self._store, self._runner, self._project_id, run)
-        # It has no name in the file system, so nothing is left of it, however the download ends.
+        # The file has no name in the file system, so it disappears however the download ends.
         file = await asyncio.to_thread(tempfile.TemporaryFile, prefix="playhead-bundle-")
         try:
             async with self._packing:

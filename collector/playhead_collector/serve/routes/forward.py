@@ -1,4 +1,4 @@
-"""Routes about what is forwarded to other backends. Those that change something need the scope `admin`."""
+"""Routes about forwarding to other backends. Routes that change something need the scope `admin`."""
 
 from collections import Counter
 from collections.abc import Callable
@@ -58,25 +58,25 @@ class ForwardRoutes:
 
     async def destinations(self) -> Response:
         """List the backends that this collector forwards to, with what waits for each of them."""
-        answer: Destinations = {"items": [self._about(each) for each in await self._forwarder.status()]}
+        answer: Destinations = {"items": [self._about(status) for status in await self._forwarder.status()]}
         return json_answer(answer)
 
     async def dead_letters(self, destination: Destination, after: After = 0, limit: p.Limit = 100) -> Response:
         """List what a destination refused, oldest first, with the reason."""
-        found = await self._store.dead_letters(destination, limit + 1, after)
+        entries = await self._store.dead_letters(destination, limit + 1, after)
         answer: ForwardDeadLetters = {
             "items": [
                 {
-                    "entry": each.number,
-                    "run": each.run,
-                    "reason": each.reason,
-                    "arrived": rfc3339(each.created_ns),
-                    "spans": list(each.spans),
-                    "logs": each.logs,
+                    "entry": entry.number,
+                    "run": entry.run,
+                    "reason": entry.reason,
+                    "arrived": rfc3339(entry.created_ns),
+                    "spans": list(entry.spans),
+                    "logs": entry.logs,
                 }
-                for each in found[:limit]
+                for entry in entries[:limit]
             ],
-            "next_after": found[limit - 1].number if len(found) > limit else None,
+            "next_after": entries[limit - 1].number if len(entries) > limit else None,
         }
         return json_answer(answer)
 
@@ -114,8 +114,8 @@ class ForwardRoutes:
     def _configured(self, name: str) -> ForwardWorker:
         worker = self._forwarder.worker(name)
         if worker is None:
-            known = ", ".join(each.destination.name for each in self._forwarder.workers) or "there is none"
-            message = f"this collector has no destination {name[:60]!r}: {known}; see `playhead forward status`"
+            names = ", ".join(other.destination.name for other in self._forwarder.workers) or "there is none"
+            message = f"this collector has no destination {name[:60]!r}: {names}; see `playhead forward status`"
             raise Refused(404, "no_such_destination", message)
         return worker
 
@@ -157,7 +157,7 @@ def forward_router(
     reads: ReadLimiter,
     clock: Callable[[], int],
 ) -> APIRouter:
-    """The routes of this file."""
+    """Returns the routes of this file."""
     api = new_router(reads)
     routes = ForwardRoutes(store, runner, project_id, forwarder, clock)
     get(api, "forward", "/forward", routes.destinations, Destinations)

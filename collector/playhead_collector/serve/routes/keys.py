@@ -74,7 +74,8 @@ class KeyRoutes:
         return json_answer(answer)
 
     def _check_revocation(self, key: ApiKey, others: Sequence[ApiKey]) -> None:
-        """Raises Refused (409) if nobody could make keys any more, or, without any key, everybody."""
+        """Raises Refused (409) if `key` has the scope `admin` and no such key without an expiry would be left: then
+        nobody could create keys, or, without any key, everybody could."""
         if self._keyring.master is not None or ADMIN not in key.scopes or not key.is_valid(self._keyring.wall_ns()):
             return
         if not any(map(_is_lasting, others)):

@@ -124,14 +124,14 @@ def _id(run: str) -> str:
     return run
 
 
-def _granted(run: str, taken: LeaseResult) -> RunLease:
+def _granted(run: str, result: LeaseResult) -> RunLease:
     """The lease that was granted. Raises Refused (409) if it was not."""
-    if taken.lease is not None:
-        return _answer(run, taken.lease)
-    held = taken.held
-    if taken.undelivered and held is None:
+    if result.lease is not None:
+        return _answer(run, result.lease)
+    held = result.held
+    if result.undelivered and held is None:
         raise Refused(409, "holder_unknown", "nobody has said yet that all its records have arrived")
-    if taken.undelivered and held is not None:
+    if result.undelivered and held is not None:
         who = f"run {run} belonged to {held.process}, which has not said that all its records have arrived"
         raise Refused(409, "records_undelivered", who)
     if held is not None and held.is_held:
@@ -139,8 +139,8 @@ def _granted(run: str, taken: LeaseResult) -> RunLease:
         holder = f"run {run} belongs to {held.process} since {since} UTC, until {until} UTC"
         message = f"{holder}, or longer if that process renews its lease"
         raise Refused(409, "lease_held", message)
-    if taken.heard_ns is not None:
-        heard = rfc3339(taken.heard_ns)[:19]
+    if result.heard_ns is not None:
+        heard = rfc3339(result.heard_ns)[:19]
         raise Refused(409, "run_alive", f"run {run} is still sending: its last spans came at {heard} UTC")
     if held is not None:
         since = rfc3339(held.since_ns)[:19]

@@ -11,7 +11,7 @@ from playhead_collector.store.ports.run_filter import RunFilter
 
 # Postgres cannot store a NUL character, so no stored value equals a text with one.
 NO_NUL = r"^[^\x00]*$"
-"""Pattern of texts that can be looked up."""
+"""Pattern of texts that can be looked up in the database."""
 MOMENT = "A seq, the id of an event or span, `turn:N` (the N-th model call), `first-error` or `last`"
 _WORD = Query(max_length=300, pattern=NO_NUL)
 
@@ -33,14 +33,14 @@ Kinds = Annotated[list[str] | None, Query(description="Kinds of events, repeated
 
 
 def known_parameters(request: Request) -> None:
-    """Refuses query parameters that the route does not have: a misspelt filter would have no effect. Raises Refused."""
-    said = request.query_params.keys()
-    if not said:
+    """Raises Refused for query parameters that the route does not have: a misspelt filter would have no effect."""
+    sent = request.query_params.keys()
+    if not sent:
         return
-    known = set(_query_names(request.scope["route"].dependant))
-    unknown = sorted(said - known)
+    accepted = set(_query_names(request.scope["route"].dependant))
+    unknown = sorted(sent - accepted)
     if unknown:
-        expected = f"known are {', '.join(sorted(known))}" if known else "this path takes none"
+        expected = f"known are {', '.join(sorted(accepted))}" if accepted else "this path takes none"
         raise Refused(400, "unknown_parameter", f"there is no parameter {unknown[0][:40]!r} here: {expected}")
 
 
@@ -54,7 +54,7 @@ ONLY_KNOWN = [Depends(known_parameters)]
 
 
 def read_time(text: str | None) -> int | None:
-    """The time in nanoseconds since 1970. Raises Refused if the text is not a time."""
+    """Returns the time in nanoseconds since 1970; None for None. Raises Refused if the text is not a time."""
     try:
         return None if text is None else parse_time(text)
     except ValueError as error:
@@ -73,7 +73,7 @@ def run_conditions(
     since: Time = None,
     until: Time = None,
 ) -> RunFilter:
-    """The conditions for runs that lists of runs and questions about many runs take.  Raises Refused."""
+    """Returns the filter for lists of runs and for questions about many runs. Raises Refused."""
     return RunFilter(
         agent=agent, status=status, session=session, user=user, tag=tag, model=model, tool=tool, text=text,
         since_ns=read_time(since), until_ns=read_time(until),
@@ -84,7 +84,7 @@ RunConditions = Annotated[RunFilter, Depends(run_conditions)]
 
 
 def read_kinds(kinds: list[str] | None) -> frozenset[str]:
-    """The event kinds; empty: any kind."""
+    """Returns the event kinds; an empty set means all kinds."""
     return frozenset(word.strip() for kind in kinds or () for word in kind.split(",") if word.strip())
 
 

@@ -1,4 +1,4 @@
-"""Routes for promises: what runs wait for is opened, listed, and answered once."""
+"""Routes for promises: open, list, and answer (once) what runs wait for."""
 
 import re
 from enum import Enum
@@ -51,10 +51,10 @@ class PromiseRoutes:
     ) -> Response:
         """List what runs wait for, oldest first."""
         is_open = None if state == "all" else state == "open"
-        found = await self._store.promises(
+        rows = await self._store.promises(
             self._project_id, kind=kind, run=run, is_open=is_open, after=_after(cursor), limit=limit + 1
         )
-        items, last = found[:limit], found[limit - 1] if len(found) > limit else None
+        items, last = rows[:limit], rows[limit - 1] if len(rows) > limit else None
         page: a.Page[Promise] = {
             "items": [_shown(promise) for promise in items],
             "next_cursor": None if last is None else f"{last.created_ns}-{last.id}",
@@ -67,7 +67,7 @@ class PromiseRoutes:
 
     async def open_promise(
         self,
-        id: Id,  # noqa: A002 - its name in the body
+        id: Id,  # noqa: A002 - the name in the body
         kind: Annotated[Kind, Body()],
         key: Key,
         run: Run = None,
@@ -91,11 +91,11 @@ class PromiseRoutes:
         reason: Reason = None,
     ) -> Response:
         """Answer a promise. The first answer counts: 409 for a second one, whose message says what the first was."""
-        known = await self._known(promise)
-        if (known.kind == "approval") != (outcome != ANSWERED):
-            expected = "approved or denied" if known.kind == "approval" else "answered"
+        stored = await self._known(promise)
+        if (stored.kind == "approval") != (outcome != ANSWERED):
+            expected = "approved or denied" if stored.kind == "approval" else "answered"
             raise Refused(
-                400, "wrong_outcome", f"this is a promise of the kind {known.kind}: answer it with {expected}"
+                400, "wrong_outcome", f"this is a promise of the kind {stored.kind}: answer it with {expected}"
             )
         answer = {"outcome": outcome, "value": value, "by": by, "reason": reason}
         if await self._store.answer_promise(self._project_id, promise, answer, late=False):
@@ -109,19 +109,19 @@ class PromiseRoutes:
         return json_answer(_shown(await self._known(promise)))
 
     async def _known(self, promise: str) -> StoredPromise:
-        found = await self._store.promise(self._project_id, promise)
-        if found is None:
+        stored = await self._store.promise(self._project_id, promise)
+        if stored is None:
             raise Refused(404, "no_such_promise", f"no promise has the id {promise}: see `playhead promises`")
-        return found
+        return stored
 
 
 def _after(cursor: str | None) -> tuple[int, str]:
     if cursor is None:
         return 0, ""
-    found = _CURSOR.fullmatch(cursor)
-    if found is None or int(found[1]) >= 2**63:
+    match = _CURSOR.fullmatch(cursor)
+    if match is None or int(match[1]) >= 2**63:
         raise Refused(400, "bad_cursor", "send the `next_cursor` of the page before as it is")
-    return int(found[1]), found[2]
+    return int(match[1]), match[2]
 
 
 def _shown(promise: StoredPromise) -> Promise:
@@ -156,12 +156,12 @@ def _first_answer(promise: StoredPromise) -> str:
 
 def add_routes(api: APIRouter, store: Store, project_id: int) -> None:
     """Registers the operations of this file."""
-    routes, one = PromiseRoutes(store, project_id), schema(Promise)
+    routes, model = PromiseRoutes(store, project_id), schema(Promise)
     get(api, "promises", "/promises", routes.promises, a.Page[Promise])
     get(api, "promises", "/promises/{promise}", routes.promise, Promise)
-    api.post("/promises", tags=["promises"], name="open_promise", response_model=one)(routes.open_promise)
+    api.post("/promises", tags=["promises"], name="open_promise", response_model=model)(routes.open_promise)
     path, tags = "/promises/{promise}", list[str | Enum](["promises"])
-    api.post(path, tags=tags, name="answer_promise", response_model=one, responses=conflict(_FIRST))(
+    api.post(path, tags=tags, name="answer_promise", response_model=model, responses=conflict(_FIRST))(
         routes.answer_promise
     )
-    api.post(f"{path}/expire", tags=tags, name="expire_promise", response_model=one)(routes.expire_promise)
+    api.post(f"{path}/expire", tags=tags, name="expire_promise", response_model=model)(routes.expire_promise)

@@ -27,7 +27,7 @@ _REFUSALS = {
 
 
 def new_router(reads: ReadLimiter | None = None) -> APIRouter:
-    """A router; `reads` limits its handlers. Sending the response is not part of the limit."""
+    """Returns a router. `reads` limits how many of its handlers run at a time; sending the response is not limited."""
     turn = [Depends(reads.around, scope="function")] if reads else []
     return APIRouter(prefix=PREFIX, responses=refusals(400, 404, 422, 503), dependencies=[*ONLY_KNOWN, *turn])
 
@@ -35,28 +35,29 @@ def new_router(reads: ReadLimiter | None = None) -> APIRouter:
 def get(
     api: APIRouter, tag: str, path: str, handler: Callable[..., Any], answer: Any, also: Responses | None = None
 ) -> None:
-    """Registers a GET route. `answer`: type of the response, from `playhead.wire.answers`. `also`: what else OpenAPI
-    says of responses."""
+    """Registers a GET route. `answer` is the type of the response, from `playhead.wire.answers`. `also` are further
+    responses for OpenAPI."""
     api.get(path, tags=[tag], name=handler.__name__, response_model=schema(answer), responses=also)(handler)
 
 
 def refusals(*statuses: int) -> Responses:
-    """OpenAPI responses for these error statuses."""
+    """Returns the OpenAPI responses for these error statuses."""
     return {status: refusal(_REFUSALS[status]) for status in statuses}
 
 
 def refusal(description: str) -> dict[str, Any]:
-    """OpenAPI response for an error.  It names the model of `first_refusal`: FastAPI builds a model anew for each
-    response that has one, which took most of the time of making the application."""
+    """Returns the OpenAPI response for an error. It refers to the model of `first_refusal` by name: FastAPI builds the
+    model again for each response that has one, which took most of the time to build the application."""
     answer = {"schema": {"$ref": f"#/components/schemas/{a.ErrorAnswer.__name__}"}}
     return {"description": description, "content": {"application/json": answer}}
 
 
 def first_refusal(description: str) -> dict[str, Any]:
-    """As `refusal`, with the model: so that OpenAPI has it, one response is registered with this."""
+    """Returns the same as `refusal`, with the model itself. One response is registered with it, so that OpenAPI has the
+    model."""
     return {"description": description, "model": schema(a.ErrorAnswer)}
 
 
 def conflict(description: str) -> Responses:
-    """OpenAPI response for status 409."""
+    """Returns the OpenAPI response for status 409."""
     return {409: refusal(description)}

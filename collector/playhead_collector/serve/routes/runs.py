@@ -43,7 +43,7 @@ class RunRoutes:
         fork_of: p.Word = None,
         trace: p.TraceId = None,
         linked: p.Word = None,
-        id: Annotated[str | None, Query(pattern="^[0-9a-f]{1,32}$", description="Part of the run's id.")] = None,  # noqa: A002 - its name in the URL
+        id: Annotated[str | None, Query(pattern="^[0-9a-f]{1,32}$", description="Part of the run's id.")] = None,  # noqa: A002 - the name in the URL
         score: Annotated[
             str | None, Query(max_length=500, pattern=r"^[^\x00]+$", description="NAME, NAME=VALUE or NAME>=NUMBER.")
         ] = None,
@@ -101,9 +101,9 @@ class RunRoutes:
         if "text/event-stream" in accept.lower():
             if cursor is not None:
                 raise Refused(400, "bad_parameter", "a stream has no pages: leave out `cursor`, or Accept")
-            found = await self._open(run)
-            after = after if last is None else max(0, found.last - last)
-            return await self._live.stream(found.run, View(where, preview), last_event_id, limit, after=after)
+            record = await self._open(run)
+            after = after if last is None else max(0, record.last - last)
+            return await self._live.stream(record.run, View(where, preview), last_event_id, limit, after=after)
         if last is not None:
             return json_answer(await list_last_events(await self._open(run), where, min(last, limit or last), preview))
         start = read_seq(cursor) if cursor else after

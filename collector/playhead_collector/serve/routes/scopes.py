@@ -17,7 +17,7 @@ class ScopeRoutes:
 
     async def scopes(self) -> Response:
         """Instrumentation scopes with content that no dialect could read, since the collector started; most first."""
-        counted = sorted(self._not_understood.items(), key=lambda each: -each[1])
+        counted = sorted(self._not_understood.items(), key=lambda pair: -pair[1])
         answer: Scopes = {"not_understood": [{"scope": scope, "count": count} for scope, count in counted]}
         return json_answer(answer)
 

@@ -77,13 +77,13 @@ class SearchRoutes:
         when the run began.
         """
         settings = self._on()
-        asked = DecisionConditions(
+        conditions = DecisionConditions(
             kind=kind, tool=tool, arguments=_arguments(argument), value=value, attribution=attribution,
             source=source, suspect=suspect, result=result, after=after, agent=agent, status=status,
         )  # fmt: skip
         where = RunBounds(p.read_time(since), p.read_time(until))
         async with _within(settings.seconds):
-            return json_answer(await find_decisions(self._store, self._project_id, asked, where, limit, cursor))
+            return json_answer(await find_decisions(self._store, self._project_id, conditions, where, limit, cursor))
 
     async def search_content(
         self,
@@ -114,7 +114,7 @@ class SearchRoutes:
 
 @asynccontextmanager
 async def _within(seconds: float) -> AsyncGenerator[None]:
-    """Gives up a search that takes longer: its statement is cancelled in Postgres, too. Raises Refused."""
+    """Raises Refused (503) when the search takes longer than `seconds`; its statement is cancelled in Postgres, too."""
     try:
         async with asyncio.timeout(seconds):
             yield
@@ -128,13 +128,13 @@ async def _within(seconds: float) -> AsyncGenerator[None]:
 
 
 def _arguments(texts: list[str] | None) -> tuple[tuple[str, str], ...]:
-    found: list[tuple[str, str]] = []
+    pairs: list[tuple[str, str]] = []
     for text in texts or ():
         name, sign, value = text.partition("=")
         if not (name and sign) or "\x00" in text or len(text) > _LONGEST_ARGUMENT:
             raise Refused(400, "bad_parameter", f"`argument` is {text[:40]!r}: write name=value, as in order_id=W123")
-        found.append((name, value))
-    return tuple(found)
+        pairs.append((name, value))
+    return tuple(pairs)
 
 
 def add_routes(api: APIRouter, store: Store, project_id: int, settings: SearchSettings | None) -> None:

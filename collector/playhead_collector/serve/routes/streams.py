@@ -34,7 +34,7 @@ _HEADERS = {"cache-control": "no-store", "vary": "accept", "x-accel-buffering": 
 
 
 class LiveStreams:
-    """Opens streams. `turn` limits concurrent reads of the database."""
+    """Opens live streams. `turn` limits concurrent reads of the database."""
 
     def __init__(
         self, hub: LiveHub, store: Store, project_id: int, turn: Callable[[], AbstractAsyncContextManager[None]]
@@ -71,27 +71,27 @@ class LiveStreams:
         after: int = 0,
         since_ns: int | None = None,
     ) -> Response:
-        """The response to one client.  Raises Refused, StoreUnavailable."""
-        given = read_position(last_event_id) if last_event_id else None
+        """Returns the response to one client. `run` None: events of all runs. Raises Refused, StoreUnavailable."""
+        last_position = read_position(last_event_id) if last_event_id else None
         reader = StreamReader(self._store, self._project_id, run)
-        if given is not None:
-            await reader.check(given)
+        if last_position is not None:
+            await reader.check(last_position)
         async with AsyncExitStack() as stack:
             channel = await stack.enter_async_context(self._hub.follow(run))
-            position = given or channel.base
-            if given is None and run is None:
+            position = last_position or channel.base
+            if last_position is None and run is None:
                 position = await reader.beginning(since_ns) or position
-            elif given is None:
+            elif last_position is None:
                 position = StreamPosition(position.change, after, is_replay=True)
             follower = Follower(self._hub, channel, position, view, self._turn, limit)
-            if given is not None and follower.is_done():
+            if last_position is not None and follower.is_done():
                 return Response(status_code=204, headers=_HEADERS)
             return _StreamResponse(follower, stack.pop_all())
         raise AssertionError  # the stack suppresses no exception
 
 
 class _StreamResponse(Response):
-    """Sends the messages of a follower until the stream ends or the client is gone, then leaves `stack`."""
+    """Sends the messages of a follower until the stream ends or the client disconnects; then closes `stack`."""
 
     media_type = _MEDIA_TYPE
 
@@ -111,7 +111,7 @@ class _StreamResponse(Response):
                     task.cancel()
                 results = await asyncio.gather(sending, gone, return_exceptions=True)
         for error in results:
-            if isinstance(error, Exception) and not isinstance(error, OSError):  # OSError: the client is gone
+            if isinstance(error, Exception) and not isinstance(error, OSError):  # OSError: the client has disconnected
                 raise error
 
     async def _send(self, send: Send) -> None:
@@ -127,6 +127,6 @@ async def _disconnected(receive: Receive) -> None:
 
 
 def add_routes(api: APIRouter, streams: LiveStreams) -> None:
-    """Registers the operation of this file; to be called before those with a run in their path are registered."""
+    """Registers the operation of this file. Must be called before routes with a run in their path are registered."""
     also: dict[int | str, dict[str, Any]] = {200: _STREAM, **refusals(410)}
     api.get("/runs/stream", tags=["runs"], name="stream", responses=also, response_class=Response)(streams.runs)

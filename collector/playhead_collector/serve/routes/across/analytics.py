@@ -14,7 +14,7 @@ from playhead_collector.store.ports.run_filter import RunFilter
 from playhead_collector.workers.questions import AnalysisQuestion
 
 _NO_NUL = r"^[^\x00]+$"
-# A run's facts take a kilobyte in memory; reading the calls of a run takes some milliseconds.
+# A run's facts take a kilobyte of memory; reading the calls of a run takes some milliseconds.
 _MOST, _MOST_READ = 10_000, 1_000
 _OUTCOME = "When a run has succeeded: a score as NAME, NAME=VALUE or NAME>=NUMBER; default: when it completed."
 Outcome = Annotated[str | None, Query(max_length=500, pattern=_NO_NUL, description=_OUTCOME)]
@@ -32,7 +32,7 @@ Task = Annotated[
 
 
 def chosen(where: p.RunConditions, outcome: Outcome = None) -> tuple[RunFilter, str | None]:
-    """The runs that a question is about, and when a run has succeeded."""
+    """Returns the runs that a question is about, and the condition under which a run has succeeded."""
     return where, outcome
 
 

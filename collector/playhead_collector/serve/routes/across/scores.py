@@ -1,4 +1,4 @@
-"""Routes for scores: how good runs and calls were, as programs, evaluators and people say."""
+"""Routes for scores: how good runs and calls were, as judged by programs, evaluators and people."""
 
 import math
 import uuid
@@ -79,7 +79,7 @@ class ScoreRoutes:
         at: Moment = None,
         comment: Comment = None,
         author: Author = None,
-        id: ScoreId = None,  # noqa: A002 - its name in the body
+        id: ScoreId = None,  # noqa: A002 - the name in the body
         span: SpanId = None,
         time: GivenAt = None,
     ) -> Response:
@@ -95,7 +95,7 @@ class ScoreRoutes:
         if at is not None and span is not None:
             raise Refused(422, "invalid", "body.span: `at` names the call already: leave one of them out")
         record = await open_record(self._store, self._runner, self._project_id, run)
-        given = ScoreToAdd(
+        score = ScoreToAdd(
             id or uuid.uuid4().hex,
             name,
             value if isinstance(value, bool | str) else float(value),
@@ -106,12 +106,12 @@ class ScoreRoutes:
             comment,
             p.read_time(time),
         )
-        stored = await self._store.add_score(self._project_id, record.run, given)
+        stored = await self._store.add_score(self._project_id, record.run, score)
         if stored is None:
             message = f"run {record.run} was deleted just now: `playhead runs` lists the others"
             raise Refused(404, "no_such_run", message)
-        if _said(stored, given) != replace(given, api_key=None):
-            message = f"run {record.run} has another score with the id {given.id}: leave `id` out, or send another"
+        if _said(stored, score) != replace(score, api_key=None):
+            message = f"run {record.run} has another score with the id {score.id}: leave `id` out, or send another"
             raise Refused(409, "score_exists", message)
         return json_answer(score_answer(stored))
 
@@ -156,11 +156,11 @@ def _is_finite(value: float) -> bool:
         return False
 
 
-async def _span_at(record: RunRecord, at: str | None) -> str | None:
-    """The call that `at` means; None for the whole run.  Raises Refused."""
-    if at is None:
+async def _span_at(record: RunRecord, moment: str | None) -> str | None:
+    """Returns the span id of the call at this moment; None (for the whole run) if `moment` is None. Raises Refused."""
+    if moment is None:
         return None
-    seq = await seq_at(record, at)
+    seq = await seq_at(record, moment)
     span = (await record.event(seq)).span
     if span is None:
         message = f"event {seq} of run {record.run} belongs to no call: name an event of one, or leave `at` out"
@@ -168,9 +168,9 @@ async def _span_at(record: RunRecord, at: str | None) -> str | None:
     return span
 
 
-def _said(stored: StoredScore, given: ScoreToAdd) -> ScoreToAdd:
-    """What was posted when this score was stored, whoever posted it; its time only where one is given again."""
-    scored_ns = None if given.scored_ns is None else stored.scored_ns
+def _said(stored: StoredScore, posted: ScoreToAdd) -> ScoreToAdd:
+    """Returns the request that stored this score, without its API key; with its time only if `posted` has a time."""
+    scored_ns = None if posted.scored_ns is None else stored.scored_ns
     return ScoreToAdd(
         stored.id, stored.name, stored.value, stored.label, stored.span, stored.author, None, stored.comment, scored_ns
     )

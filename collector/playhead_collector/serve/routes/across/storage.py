@@ -1,4 +1,4 @@
-"""Route that says how much is stored."""
+"""Route for the amount of stored data."""
 
 from fastapi import APIRouter, Response
 

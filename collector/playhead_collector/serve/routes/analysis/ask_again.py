@@ -1,4 +1,4 @@
-"""[serve]: route that asks a recorded call again, of a model that the operator configured."""
+"""[serve]: route that sends a recorded model call again, to a model that the operator configured."""
 
 from typing import Any
 
@@ -20,7 +20,7 @@ from playhead_collector.serve.schemas import schema
 class AskAgainBody(BaseModel):
     """What is asked, and what differs from the record."""
 
-    # A misspelt name would ask the recorded question again, and cost money.
+    # Forbidden, because a misspelt field would be ignored: the unchanged call would be sent, and cost money.
     model_config = ConfigDict(extra="forbid")
 
     at: int | str | None = Field(None, description=f"{p.MOMENT}: an event of the call; default: the last call.")

@@ -78,20 +78,20 @@ class ReasoningRoutes:
             raise no_model()
         record = await self._asking.record(run)
         brief = await self._brief(request, record, None if seq is None else str(seq))
-        known = None if again else await known_explanation(record, brief, explainer.model)
+        stored = None if again else await known_explanation(record, brief, explainer.model)
         streamed = stream or STREAM in request.headers.get("accept", "")
-        if known is not None:
-            return _one_event(known) if streamed else json_answer(known)
+        if stored is not None:
+            return _one_event(stored) if streamed else json_answer(stored)
         pieces = explainer.ask(brief.messages)
-        # Wait for the first piece before responding: if the model does not answer, the response can still be an error.
+        # Wait for the first piece before responding, so that the response can be an error if the model does not answer.
         first = await anext(pieces, None)
         if streamed:
             return StreamingResponse(self._stream(record, brief, explainer, first, pieces), media_type=STREAM)
         text = (first or "") + "".join([piece async for piece in pieces])
         return json_answer(await self._keep(record, brief, explainer, text))
 
-    async def _brief(self, request: Request, record: RunRecord, at: str | None) -> ExplanationBrief:
-        body = await self._asking.answered(request, AnalysisQuestion("brief", (record.run,), {"at": at}))
+    async def _brief(self, request: Request, record: RunRecord, moment: str | None) -> ExplanationBrief:
+        body = await self._asking.answered(request, AnalysisQuestion("brief", (record.run,), {"at": moment}))
         value: dict[str, Any] = json.loads(body)
         value["refs"] = [parse_ref(ref) for ref in value["refs"]]
         return ExplanationBrief(**value)
@@ -107,14 +107,14 @@ class ReasoningRoutes:
         first: str | None,
         pieces: AsyncGenerator[str],
     ) -> AsyncIterator[bytes]:
-        said = [first] if first else []
-        yield b"".join(_event("text", {"text": piece}) for piece in said)
+        received = [first] if first else []
+        yield b"".join(_event("text", {"text": piece}) for piece in received)
         try:
             async with aclosing(pieces) as rest:
                 async for piece in rest:
-                    said.append(piece)
+                    received.append(piece)
                     yield _event("text", {"text": piece})
-            yield _event("explanation", await self._keep(record, brief, explainer, "".join(said)))
+            yield _event("explanation", await self._keep(record, brief, explainer, "".join(received)))
         except CollectorError as error:
             code = error.code if isinstance(error, Refused) else "store_unavailable"
             yield _event("error", {"error": {"code": code, "message": str(error)}})

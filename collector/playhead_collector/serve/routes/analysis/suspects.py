@@ -17,13 +17,13 @@ from playhead_collector.serve.routes import params as p
 from playhead_collector.serve.routes.registering import get, refusals
 from playhead_collector.serve.schemas import schema
 
-# Each sibling is read as a whole, as the run itself.
+# Each sibling is read completely, like the run itself.
 MAX_SIBLINGS = 5
 _SIBLINGS = "Runs of the same task that succeeded"
 Siblings = Annotated[list[str] | None, Query(max_length=MAX_SIBLINGS, description=f"{_SIBLINGS}; repeated.")]
 ListedSiblings = Annotated[list[str] | None, Body(embed=True, max_length=MAX_SIBLINGS, description=f"{_SIBLINGS}.")]
 _NO_NUL = r"^[^\x00]+$"
-# No `name`: runs of one name do many tasks, and no index finds them.
+# Without `name`: runs of one name have many different tasks, and no index finds them.
 _TASKS = r"^(input|session|user|tag:[^\x00]*)$"
 _TASK = (
     "What runs of one task have in common: `input`, `session`, `user`, or `tag:` and what the tag begins with; "
@@ -97,7 +97,7 @@ class SuspectsRoutes:
 
 
 def _find_options(task: str | None, outcome: str | None) -> dict[str, Any]:
-    """The options of `read_succeeded_runs` as JSON values.  Raises Refused."""
+    """Returns the options of `read_succeeded_runs` as JSON values. Raises Refused."""
     condition = read_outcome(outcome)
     return {"task": task, "outcome": None if condition is None else dataclasses.asdict(condition)}
 
