@@ -16,7 +16,7 @@ from playhead_collector.receive.transfer_budget import Transfer, try_later
 from playhead_collector.settings import KIB, MIB
 
 ENCODINGS = ("gzip", "deflate", "zstd")
-# A sender that is silent for this long is given up, so that its partial body is freed.
+# A request is refused when its sender is silent for so long, to free the memory of its partial body.
 IDLE_SECONDS = 30.0
 _IN_PIECE, _OUT_PIECE = 64 * KIB, MIB
 # A gzip file may have several members; thousands of empty ones are an attack.
@@ -81,7 +81,7 @@ def check_length(header: str | None, limit: int) -> None:
 
 
 def encoding_of(header: str | None) -> str:
-    """One of ENCODINGS, or `identity`. Raises Refused: 415 for any other, with the supported ones."""
+    """Returns one of ENCODINGS, or `identity`. Raises Refused (415) for any other encoding."""
     name = (header or "").strip().lower()
     name = _ALIASES.get(name, name)
     if name != "identity" and name not in ENCODINGS:
@@ -90,7 +90,7 @@ def encoding_of(header: str | None) -> str:
             415,
             "unknown_encoding",
             f"Content-Encoding {name[:100]!r} is not read here: use one of {accepted}, or none",
-            {"Accept-Encoding": accepted},  # RFC 9110 15.5.16: on a 415 it lists the supported encodings
+            {"Accept-Encoding": accepted},  # RFC 9110 15.5.16: the supported encodings
         )
     return name
 
@@ -117,7 +117,8 @@ def decompress(body: bytes, encoding: str, limit: int, hold: Callable[[int], Non
 
 
 def too_large(limit: int, *, unpacked: bool = False) -> Refused:
-    """The 413 for a body above the limit.  Unless it is `unpacked`, the rest of it is not waited for."""
+    """Returns the 413 for a body above the limit. Unless `unpacked`, the connection is closed, because the rest of the
+    body is not read."""
     size = f"more than {limit} bytes" + (" once decompressed" if unpacked else "")
     return Refused(
         413,
@@ -158,7 +159,7 @@ def _inflate(body: bytes, wbits: int, members: int) -> Iterator[bytes]:
 
 
 def _zstd(body: bytes, limit: int) -> Iterator[bytes]:
-    # A frame with a known size may need a window of that size; one without, at most what HTTP allows.
+    # A frame that states its size may need a window of that size; a frame without may need at most what HTTP allows.
     size = zstandard.frame_content_size(body)
     if size > limit:
         raise too_large(limit, unpacked=True)

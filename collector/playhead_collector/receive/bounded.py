@@ -1,8 +1,8 @@
-"""ASGI middleware that limits request bodies and responses of all routes but those for spans and content.
+"""ASGI middleware that limits request bodies (except those of spans and content) and responses.
 
 A body is read completely, within limits of size and time, before the application gets the request. A large response is
-sent in pieces, and its size counts as memory in use until it is sent; what a response reads from a file or makes piece
-by piece is not in memory and does not count. For spans and content see `request_limiter.py`.
+sent in pieces, and its size counts as memory in use until it is sent. A response that is streamed from a file or a
+generator is not in memory and does not count. For bodies of spans and content see `request_limiter.py`.
 """
 
 import asyncio
@@ -28,9 +28,9 @@ Answer = Callable[[Request, Refused], Response]
 
 
 class BoundBodies:
-    """Reads bodies of at most `limit` bytes within `body_seconds`, except on paths for which `is_other` is True.
+    """Reads bodies of at most `limit` bytes within `body_seconds`, except on paths for which `is_other` returns True.
 
-    `answer` makes the response to a request that is refused.
+    `answer` makes the response to a refused request.
     """
 
     def __init__(
@@ -62,13 +62,13 @@ class BoundBodies:
         except Refused as error:
             await self._answer(request, error)(scope, receive, send)
             return
-        given = False
+        is_replayed = False
 
         async def replayed() -> Message:
-            nonlocal given
-            if given:
+            nonlocal is_replayed
+            if is_replayed:
                 return await receive()
-            given = True
+            is_replayed = True
             return {"type": "http.request", "body": body, "more_body": False}
 
         await self._app(scope, replayed, send)
@@ -93,7 +93,7 @@ class BoundAnswers:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        with self._sending.one() as one:
+        with self._sending.one() as transfer:
             head: Message | None = None
             is_refused = False
 
@@ -102,12 +102,12 @@ class BoundAnswers:
                 if is_refused:
                     return
                 if message["type"] == "http.response.start":
-                    head = message  # it is sent with the first bytes, whose number says whether there is room for them
+                    head = message  # sent with the first bytes, because without room for them it becomes a 503
                     return
                 if head is not None:
                     if (size := len(message.get("body", b""))) > _LARGE:
                         try:
-                            one.hold(size)
+                            transfer.hold(size)
                         except Refused as error:
                             is_refused = True
                             await self._answer(Request(scope), error)(scope, receive, send)
@@ -117,12 +117,12 @@ class BoundAnswers:
                 await _in_pieces(message, send)
 
             try:
-                async with asyncio.timeout(None) as one.deadline:
+                async with asyncio.timeout(None) as transfer.deadline:
                     await self._app(scope, receive, bounded)
             except TimeoutError:
-                if not one.gave_way:
+                if not transfer.gave_way:
                     raise
-                # The response has begun and cannot become an error: the server closes the connection.
+                # The response has begun and cannot be replaced by an error: the server closes the connection.
 
 
 async def _in_pieces(message: Message, send: Send) -> None:

@@ -22,9 +22,9 @@ from playhead_collector.settings import MIB
 # 10,000 refs are 740 kB of JSON and one look-up of a few milliseconds; a client with more sends two requests.
 MAX_REFS = 10_000
 MAX_QUESTION_BYTES = MIB
-# The shortest entry of a content in a pack's header is `[0,5],`.
+# The shortest entry of a content in a pack's header is `[0,5],`: a bracket and two commas.
 _MARKS_PER_ITEM = 3
-# Size of a pack besides its contents: 9 bytes for each, and its threads.
+# Bytes of a pack besides its contents: 9 bytes for each content, and its threads.
 PACK_OVERHEAD = MIB
 
 
@@ -94,15 +94,15 @@ class ContentHttp:
     async def upload(self, request: Request) -> StoredAnswer:
         """Store the contents and threads of a pack."""
         _require_type(request, PACK)
-        # Content of the largest size has to fit, also if the limit of other requests is smaller.
+        # A content of the largest size must fit, also if the limit of other requests is smaller.
         limit = max(self.max_request_bytes, self.max_content_bytes + PACK_OVERHEAD)
         async with self.flow.take(request, limit) as share:
             pack, refused = await self._pack(share)
-            kept = await self.intake.put(pack)
+            result = await self.intake.put(pack)
         self.counts.content(len(pack.contents), sum(len(content.data) for content in pack.contents))
         self.counts.rejected("content", len(refused))
-        parents: list[str] = [*kept.unknown_parents]
-        return StoredAnswer(stored=len(pack.contents), refused=refused, unknown_parents=parents, epoch=kept.epoch)
+        parents: list[str] = [*result.unknown_parents]
+        return StoredAnswer(stored=len(pack.contents), refused=refused, unknown_parents=parents, epoch=result.epoch)
 
     async def _pack(self, share: AdmittedRequest) -> tuple[Pack, list[RefusedContent]]:
         body = await self._body(share)
@@ -142,19 +142,19 @@ class ContentHttp:
         ]
         if not refused:
             return pack, []
-        kept = tuple(content for content in pack.contents if is_media_type(content.media_type))
-        return Pack(kept, pack.threads), refused
+        accepted = tuple(content for content in pack.contents if is_media_type(content.media_type))
+        return Pack(accepted, pack.threads), refused
 
 
 def _not_a_type(media_type: str) -> str:
-    shown = f"{media_type[:50]!r}" if media_type else "an empty text"
-    return f"its media type is {shown}: send one such as application/json or text/plain; charset=utf-8"
+    description = f"{media_type[:50]!r}" if media_type else "an empty text"
+    return f"its media type is {description}: send one such as application/json or text/plain; charset=utf-8"
 
 
 def _require_type(request: Request, expected: str) -> None:
-    given = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-    if given != expected:
-        raise Refused(415, "unknown_type", f"Content-Type is {given[:100] or 'missing'}: send {expected}")
+    media_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if media_type != expected:
+        raise Refused(415, "unknown_type", f"Content-Type is {media_type[:100] or 'missing'}: send {expected}")
 
 
 def _refs(body: bytes) -> list[ContentRef]:

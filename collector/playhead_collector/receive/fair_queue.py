@@ -1,4 +1,4 @@
-"""A number of turns, given first to senders that were not slow, and among them to those who have the fewest."""
+"""Queue for a limited number of turns: senders that were not slow come first, and of them those with the fewest turns."""
 
 import asyncio
 from collections.abc import Callable
@@ -8,13 +8,13 @@ from itertools import count
 from playhead_collector.receive.senders import MessageSender, SlowSenders
 from playhead_collector.receive.transfer_budget import try_later
 
-# Something that a sender has waited for may have become possible meanwhile.
+# Interval for checking again: `make_room` may end a turn now, though it did not before.
 _LOOK_AGAIN_SECONDS = 1.0
 
 
 @dataclass(eq=False, slots=True)
 class MessageTurn:
-    """A message that is being read. `since`: when its turn began, in seconds of the event loop's clock."""
+    """A message that is being read. `since` is the time when its turn began, in seconds of the event loop's clock."""
 
     sender: MessageSender
     since: float
@@ -37,9 +37,9 @@ class _Waiter:
 
 @dataclass(slots=True)
 class FairQueue:
-    """Up to `size` turns at a time; up to `max_waiting` senders wait for one.
+    """Grants up to `size` turns at a time; up to `max_waiting` senders wait for one.
 
-    `make_room(sender)` is asked when all turns are taken: it may end one of them, and returns whether it did.
+    `make_room(sender)` is called when all turns are taken: it may end one of them, and returns whether it did.
     """
 
     size: int
@@ -56,7 +56,7 @@ class FairQueue:
         return len(self._waiting)
 
     async def take(self, sender: MessageSender, seconds: float) -> MessageTurn:
-        """A turn for this sender; `end` gives it back. Raises Refused: 503 when there is none within `seconds`."""
+        """Waits for a turn; `end` gives it back. Raises Refused (503) when there is none within `seconds`."""
         loop = asyncio.get_running_loop()
         last = loop.time() + seconds
         waiter = _Waiter(sender, next(self._order), loop.create_future())
@@ -66,10 +66,10 @@ class FairQueue:
             self._bound()
         try:
             while not waiter.turn.done():
-                left = last - loop.time()
-                if left <= 0:
+                remaining = last - loop.time()
+                if remaining <= 0:
                     raise self._no_turn()
-                await asyncio.wait([waiter.turn], timeout=min(left, _LOOK_AGAIN_SECONDS))
+                await asyncio.wait([waiter.turn], timeout=min(remaining, _LOOK_AGAIN_SECONDS))
                 self.hand_out()
             return waiter.turn.result()
         except asyncio.CancelledError:
@@ -81,19 +81,19 @@ class FairQueue:
                 self._waiting.remove(waiter)
 
     def end(self, turn: MessageTurn) -> None:
-        """The turn is over; the next one gets its place."""
+        """Ends a turn and gives its place to the next sender."""
         self.running.pop(turn, None)
         self.hand_out()
 
     def add(self, turn: MessageTurn) -> bool:
-        """Takes over a turn that began elsewhere, before those who wait. Returns False when there is no place."""
+        """Adds a turn that began in another queue, ahead of those who wait. Returns False when there is no place."""
         if len(self.running) >= self.size and not self.make_room(turn.sender):
             return False
         self.running[turn] = None
         return True
 
     def hand_out(self) -> None:
-        """Gives turns to those who wait, as far as there are any."""
+        """Gives turns to waiting senders while there are free ones."""
         while self._waiting:
             waiter = min(self._waiting, key=self._urgency)
             if len(self.running) >= self.size and not self.make_room(waiter.sender):
@@ -110,7 +110,8 @@ class FairQueue:
         return self.slow.rank(sender), same_connection, same_host, waiter.order
 
     def _bound(self) -> None:
-        """Refuses one of those who wait, when they are too many: of the slow, or of the sender with the most."""
+        """Refuses one waiting sender when too many wait: a slow one, or one of the sender with the most waiting
+        messages."""
         if len(self._waiting) > self.max_waiting:
             last = max(self._waiting, key=self._surplus)
             self._waiting.remove(last)
@@ -118,8 +119,8 @@ class FairQueue:
 
     def _surplus(self, waiter: _Waiter) -> tuple[int, int, int, int]:
         sender = waiter.sender
-        same_connection = sum(each.sender == sender for each in self._waiting)
-        same_host = sum(each.sender.host == sender.host for each in self._waiting)
+        same_connection = sum(other.sender == sender for other in self._waiting)
+        same_host = sum(other.sender.host == sender.host for other in self._waiting)
         return self.slow.rank(sender), same_connection, same_host, waiter.order
 
     def _no_turn(self) -> Exception:

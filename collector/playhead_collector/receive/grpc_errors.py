@@ -1,4 +1,4 @@
-"""gRPC's form of the errors that a request is refused with: status code, message, and when to send again."""
+"""Converts refusals into gRPC's form: status code, message, and the time after which to send again."""
 
 from collections.abc import Sequence
 from typing import Any, Final
@@ -11,21 +11,22 @@ from google.rpc.status_pb2 import Status
 from playhead_collector.errors import Refused
 from playhead_collector.receive.otlp.reply import code_of
 
-# Messages and trailers travel as headers, of which clients read 8 KiB.
+# Messages and trailers are sent as headers, of which clients read 8 KiB.
 _MAX_LENGTH: Final = 500
 _BY_NUMBER: Final[dict[int, Any]] = {code.value[0]: code for code in grpc.StatusCode}
 
 
 def code_and_message(refused: Refused) -> tuple[Any, str]:
-    """The `grpc.StatusCode` of a refusal, and its message in ASCII."""
+    """Returns the `grpc.StatusCode` of a refusal, and its message in ASCII."""
     return _BY_NUMBER[code_of(refused.status)], str(refused).encode("ascii", "replace")[:_MAX_LENGTH].decode()
 
 
 def trailers(refused: Refused) -> Sequence[tuple[str, bytes]]:
-    """Trailing metadata that says after how many seconds to send again, where `Retry-After` says that in HTTP.
+    """Returns trailing metadata with the delay after which to send again, from the refusal's `Retry-After`; empty
+    without one.
 
-    Once as the details of a `google.rpc.Status`, as OTLP specifies, and once by itself, where OpenTelemetry's exporter
-    for Python looks for it.
+    The delay is given twice: in the details of a `google.rpc.Status`, as OTLP specifies, and on its own, where
+    OpenTelemetry's exporter for Python looks for it.
     """
     seconds = refused.headers.get("Retry-After")
     if seconds is None:

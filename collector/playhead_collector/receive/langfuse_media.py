@@ -2,13 +2,13 @@
 
 POST  /api/public/media               announces a medium of a run; the answer has the address for its bytes
 PUT   /api/public/media/ID/SHA256     the bytes
-PATCH /api/public/media/ID            how the upload went
+PATCH /api/public/media/ID            result of the upload
 
 An announcement is stored as a log event of the run that names the ref of the bytes. So the content is awaited, kept,
-exported and deleted with the run, as all content of runs is.
+exported and deleted with the run, like all content of runs.
 
-The PUT has no key, since SDKs send none to addresses that they were given. It stores nothing but bytes with a digest
-that a run of somebody with a key waits for.
+The PUT has no key, because SDKs send none to upload addresses. It stores only bytes whose digest a run waits for, and
+that run was sent with a key.
 """
 
 import base64
@@ -55,7 +55,7 @@ class _Announced(NamedTuple):
     field: str
 
     def log(self, now_ns: int) -> LogEvent:
-        """The announcement as a log event of the run."""
+        """Returns the announcement as a log event of the run."""
         attributes = {
             REF: str(self.ref),
             "langfuse.media.id": media_id(self.ref.digest),
@@ -67,7 +67,7 @@ class _Announced(NamedTuple):
 
 
 def is_upload(method: str, path: str) -> bool:
-    """Whether this is a PUT of bytes, which has no key."""
+    """Whether the request is a PUT of bytes, which needs no key."""
     return method == "PUT" and _UPLOAD.fullmatch(path) is not None
 
 
@@ -90,7 +90,7 @@ class LangfuseMediaHttp:
         return router
 
     async def announce(self, request: Request) -> dict[str, str | None]:
-        """Where to put the bytes of a medium; no address when they are stored already, or their run was deleted."""
+        """Returns the address for the bytes of a medium; no address if they are already stored, or the run was deleted."""
         async with self.flow.take(request, _MAX_BYTES) as share:
             body, _ = await share.body()
             announced = self._read(body)

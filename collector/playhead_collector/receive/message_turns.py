@@ -4,12 +4,13 @@
 
 gRPC's library keeps a message in memory until it is complete and does not say how much of it has arrived. So the memory
 is bounded by the number of messages that are read at a time. A message that is not being read waits at its sender:
-HTTP/2 lets a sender have 64 KiB on the way that nobody reads.
+HTTP/2 lets a sender send 64 KiB that nobody has read.
 
-A message may be large or its sender slow, which cannot be told before it is there. So a message begins with a quick
-turn, in which most are complete. Others need one of the few long turns. A sender whose last message was not quick waits
-for a long turn, so that slow senders take no quick turns from others. Long turns are taken from senders that gave way
-before. Who had a turn in vain, because it gave way or cancelled the call, comes after others (see `senders.py`).
+Whether a message is large or its sender slow is not known before the message is complete. So a message begins with a
+quick turn, in which most are complete. Others need one of the few long turns. A sender whose last message was not quick
+waits for a long turn, so that slow senders take no quick turns from others. When others wait, long turns are taken
+first from senders that gave way before. A sender that wasted its turn (it gave way or cancelled the call) comes after
+others (see `senders.py`).
 """
 
 import asyncio
@@ -22,9 +23,9 @@ from playhead_collector.receive.fair_queue import FairQueue, MessageTurn
 from playhead_collector.receive.senders import MessageSender, SlowSenders
 from playhead_collector.receive.transfer_budget import SLOW_AFTER_SECONDS, try_later
 
-# Messages that take long. With the largest size of 64 MiB, they take at most 256 MiB.
+# Number of messages that may take long. At the largest size of 64 MiB, they take at most 256 MiB.
 LONG_TURNS = 4
-# Together they take what the network carries in a quarter of a second.
+# Together they take as much memory as the network delivers in a quarter of a second.
 QUICK_TURNS = 16
 QUICK_SECONDS = 0.25
 # A sender waits this long for its turn: half of the 10 s after which exporters give up.
@@ -35,8 +36,8 @@ _T = TypeVar("_T")
 
 @dataclass(slots=True)
 class MessageTurns:
-    """Reads each message within `body_seconds`; up to `max_waiting` others wait for a quick turn, as many for a long
-    one."""
+    """Reads each message within `body_seconds`. Up to `max_waiting` senders wait for a quick turn, and as many for a
+    long one."""
 
     body_seconds: float
     max_waiting: int
@@ -64,10 +65,10 @@ class MessageTurns:
         return self.quick.waiting + self.long.waiting
 
     async def read(self, message: Callable[[], Awaitable[_T]], sender: MessageSender) -> _T:
-        """Awaits `message()` when it is its turn.
+        """Waits for a turn, then awaits `message()` and returns its result.
 
-        Raises Refused: 408 when it does not arrive in time, 503 when it has to give way, or gets no turn; and what
-        `message` raises. A message that does not come counts against its sender, also when the call is cancelled.
+        Raises Refused: 408 when the message does not arrive in time, 503 when it has to give way or gets no turn; and
+        errors of `message`. A message that does not arrive counts against its sender, also when the call is cancelled.
         """
         queue = self.long if self.slow.is_late(sender) else self.quick
         try:
@@ -105,7 +106,8 @@ class MessageTurns:
             self.quick.end(turn)
 
     def _make_room(self, sender: MessageSender) -> bool:
-        """Ends the long turn of a sender that is worse than this one, or as bad and has taken longer than normal."""
+        """Ends the long turn of a sender with a higher rank, or of one with the same rank that has taken longer than
+        normal. Returns whether it ended one."""
         rank, now = self.slow.rank(sender), asyncio.get_running_loop().time()
         ended, worst = None, (rank, now - self.slow_after_seconds)
         for turn in self.long.running:

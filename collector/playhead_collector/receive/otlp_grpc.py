@@ -2,9 +2,10 @@
 
     key → turn → message arrives → admit → decompress → decode → ingest (lift, store) → reply
 
-The answer is sent once the data is durable. Sizes, limits and errors are those of OTLP over HTTP (`otlp_http.py`); the
-errors' form is in `grpc_errors.py`. The methods are registered as taking a stream of messages, of which only the first
-is read: so a call without a valid key, or one too many, is refused before its message is in memory.
+The answer is sent once the data is durable. Sizes, limits and errors are the same as for OTLP over HTTP
+(`otlp_http.py`); `grpc_errors.py` converts the errors. The methods are registered as taking a stream of messages, of
+which only the first is read: so a call without a valid key, or above the limits, is refused before its message is in
+memory.
 """
 
 import logging
@@ -35,12 +36,12 @@ SERVICES: Final[Mapping[Signal, str]] = {
     "logs": f"{_PACKAGE}.logs.v1.LogsService",
     "metrics": f"{_PACKAGE}.metrics.v1.MetricsService",
 }
-# The status that a call counts with whose client has gone; see `serve/errors.py`.
+# Status that is counted for a call whose client has disconnected; see `serve/errors.py`.
 _CLIENT_GONE: Final = 499
 
 
 class GrpcCall(Protocol):
-    """What is used of a `grpc.aio.ServicerContext`."""
+    """The methods of a `grpc.aio.ServicerContext` that are used here."""
 
     def invocation_metadata(self) -> Sequence[tuple[str, str | bytes]]:
         """The headers of the call."""
@@ -51,17 +52,17 @@ class GrpcCall(Protocol):
         ...
 
     async def read(self) -> Any:
-        """The next message as bytes, compressed as it was sent; `grpc.aio.EOF` after the last."""
+        """Returns the next message as bytes, compressed as it was sent; `grpc.aio.EOF` after the last."""
         ...
 
     async def abort(self, code: Any, details: str, trailing_metadata: Sequence[tuple[str, bytes]]) -> None:
-        """Ends the call with an error. Raises."""
+        """Ends the call with an error. Always raises."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class OtlpGrpc:
-    """The three services. `on_answer(route, status, seconds)` is told of each answer, with HTTP's status."""
+    """The three services. `on_answer(route, status, seconds)` is called after each answer, with the HTTP status."""
 
     intake: OtlpIntake
     turns: MessageTurns
@@ -69,7 +70,7 @@ class OtlpGrpc:
     on_answer: Callable[[str, int, float], None]
 
     def handlers(self) -> list[Any]:
-        """Handlers to be added to a `grpc.aio` server, which must not decompress messages itself."""
+        """Returns the handlers to add to a `grpc.aio` server, which must not decompress messages itself."""
         stream: Any = cast(Any, grpc).stream_unary_rpc_method_handler
         make: Any = cast(Any, grpc).method_handlers_generic_handler
         return [make(service, {"Export": stream(self._method(signal))}) for signal, service in SERVICES.items()]
@@ -116,19 +117,19 @@ class OtlpGrpc:
 
 
 async def _message(call: GrpcCall) -> bytes:
-    """The message of a call.  Raises Refused (400) without one."""
+    """Reads the message of a call. Raises Refused (400) if there is none."""
     message: Any = await call.read()
-    # So it is, too, after a message that is too large, which the library refuses, and when the call is cancelled.
+    # EOF is also returned for a message that is too large, which the library refuses, and when the call is cancelled.
     if message is cast(Any, grpc.aio).EOF:
         raise Refused(400, "no_message", "the call ended without a message: send one Export request in it")
     return message
 
 
 def encoding_in(message: bytes) -> str:
-    """How a message is compressed: `gzip`, `deflate` or `identity`.
+    """Returns how a message is compressed: `gzip`, `deflate` or `identity`.
 
-    The library does not pass on the header that says so. What gzip and zlib begin with is no tag that an Export
-    request can begin with: 0x1f has a wire type that does not exist, 0x78 is a field 15, and there are fields 1 only.
+    The library does not pass on the header with the encoding. The first bytes of gzip and zlib cannot begin an Export
+    request: 0x1f has a wire type that does not exist, and 0x78 is a field 15, while the request has only fields 1.
     """
     if message[:2] == b"\x1f\x8b":
         return "gzip"
@@ -138,7 +139,7 @@ def encoding_in(message: bytes) -> str:
 
 
 def _headers(call: GrpcCall) -> dict[str, str]:
-    """The text headers of a call; of those that are repeated, the first."""
+    """Returns the headers of a call as text; of repeated ones, the first."""
     headers: dict[str, str] = {}
     for name, value in call.invocation_metadata():
         headers.setdefault(name, value if isinstance(value, str) else value.decode("latin-1"))

@@ -3,8 +3,8 @@
     receive → admit → decompress → decode → ingest (lift, store) → reply
 
 A request is answered with 200 once its data is durable, never before. OTLP clients retry only after 429, 502, 503 and
-504, so a temporary error is a 503, and other codes are final. Errors are raised here (Refused, StoreUnavailable), and
-`serve/errors.py` answers them in OTLP's form on these PATHS.
+504, so a temporary error is a 503, and other codes are final. Errors are raised here (Refused, StoreUnavailable);
+`serve/errors.py` turns them into OTLP's form on these PATHS.
 """
 
 from collections.abc import Callable
@@ -19,12 +19,12 @@ from playhead_collector.receive.otlp import decode, reply
 from playhead_collector.receive.otlp.decode import Signal
 from playhead_collector.receive.otlp_intake import OtlpIntake
 
-# Paths to which other SDKs send (Langfuse's and LangSmith's).
+# Path prefixes that other SDKs use (Langfuse's and LangSmith's).
 PREFIXES = ("", "/api/public/otel", "/otel")
 PATHS = frozenset(f"{prefix}/v1/{signal}" for prefix in PREFIXES for signal in ("traces", "logs", "metrics"))
 # The prefixes of all paths for spans, logs and content.
 INTAKE_PATHS = (*(f"{prefix}/v1/" for prefix in PREFIXES), langfuse_media.PATH)
-# With which Phoenix's clients name a project.
+# Header with which Phoenix's clients name a project.
 PROJECT_HEADER: Final = "x-project-name"
 
 SIGNALS: Final[tuple[Signal, ...]] = ("traces", "logs", "metrics")

@@ -12,13 +12,13 @@ from playhead_collector.receive.otlp.partial_success import PartialSuccessMessag
 from playhead_collector.receive.ports import Counts, Ingest, IngestResult
 from playhead_collector.receive.request_limiter import AdmittedRequest, RequestLimiter, off_loop
 
-# A span takes 10 kB of memory until it is stored; a ninth of the memory used is counted (see `app.py`).
+# A span takes 10 kB of memory until it is stored. A ninth of the used memory is counted (see `app.py`).
 _SPAN_CHARGE = 1_000
 
 
 @dataclass(frozen=True, slots=True)
 class OtlpIntake:
-    """Stores OTLP requests. `max_bytes`: of a body, as sent and decompressed; `flow`: requests in progress."""
+    """Stores OTLP requests. `max_bytes` limits a body, as sent and decompressed; `flow` limits requests in progress."""
 
     ingest: Ingest
     counts: Counts
@@ -29,15 +29,15 @@ class OtlpIntake:
     async def store(
         self, signal: Signal, wire: Wire, share: AdmittedRequest, project: str | None = None
     ) -> PartialSuccessMessage:
-        """Stores what an admitted request holds. All of it is durable when this returns. `project`: what Phoenix's
-        clients name for spans whose resource names no project.
+        """Stores the content of an admitted request. All of it is durable when this returns. `project` is the project
+        for spans whose resource names none (from Phoenix's clients).
 
         Raises Refused, StoreUnavailable; then a part may be stored, and storing it again changes nothing.
         """
         result = PartialSuccessMessage()
         portions, size = await self._portions(signal, wire, share)
-        # Each portion is durable before the next is read, and storing one twice changes nothing: when a later
-        # portion fails and the sender retries, nothing is lost or stored twice.
+        # Each portion is durable before the next is read, and storing one twice changes nothing. So if a later portion
+        # fails and the sender retries, nothing is lost or stored twice.
         while (portion := await off_loop(size, partial(next, portions, None))) is not None:
             share.hold(max(share.bytes, size + _SPAN_CHARGE * (len(portion.spans) + len(portion.logs))))
             if project:
@@ -59,12 +59,12 @@ class OtlpIntake:
         return decode.portions(signal, body, wire, self.limits)
 
     async def _store(self, signal: Signal, portion: Decoded) -> IngestResult:
-        taken = await self.ingest(portion.spans, portion.logs) if portion.spans or portion.logs else IngestResult(0)
-        self.counts.taken(taken.spans, taken.duplicates, len(portion.logs))
-        self.counts.rejected(signal, portion.rejected + taken.superseded)
+        result = await self.ingest(portion.spans, portion.logs) if portion.spans or portion.logs else IngestResult(0)
+        self.counts.taken(result.spans, result.duplicates, len(portion.logs))
+        self.counts.rejected(signal, portion.rejected + result.superseded)
         self.counts.ignored(signal, portion.ignored)
-        if taken.dropped:
-            self.counts.dropped(taken.dropped)
-        for scope, count in taken.not_understood.items():
+        if result.dropped:
+            self.counts.dropped(result.dropped)
+        for scope, count in result.not_understood.items():
             self.counts.not_understood(scope, count)
-        return taken
+        return result

@@ -11,7 +11,8 @@ from playhead.wire.pack import Pack
 
 @dataclass(slots=True)
 class TakenOut:
-    """Contents that were taken out of spans and log events: how many, and of these the ones not stored before."""
+    """Contents that were taken out of spans and log events: number and bytes, and of these the ones that were not
+    stored before."""
 
     contents: int = 0
     content_bytes: int = 0
@@ -19,7 +20,7 @@ class TakenOut:
     new_bytes: int = 0
 
     def add(self, other: "TakenOut") -> None:
-        """Adds those of another batch."""
+        """Adds the counts of another batch."""
         self.contents += other.contents
         self.content_bytes += other.content_bytes
         self.new_contents += other.new_contents
@@ -28,11 +29,13 @@ class TakenOut:
 
 @dataclass(frozen=True, slots=True)
 class IngestResult:
-    """Result of storing a batch. `pending`: refs in it whose content has not arrived. `dropped`: number of spans and
-    log events of deleted runs. `not_understood`: number of spans and log events with content that no dialect could
-    read, by scope. `contents`: what was taken out of the batch, with repetitions. `superseded`: number of spans and log
-    events that attempts at a run made after another one had taken the run over; `takeovers`: these runs, and which
-    attempts took them over. They were not stored."""
+    """Result of storing a batch.
+
+    `pending`: refs whose content has not arrived. `dropped`: number of spans and log events of deleted runs.
+    `not_understood`: by scope, the number of spans and log events whose content no dialect could read. `contents`:
+    contents taken out of the batch; repetitions count. `superseded`: number of spans and log events that were not
+    stored, because a later attempt had taken the run over before; `takeovers`: the attempt that took over, by run.
+    """
 
     spans: int
     duplicates: int = 0
@@ -75,7 +78,7 @@ class ContentIntake(Protocol):
     """Stores content."""
 
     async def missing(self, refs: Sequence[ContentRef]) -> MissingRefs:
-        """Returns those of these refs that are not stored. Raises StoreUnavailable."""
+        """Returns the refs that are not stored. Raises StoreUnavailable."""
         ...
 
     async def put(self, pack: Pack) -> PackResult:
@@ -88,14 +91,14 @@ class ContentIntake(Protocol):
 
 
 class MediaIntake(ContentIntake, Protocol):
-    """Stores media of runs: what announces them, then their bytes."""
+    """Stores media of runs: first the announcement, then the bytes."""
 
     async def ingest(self, spans: Sequence[Span], logs: Sequence[LogEvent]) -> IngestResult:
-        """As `Ingest`."""
+        """Stores a batch; see `Ingest`."""
         ...
 
     async def awaits(self, ref: ContentRef) -> bool:
-        """Whether a run names this content and it is not stored. Raises StoreUnavailable."""
+        """Whether a run names this content while it is not stored. Raises StoreUnavailable."""
         ...
 
 
@@ -103,7 +106,7 @@ class Authorize(Protocol):
     """Checks the key of a sender."""
 
     async def __call__(self, headers: Mapping[str, str], /) -> object:
-        """Returns if these headers, with lower-case names, have a key that may send, or none is needed.
+        """Returns if the headers (names in lower case) have a key that may send, or if no key is needed.
 
         Raises Refused: 401 without a valid key, 403 when it lacks the scope; StoreUnavailable.
         """
@@ -114,29 +117,29 @@ class Counts(Protocol):
     """Counts received data. Its methods must neither raise nor block."""
 
     def body(self, sent_bytes: int, unpacked_bytes: int) -> None:
-        """Sizes of a request's body in bytes, as sent and decompressed."""
+        """Counts the bytes of a request's body, as sent and decompressed."""
         ...
 
     def taken(self, spans: int, duplicates: int, logs: int) -> None:
-        """Stored spans (of these, those that were stored before) and log events."""
+        """Counts stored spans (of these, those that were stored before) and log events."""
         ...
 
     def dropped(self, count: int) -> None:
-        """Spans and log events of deleted runs: accepted and not stored."""
+        """Counts spans and log events of deleted runs: accepted and not stored."""
         ...
 
     def rejected(self, signal: str, count: int) -> None:
-        """Spans or log records that could not be stored."""
+        """Counts spans or log records that could not be stored."""
         ...
 
     def ignored(self, signal: str, count: int) -> None:
-        """Metrics, and log records that are no events: accepted and not stored."""
+        """Counts metrics, and log records that are no events: accepted and not stored."""
         ...
 
     def not_understood(self, scope: str, count: int) -> None:
-        """Spans and log events of this scope with content that no dialect understands."""
+        """Counts spans and log events of this scope with content that no dialect could read."""
         ...
 
     def content(self, contents: int, data_bytes: int) -> None:
-        """Stored contents, and their size in bytes."""
+        """Counts stored contents, and their size in bytes."""
         ...

@@ -1,6 +1,6 @@
 """Limits the number and the memory of requests that [receive] processes at a time.
 
-    full? → body arrives (reading.py) → admitted: unpacked, decoded, stored
+    full? → body arrives (body.py) → admitted: unpacked, decoded, stored
 
 Requests in progress take memory, which would grow without limit if the database is slower than its senders. Beyond the
 limits a sender gets a 503 with Retry-After, after which OTLP clients retry with growing delays; nothing is queued here.
@@ -95,7 +95,8 @@ class AdmittedRequest:
     limit: int = 0
 
     def hold(self, size: int) -> None:
-        """Sets the bytes that this request holds. Raises Refused (503) without room, unless no other holds any."""
+        """Sets the bytes that this request holds. Raises Refused (503) without room, unless no other request holds any
+        bytes."""
         with self.flow.lock:
             others = self.flow.bytes - self.bytes
             if others and others + size > self.flow.max_bytes:
@@ -116,7 +117,7 @@ class AdmittedRequest:
 
 
 async def off_loop(size: int, work: Callable[[], _T]) -> _T:
-    """Does `work` on a body of `size` bytes; for large bodies in a thread, so that the event loop stays responsive."""
+    """Runs `work` on a body of `size` bytes; for large bodies in a thread, so that the event loop stays responsive."""
     if size <= OFF_LOOP_BYTES:
         return work()
     return await asyncio.get_running_loop().run_in_executor(_WORKERS, work)

@@ -1,6 +1,6 @@
 """Memory budget for request bodies while they arrive and for responses while they are sent.
 
-When it is full, the transfer that has taken longest is refused: a slow sender cannot keep others out.
+When it is full, the transfer that has taken longest is stopped: a slow sender cannot keep others out.
 """
 
 import asyncio
@@ -11,18 +11,18 @@ from dataclasses import dataclass, field
 from playhead_collector.errors import Refused
 
 RETRY_SECONDS = 1
-# No transfer is refused earlier than this: a normal body arrives in this time, at 13 MB/s even the largest.
+# No transfer is stopped earlier than this: even the largest body arrives within it at 13 MB/s.
 SLOW_AFTER_SECONDS = 5.0
 
 
 def try_later(why: str) -> Refused:
-    """A 503 with Retry-After."""
+    """Returns a 503 with Retry-After."""
     return Refused(503, "busy", f"{why}: send it again a little later", {"Retry-After": str(RETRY_SECONDS)})
 
 
 @dataclass(eq=False, slots=True)
 class Transfer:
-    """A transfer in progress. `since`: when it began, in seconds of the event loop's clock."""
+    """A transfer in progress. `since` is the time when it began, in seconds of the event loop's clock."""
 
     budget: "TransferBudget"
     since: float
@@ -31,11 +31,12 @@ class Transfer:
     deadline: asyncio.Timeout | None = None
 
     def hold(self, size: int) -> None:
-        """Sets the bytes that it holds. Raises Refused: 503 when there is no room, unless it is the only one."""
+        """Sets the bytes that the transfer holds. Raises Refused (503) when there is no room, unless it is the only
+        one."""
         self.budget.hold(self, size)
 
     def give_way(self) -> None:
-        """Stops this transfer, because others need the room."""
+        """Stops this transfer, because others need the memory."""
         self.gave_way = True
         if self.deadline is not None:
             self.deadline.reschedule(asyncio.get_running_loop().time())
@@ -57,7 +58,7 @@ class TransferBudget:
 
     @contextmanager
     def one(self) -> Generator[Transfer]:
-        """A transfer until the block ends."""
+        """Registers a transfer until the block ends."""
         arriving = Transfer(self, asyncio.get_running_loop().time())
         self._arriving[arriving] = None
         try:
@@ -70,7 +71,7 @@ class TransferBudget:
         if arriving.gave_way:
             return
         while (others := self.bytes - arriving.bytes) and others + size > self.max_bytes:
-            slowest = next(one for one in self._arriving if one.bytes or one is arriving)
+            slowest = next(transfer for transfer in self._arriving if transfer.bytes or transfer is arriving)
             if slowest is arriving or not self._is_slow(slowest):
                 raise try_later(f"{others} bytes of others are on their way")
             self._release(slowest)

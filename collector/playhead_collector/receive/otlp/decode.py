@@ -31,11 +31,11 @@ def wire_of(content_type: str | None) -> Wire:
         case other if other.startswith("application/grpc"):
             todo = "send gRPC to the port for it (PLAYHEAD_GRPC_PORT), or set OTEL_EXPORTER_OTLP_PROTOCOL=http/protobuf"
             log.warning("gRPC on the HTTP port: %s at the sender", todo)
-            shown = f"gRPC's, and here OTLP is sent as {PROTOBUF} or {JSON}: {todo}"
-            raise Refused(415, "unknown_type", f"Content-Type is {shown}")
+            description = f"gRPC's, and here OTLP is sent as {PROTOBUF} or {JSON}: {todo}"
+            raise Refused(415, "unknown_type", f"Content-Type is {description}")
         case other:
-            shown = repr(other[:100]) if other else "missing"
-            raise Refused(415, "unknown_type", f"Content-Type is {shown}: OTLP is sent as {PROTOBUF} or {JSON}")
+            description = repr(other[:100]) if other else "missing"
+            raise Refused(415, "unknown_type", f"Content-Type is {description}: OTLP is sent as {PROTOBUF} or {JSON}")
 
 
 def portions(signal: Signal, body: bytes, wire: Wire, limits: DecodeLimits) -> Iterator[Decoded]:

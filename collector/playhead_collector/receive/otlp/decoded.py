@@ -9,12 +9,13 @@ from playhead.model.span import Attributes, LogEvent, Span
 from playhead_collector.errors import Refused
 from playhead_collector.settings import MIB
 
-# OpenTelemetry's names for counts that other formats than OTLP have no field for; `Span` has none either.
+# OpenTelemetry's attribute names for the dropped counts, for formats without fields for them; `Span` has no fields
+# either.
 DROPPED_ATTRIBUTES: Final = "otel.dropped_attributes_count"
 DROPPED_EVENTS: Final = "otel.dropped_events_count"
-# Where an event's name was before log records had a field for it (OTLP 1.5).
+# Attribute with the event's name before log records had a field for it (OTLP 1.5).
 EVENT_NAME: Final = "event.name"
-# What a log record's body is called among its attributes.
+# Attribute that holds a log record's body.
 BODY: Final = "body"
 # Deeper nesting is an error of the sender, and could exhaust the stack of code that walks the values.
 MAX_DEPTH: Final = 64
@@ -49,13 +50,13 @@ class DecodeLimits:
 
 
 def too_many(limits: DecodeLimits) -> Refused:
-    """413 for a request with more spans, records or metrics than `limits`."""
+    """Returns the 413 for a request with more spans, records or metrics than `limits` allow."""
     message = f"more than {limits.items} spans or records in one request: send smaller batches, or raise "
     return Refused(413, "too_many_spans", message + "PLAYHEAD_MAX_SPANS_PER_REQUEST")
 
 
 def too_many_parts(limits: DecodeLimits) -> str:
-    """The error message for an item with too many attributes, events, links and nested values."""
+    """Returns the error message for an item with too many attributes, events, links and nested values."""
     return (
         f"more than {limits.parts} attributes, events, links and values: send fewer, or raise PLAYHEAD_MAX_SPAN_PARTS"
     )
@@ -97,12 +98,12 @@ def check_ids(trace_id: bytes, span_id: bytes, name: str) -> None:
         raise Unusable(f"span {name[:100]!r} has span id '{span_id[:32].hex()}': it takes 8 bytes that are not all 0")
 
 
-def optional_id(raw: bytes, size: int, what: str) -> str | None:
+def optional_id(raw: bytes, size: int, label: str) -> str | None:
     """The id in hex; None when it is missing or all zeros. Raises Unusable for another size."""
     if not raw or raw == bytes(size):
         return None
     if len(raw) != size:
-        raise Unusable(f"{what} '{raw[:32].hex()}' has {len(raw)} bytes: it takes {size}")
+        raise Unusable(f"{label} '{raw[:32].hex()}' has {len(raw)} bytes: it takes {size}")
     return raw.hex()
 
 
@@ -114,12 +115,12 @@ def check_time(ns: int) -> int:
 
 
 def event_of(name: str, body: object, severity: int, attributes: Attributes, scope: str) -> str:
-    """The name of a log record's event.  Its body and its severity go to the attributes; a body that is a map, which is
-    the form of an event, under a name that dialects know."""
+    """Returns the name of a log record's event. Adds the body and the severity to `attributes`: a body that is a map
+    (the form of an event) as BODY, any other body as LOG_BODY."""
     if isinstance(body, dict):
         attributes.setdefault(BODY, body)
     elif body not in (None, ""):
         attributes.setdefault(names.LOG_BODY, body)
-    if severity > 0 and scope != names.SCOPE:  # our own are identified by their names
+    if severity > 0 and scope != names.SCOPE:  # Playhead's own records are identified by their names
         attributes.setdefault(names.LOG_SEVERITY, severity)
     return name or str(attributes.pop(EVENT_NAME, ""))

@@ -50,7 +50,7 @@ _HALF_CHARACTER: Final = re.compile(rb"\\u[dD][89a-fA-F]")
 
 
 def cost(body: bytes, limits: DecodeLimits) -> int:
-    """Upper bound of the memory in bytes to decode the body. Raises Refused: 413 when that is too much."""
+    """Returns an upper bound of the memory in bytes to decode the body. Raises Refused (413) when it is too large."""
     most_taken = len(body) + sum(body.count(mark) * size for mark, size in _COSTS.items())
     if most_taken > limits.json_cost:
         raise Refused(413, "too_many_values", "the JSON has too many values in it: send smaller batches, or protobuf")
@@ -68,7 +68,7 @@ def logs(body: bytes, limits: DecodeLimits) -> Iterator[Decoded]:
 
 
 def metrics(body: bytes, limits: DecodeLimits) -> Iterator[Decoded]:
-    """How many metrics an ExportMetricsServiceRequest holds. Raises Refused when the body is not one."""
+    """Yields the number of metrics in an ExportMetricsServiceRequest. Raises Refused when the body is not one."""
     yield Decoded(ignored=len(_listed(body, limits, "resourceMetrics", "scopeMetrics", "metrics")))
 
 
@@ -204,7 +204,7 @@ def _link(link: Object) -> Object:
 
 
 def _severity(value: Any) -> int:
-    """The severity, 1 to 24; 0 for none, and for a name, which OTLP/JSON does not allow."""
+    """Returns the severity number, 1 to 24. Returns 0 if it is missing, or a name, which OTLP/JSON does not allow."""
     return value if isinstance(value, int) and not isinstance(value, bool) else 0
 
 

@@ -39,10 +39,10 @@ from playhead_collector.receive.otlp.decoded import (
 from playhead_collector.receive.otlp.protobuf_wire import Malformed, chunks, count_parts, field
 from playhead_collector.receive.otlp.wire_attributes import TooManyParts, take_attributes
 
-# In all three kinds of request: 1 (of each resource) holds 1, the resource, and 2 (of each scope), which holds 1, the
-# scope, and 2, the spans, records or metrics.
+# In all three kinds of request, field 1 holds a resource's entry. In it, field 1 is the resource and field 2 a scope's
+# entry. In that, field 1 is the scope and field 2 a span, record or metric.
 _FIRST, _INNER = 1, 2
-# The numbers of the fields with attributes.
+# Numbers of the fields that hold attributes.
 _SPAN_ATTRIBUTES, _LOG_ATTRIBUTES = 9, 6
 _IN_WORDS = {"Span": "a span", "LogRecord": "a log record"}
 # A smaller message cannot have too many parts, and is parsed without a check.
@@ -65,14 +65,16 @@ def logs(body: bytes, limits: DecodeLimits) -> Iterator[Decoded]:
 
 
 def count(body: bytes, limits: DecodeLimits) -> int:
-    """How many spans, records or metrics a request holds. Raises Refused: 400 when it is none, 413 for too many."""
+    """Returns the number of spans, records or metrics in a request. Raises Refused: 400 when the body is not OTLP, 413
+    for too many."""
     items = envelopes = 0
-    # A span in a scope and a resource of its own takes seven fields and counts 3: more of them are not OTLP.
+    # A span with its own scope and resource takes seven fields and counts 3 (itself and two envelopes). A request with
+    # more fields is not OTLP.
     fields = 3 * limits.items + 10
     try:
-        for number, at, end in chunks(body, 0, len(body)):
+        for number, offset, end in chunks(body, 0, len(body)):
             envelopes, fields = envelopes + 1, fields - 1
-            for inner, scope_at, scope_end in chunks(body, at, end) if number == _FIRST else ():
+            for inner, scope_at, scope_end in chunks(body, offset, end) if number == _FIRST else ():
                 envelopes, fields = envelopes + 1, fields - 1
                 for innermost, _, _ in chunks(body, scope_at, scope_end) if inner == _INNER else ():
                     items, fields = items + (innermost == _INNER), fields - 1
@@ -113,11 +115,11 @@ def _portions(body: bytes, limits: DecodeLimits, add: _Add) -> Iterator[Decoded]
 
 def _items(body: bytes, limits: DecodeLimits) -> Iterator[tuple[bytes, str, Attributes | Unusable]]:
     """Each span or record with its scope's name and its resource's attributes. Raises Malformed, DecodeError."""
-    for number, at, end in chunks(body, 0, len(body)):
+    for number, offset, end in chunks(body, 0, len(body)):
         if number != _FIRST:
             continue
-        resource = _resource(field(body, at, end, _FIRST), limits)
-        for inner, scope_at, scope_end in chunks(body, at, end):
+        resource = _resource(field(body, offset, end, _FIRST), limits)
+        for inner, scope_at, scope_end in chunks(body, offset, end):
             if inner == _INNER:
                 scope = _scope(field(body, scope_at, scope_end, _FIRST))
                 for innermost, start, stop in chunks(body, scope_at, scope_end):
@@ -151,7 +153,7 @@ def _not_otlp(why: str) -> Refused:
 
 
 def _add_span(limits: DecodeLimits, decoded: Decoded, data: bytes, scope: str, resource: Attributes) -> int:
-    """Returns what the span costs in memory. Raises Unusable, DecodeError, Malformed."""
+    """Adds a span; returns its cost in bytes of memory. Raises Unusable, DecodeError, Malformed."""
     if len(data) > _LOOK_INTO_BYTES:
         attributes, rest = _take_attributes(data, "Span", _SPAN_ATTRIBUTES, limits)
     else:
@@ -163,7 +165,7 @@ def _add_span(limits: DecodeLimits, decoded: Decoded, data: bytes, scope: str, r
 
 
 def _add_log(limits: DecodeLimits, decoded: Decoded, data: bytes, scope: str, resource: Attributes) -> int:
-    """Returns what the record costs in memory. Raises Unusable, DecodeError, Malformed."""
+    """Adds a log record; returns its cost in bytes of memory. Raises Unusable, DecodeError, Malformed."""
     if len(data) > _LOOK_INTO_BYTES:
         attributes, rest = _take_attributes(data, "LogRecord", _LOG_ATTRIBUTES, limits)
     else:
@@ -175,7 +177,7 @@ def _add_log(limits: DecodeLimits, decoded: Decoded, data: bytes, scope: str, re
 
 
 def _take_attributes(data: bytes, message: str, number: int, limits: DecodeLimits) -> tuple[Attributes, bytes]:
-    """The attributes of a large message, and the message without them. Raises Unusable, DecodeError, Malformed."""
+    """Returns the attributes of a large message, and the message without them. Raises Unusable, DecodeError, Malformed."""
     try:
         attributes, rest, parts = take_attributes(data, number, limits.parts, _pair_value)
     except TooManyParts:
@@ -186,7 +188,7 @@ def _take_attributes(data: bytes, message: str, number: int, limits: DecodeLimit
 
 
 def _span(span: trace_pb2.Span, attributes: Attributes, scope: str, resource: Attributes) -> Span:
-    """`attributes`: those that were taken out before the rest was parsed."""
+    """Returns the `Span`. `attributes` are those that were taken out before the rest was parsed."""
     trace_id, span_id, parent_id = span.trace_id, span.span_id, span.parent_span_id
     if len(trace_id) != 16 or len(span_id) != 8 or trace_id == NO_TRACE or span_id == NO_SPAN:
         check_ids(trace_id, span_id, span.name)
@@ -260,7 +262,7 @@ def _value(value: AnyValue, depth: int = 0) -> Any:
             _check_depth(depth)
             return _attributes(value.kvlist_value.values, depth + 1)
         case _:
-            # Not listed by name, so that kinds of value that a later OTLP adds are accepted as well.
+            # The kinds are not listed by name, so that kinds that a later OTLP adds are accepted as well.
             return getattr(value, kind)
 
 

@@ -24,12 +24,12 @@ _ENUMS = {f"SPAN_KIND_{name}": n for n, name in enumerate(_KINDS)} | {
 
 
 def attributes_of(owner: Object, field: str = "attributes", depth: int = 0) -> Attributes:
-    """A list of key-value pairs as a mapping."""
+    """Returns a list of key-value pairs as a mapping."""
     return {text(pair, "key"): plain(get(pair, "value"), depth) for pair in objects(owner, field)}
 
 
 def plain(value: Any, depth: int = 0) -> Any:
-    """The Python value of an AnyValue; None for an unknown kind."""
+    """Returns the Python value of an AnyValue; None for an unknown kind."""
     if value is None:
         return None
     if depth > MAX_DEPTH:
@@ -56,14 +56,14 @@ def _boolean(value: Any, _: int) -> bool:
 
 def _double(value: Any, _: int) -> float:
     try:
-        return float(value)  # also of 'NaN', 'Infinity' and '-Infinity'
+        return float(value)  # also accepts 'NaN', 'Infinity' and '-Infinity'
     except (TypeError, ValueError, OverflowError):
         raise Unusable(f"a doubleValue is {_shown(value)}, not a number") from None
 
 
 def _bytes(value: Any, _: int) -> bytes:
     try:
-        standard = value.translate(str.maketrans("-_", "+/"))  # protobuf's JSON takes both alphabets, padded or not
+        standard = value.translate(str.maketrans("-_", "+/"))  # protobuf's JSON allows both alphabets, padded or not
         return base64.b64decode(standard + "=" * (-len(standard) % 4), validate=True)
     except (AttributeError, TypeError, ValueError, binascii.Error):
         raise Unusable(f"a bytesValue is {_shown(value)}, not base64") from None
@@ -78,7 +78,7 @@ def _map(value: Any, depth: int) -> Attributes:
 
 
 def integer(value: Any, _: int = 0) -> int:
-    """An integer, sent as a number or as text; 0 when it is missing."""
+    """Returns an integer that was sent as a number or as text; 0 when it is missing."""
     if value is None:
         return 0
     try:
@@ -107,13 +107,13 @@ _READ: dict[str, Callable[[Any, int], Any]] = {
 
 
 def get(owner: Object, name: str) -> Any:
-    """A field, by its name in camelCase or in snake_case."""
+    """Returns a field, by its name in camelCase or in snake_case; None when it is missing."""
     value = owner.get(name)
     return owner.get(_snake(name)) if value is None else value
 
 
 def list_of(owner: Object, name: str) -> list[Any]:
-    """A repeated field."""
+    """Returns a repeated field; empty when it is missing."""
     value = get(owner, name)
     if value is None:
         return []
@@ -123,25 +123,25 @@ def list_of(owner: Object, name: str) -> list[Any]:
 
 
 def objects(owner: Object, name: str) -> list[Object]:
-    """A repeated field of messages."""
+    """Returns a repeated field of messages."""
     return [as_object(item, name) for item in list_of(owner, name)]
 
 
 def object_of(owner: Object, name: str) -> Object:
-    """A field that is a message; empty when it is missing."""
+    """Returns a field that is a message; empty when it is missing."""
     value = get(owner, name)
     return {} if value is None else as_object(value, name)
 
 
 def as_object(value: Any, name: str = "it") -> Object:
-    """Checks that the value is a message (a JSON object)."""
+    """Returns the value, checked to be a message (a JSON object)."""
     if isinstance(value, dict):
         return cast(Object, value)
     raise Unusable(f"{name} is {_shown(value)}, not an object")
 
 
 def text(owner: Object, name: str) -> str:
-    """A text field; empty when it is missing."""
+    """Returns a text field; empty when it is missing."""
     value = get(owner, name)
     if value is None:
         return ""
@@ -151,7 +151,7 @@ def text(owner: Object, name: str) -> str:
 
 
 def hex_of(owner: Object, name: str) -> bytes:
-    """The bytes of an id; empty when it is missing."""
+    """Returns the bytes of an id; empty when it is missing."""
     digits = text(owner, name)
     try:
         return bytes.fromhex(digits)
@@ -160,16 +160,16 @@ def hex_of(owner: Object, name: str) -> bytes:
 
 
 def time_ns(owner: Object, name: str) -> int:
-    """A field that is a time in ns since 1970."""
+    """Returns a field that is a time, in ns since 1970."""
     return check_time(integer(get(owner, name)))
 
 
 def enum(value: Any) -> int:
-    """The number of an enum value, which may be sent as its name."""
+    """Returns the number of an enum value, which may be sent as its name."""
     return _ENUMS[value] if isinstance(value, str) and value in _ENUMS else integer(value)
 
 
-@cache  # our own names: a few dozen
+@cache  # called with a few dozen names of fields
 def _snake(name: str) -> str:
     return "".join("_" + letter.lower() if letter.isupper() else letter for letter in name)
 

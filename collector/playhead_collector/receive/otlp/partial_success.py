@@ -7,13 +7,14 @@ from itertools import islice
 from playhead.model.ref import ContentRef
 from playhead_collector.receive.ports import IngestResult, TakenOut
 
-# Number of scopes of one request that are named in the answer: senders have a few.
+# Scopes of one request that are remembered, and that are named in the answer: most senders have only a few.
 _MAX_SCOPES, _NAMED_SCOPES = 50, 10
 
 
 @dataclass(slots=True)
 class PartialSuccessMessage:
-    """Collects problems, and what was new, while a request is stored in portions. Its text is about problems only."""
+    """Collects problems, and counts of new data, while a request is stored in portions. `str()` gives the problems
+    only."""
 
     rejected: int = 0
     _reason: str = ""
@@ -25,28 +26,28 @@ class PartialSuccessMessage:
     _takeovers: dict[str, int] = field(default_factory=dict[str, int])
 
     def left_out(self, count: int, reason: str) -> None:
-        """`count` items could not be stored."""
+        """Adds `count` items that could not be stored."""
         self.rejected += count
         self._reason = self._reason or reason
 
-    def taken(self, taken: IngestResult) -> None:
-        """A portion is stored."""
-        if taken.superseded:
-            run, attempt = next(iter(taken.takeovers.items()))
+    def taken(self, result: IngestResult) -> None:
+        """Adds the result of a stored portion."""
+        if result.superseded:
+            run, attempt = next(iter(result.takeovers.items()))
             self.left_out(
-                taken.superseded,
+                result.superseded,
                 f"run {run} was taken over by its attempt {attempt}; what an earlier one does after that is not added",
             )
-            self._takeovers |= taken.takeovers
-        self._dropped += taken.dropped
-        self._duplicates += taken.duplicates
-        self._contents.add(taken.contents)
-        self._pending += taken.pending
-        self._scopes |= dict.fromkeys(list(taken.not_understood)[: _MAX_SCOPES - len(self._scopes)])
+            self._takeovers |= result.takeovers
+        self._dropped += result.dropped
+        self._duplicates += result.duplicates
+        self._contents.add(result.contents)
+        self._pending += result.pending
+        self._scopes |= dict.fromkeys(list(result.not_understood)[: _MAX_SCOPES - len(self._scopes)])
 
     @property
     def stored(self) -> str:
-        """What of the request was new, as `name=count, ...`."""
+        """Counts of duplicates and of contents in the request, as `name=count, ...`."""
         counts = {"duplicates": self._duplicates, **asdict(self._contents)}
         return ", ".join(f"{name}={count}" for name, count in counts.items())
 

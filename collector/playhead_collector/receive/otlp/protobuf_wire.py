@@ -24,7 +24,7 @@ NESTED: Final[Nested] = {
     "InstrumentationScope": {3: "KeyValue"},
     **_VALUES,
 }
-# Numbers in one message. Those that OTLP has are fewer than twenty in a span, and none around spans.
+# Maximum of numeric fields in one message. OTLP has fewer than twenty in a span, and none in the messages around spans.
 _MAX_NUMBERS: Final = 1_000
 _LENGTH_DELIMITED, _VARINT, _FIXED64, _FIXED32 = 2, 0, 1, 5
 
@@ -33,50 +33,53 @@ class Malformed(ValueError):
     """These bytes are not in protobuf's wire format."""
 
 
-def chunks(data: bytes, at: int, end: int) -> Iterator[tuple[int, int, int]]:
-    """(field number, start, end) of each length-delimited field between two offsets. Raises Malformed."""
+def chunks(data: bytes, offset: int, end: int) -> Iterator[tuple[int, int, int]]:
+    """Yields (field number, start, end) of each length-delimited field between two offsets. Raises Malformed."""
     numbers = 0
     try:
-        while at < end:
-            key = data[at]
-            at += 1
+        while offset < end:
+            key = data[offset]
+            offset += 1
             if key > 127:
-                key, at = varint(data, at - 1)
+                key, offset = varint(data, offset - 1)
             kind = key & 7
             if kind == _LENGTH_DELIMITED:
-                size = data[at]
-                at += 1
+                size = data[offset]
+                offset += 1
                 if size > 127:
-                    size, at = varint(data, at - 1)
-                stop = at + size
+                    size, offset = varint(data, offset - 1)
+                stop = offset + size
                 if stop > end:
                     raise Malformed("a field ends after its message")
-                yield key >> 3, at, stop
-                at = stop
+                yield key >> 3, offset, stop
+                offset = stop
                 continue
             numbers += 1
             if numbers > _MAX_NUMBERS:
                 raise Malformed(f"a message has more than {_MAX_NUMBERS} numbers")
-            at = _after_number(data, at, kind)
+            offset = _after_number(data, offset, kind)
     except IndexError:
         raise Malformed("it ends too early") from None
-    if at != end:
+    if offset != end:
         raise Malformed("a field ends after its message")
 
 
-def field(data: bytes, at: int, end: int, number: int) -> bytes:
-    """The bytes of a message field; several occurrences are joined, as protobuf specifies. Raises Malformed."""
-    return b"".join([data[start:stop] for found, start, stop in chunks(data, at, end) if found == number])
+def field(data: bytes, offset: int, end: int, number: int) -> bytes:
+    """Returns the bytes of a message field; several occurrences are joined, as protobuf specifies. Raises Malformed."""
+    return b"".join(
+        [data[start:stop] for field_number, start, stop in chunks(data, offset, end) if field_number == number]
+    )
 
 
 def count_parts(data: bytes, message: str, most: int) -> int:
-    """The number of messages within this one, at any depth; any number above `most` means more. Raises Malformed."""
+    """Returns the number of messages inside this one, at any depth. A result above `most` means only "more". Raises
+    Malformed."""
     count = 0
     waiting = [(message, 0, len(data))]
     while waiting:
-        name, at, end = waiting.pop()
+        name, offset, end = waiting.pop()
         inner = NESTED[name]
-        for number, start, stop in chunks(data, at, end):
+        for number, start, stop in chunks(data, offset, end):
             if (kind := inner.get(number)) is not None:
                 count += 1
                 if count > most:
@@ -86,37 +89,39 @@ def count_parts(data: bytes, message: str, most: int) -> int:
     return count
 
 
-def after_field(data: bytes, at: int, end: int) -> int:
-    """The offset of the field after the one at `at`. Raises Malformed, and IndexError when the data end in it."""
-    key, at = varint(data, at)
+def after_field(data: bytes, offset: int, end: int) -> int:
+    """Returns the offset of the field after the one at `offset`. Raises Malformed, and IndexError when the data end
+    inside the field."""
+    key, offset = varint(data, offset)
     kind = key & 7
     if kind == _LENGTH_DELIMITED:
-        size, at = varint(data, at)
-        at += size
+        size, offset = varint(data, offset)
+        offset += size
     else:
-        at = _after_number(data, at, kind)
-    if at > end:
+        offset = _after_number(data, offset, kind)
+    if offset > end:
         raise Malformed("a field ends after its message")
-    return at
+    return offset
 
 
-def varint(data: bytes, at: int) -> tuple[int, int]:
-    """The number at an offset, and the offset after it. Raises Malformed, and IndexError when the data end in it."""
+def varint(data: bytes, offset: int) -> tuple[int, int]:
+    """Returns the number at an offset, and the offset after it. Raises Malformed, and IndexError when the data end
+    inside it."""
     value = shift = 0
     while True:
-        byte = data[at]
-        at += 1
+        byte = data[offset]
+        offset += 1
         value |= (byte & 127) << shift
         if byte < 128:
-            return value, at
+            return value, offset
         shift += 7
         if shift > 63:
             raise Malformed("a number has more than 64 bits")
 
 
-def _after_number(data: bytes, at: int, kind: int) -> int:
+def _after_number(data: bytes, offset: int, kind: int) -> int:
     if kind == _VARINT:
-        return varint(data, at)[1]
+        return varint(data, offset)[1]
     if kind not in {_FIXED64, _FIXED32}:
         raise Malformed(f"wire type {kind} is not used here")
-    return at + (8 if kind == _FIXED64 else 4)
+    return offset + (8 if kind == _FIXED64 else 4)

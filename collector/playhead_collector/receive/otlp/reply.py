@@ -1,10 +1,10 @@
-"""OTLP's answers, in the encoding of the request: the last thing that [receive] does.
+"""OTLP's responses, in the encoding of the request: the last step of [receive].
 
-| answer | body |
+| result | body |
 |---|---|
-| all of it was taken | an empty Export*ServiceResponse |
-| a part was taken, or there is something to say | the same with `partial_success` |
-| nothing was taken | `google.rpc.Status` |
+| everything was accepted | an empty Export*ServiceResponse |
+| a part was accepted, or there is a message | the same with `partial_success` |
+| nothing was accepted | `google.rpc.Status` |
 """
 
 from typing import Final
@@ -20,35 +20,36 @@ from starlette.responses import Response
 
 from playhead_collector.receive.otlp.decode import JSON, PROTOBUF, Signal, Wire
 
-# google.rpc.Code of an HTTP status; what is not here is INTERNAL, or for the sender's own faults INVALID_ARGUMENT.
+# google.rpc.Code of an HTTP status. Others are INVALID_ARGUMENT (4xx) or INTERNAL (5xx).
 _CODES: Final = {401: 16, 403: 7, 404: 5, 405: 12, 408: 4, 413: 8, 429: 8, 502: 14, 503: 14, 504: 4}
 _INVALID_ARGUMENT, _INTERNAL = 3, 13
-# A message says what is wrong; nobody needs all of a name with a million letters.
+# Longest message: a name with a million characters is cut.
 _MAX_LENGTH = 2_000
 
 
 def success(signal: Signal, wire: Wire, rejected: int = 0, message: str = "") -> Response:
-    """200. `rejected` and `message` become `partial_success`, which is left out when there is nothing to say."""
+    """Returns a 200. `rejected` and `message` become `partial_success`, which is left out if both are empty."""
     return _response(200, export_response(signal, rejected, message), wire)
 
 
 def failure(status: int, message: str, wire: Wire) -> Response:
-    """A `google.rpc.Status` with the HTTP status; add a header `Retry-After` to what may be sent again."""
+    """Returns a `google.rpc.Status` with the HTTP status. Callers add `Retry-After` if the request may be sent again."""
     return _response(status, Status(code=code_of(status), message=message[:_MAX_LENGTH]), wire)
 
 
 def code_of(status: int) -> int:
-    """The google.rpc.Code of an HTTP error status."""
+    """Returns the google.rpc.Code of an HTTP error status."""
     return _CODES.get(status, _INVALID_ARGUMENT if status < 500 else _INTERNAL)
 
 
 def reply_wire(content_type: str | None) -> Wire:
-    """The encoding for an answer to a request that may be in neither: then JSON, which a human can read."""
+    """Returns the encoding of the answer to a request: protobuf if the request has it, else JSON, which people can
+    read."""
     return PROTOBUF if (content_type or "").lower().startswith(PROTOBUF) else JSON
 
 
 def export_response(signal: Signal, rejected: int = 0, message: str = "") -> Message:
-    """The Export*ServiceResponse of a signal; see `success`."""
+    """Returns the Export*ServiceResponse of a signal; see `success`."""
     answer: Message
     message = message[:_MAX_LENGTH]
     match signal:
