@@ -1,15 +1,15 @@
-"""store → [forward] → Langfuse, Phoenix, any OTLP backend.  Sends on what was stored, from an outbox in Postgres.
+"""store → [forward] → Langfuse, Phoenix, any OTLP backend.  Forwards stored spans, from an outbox in Postgres.
 
-    forwarder   all destinations of this collector: started, stopped, observed, asked for their status
-    worker      one destination: takes entries of the outbox, has them delivered, notes what became of them
-    loading     entries → spans and log events as the destination reads them, with their content
-    counting    which spans go out, where the destination counts calls itself
-    filters     which runs a destination gets, and what has to be masked for it
+    forwarder   all destinations of this collector: start, stop, metrics, status
+    worker      one destination: takes entries of the outbox, delivers them, stores the result
+    loading     entries → spans and log events in the destination's format, with their content
+    counting    which spans are sent, where the destination adds up model calls itself
+    filters     which runs a destination gets, and which values are masked for it
     pacing      pauses while ingest needs the processor
     delivery    encoded spans → requests; finds the span because of which a whole request is refused
-    attempts    what an answer means for what was sent, and how long to wait after it
-    senders     HTTP and gRPC, and what is particular to each kind of destination
+    attempts    what a response means for the items sent, and how long to wait after it
+    senders     HTTP and gRPC, and what is specific to each kind of destination
 
-Ingest fills the outbox in the transaction that stores the spans, so nothing that was acknowledged is missing from it. A
-worker takes entries for a while only: when it dies, another one takes them. So every span is sent at least once.
+Ingest fills the outbox in the transaction that stores the spans, so the outbox misses nothing that was acknowledged. A
+worker takes entries for a limited time: if it dies, another worker takes them. So every span is sent at least once.
 """

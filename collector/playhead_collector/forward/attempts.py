@@ -1,4 +1,4 @@
-"""senders → [attempts] → delivery, worker.  What an answer means for what was sent, and how long to wait.  Pure."""
+"""senders → [attempts] → delivery, worker.  What a response means for the items sent, and how long to wait.  Pure."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
@@ -9,11 +9,11 @@ from tenacity import AsyncRetrying, RetryCallState, wait_exponential_jitter
 
 from playhead.outbound.reasons import one_line, shown_reason
 
-# The first pause is as short as a restart of a small server; the longest one is what a person waits for after repair.
+# The first pause covers a restart of a small server; the longest one is how long a person waits after a repair.
 FIRST_PAUSE_SECONDS, LONGEST_PAUSE_SECONDS = 1.0, 300.0
-# What a destination may ask for: longer is a mistake, or means that somebody has to look.
+# Longest delay that a destination may ask for: a longer one is a mistake, or needs an operator anyway.
 LONGEST_RETRY_AFTER_SECONDS = 3_600.0
-# Keys and addresses are mended by people.
+# Keys and addresses have to be corrected by people, so retrying sooner is useless.
 MISCONFIGURED_PAUSE_SECONDS = 30.0
 _MOST_REASON = 500
 _BACKOFF = wait_exponential_jitter(initial=FIRST_PAUSE_SECONDS, max=LONGEST_PAUSE_SECONDS, jitter=1.0)
@@ -21,22 +21,22 @@ _NOBODY = AsyncRetrying()
 
 
 class Verdict(Enum):
-    """What an answer says."""
+    """Meaning of a response."""
 
     ACCEPTED = "accepted"
     REFUSED = "refused"
-    """Something in the request cannot be taken, now or later."""
+    """An item in the request can never be accepted."""
     BROKEN = "broken"
-    """The destination failed: at all times, or at this request."""
+    """The destination failed, at this request or in general."""
     AWAY = "away"
-    """It cannot be reached, or asks to come back later."""
+    """The destination cannot be reached, or asks to try again later."""
     MISCONFIGURED = "misconfigured"
-    """It takes nothing from us, whatever it is: key, address or rights are wrong."""
+    """The destination accepts no request of ours: key, address or permissions are wrong."""
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """An answer. `rejected`: the number of items in an accepted request that were not taken."""
+    """A response. `rejected` is the number of items in an accepted request that were rejected."""
 
     verdict: Verdict
     reason: str = ""
@@ -45,7 +45,7 @@ class Answer:
 
 
 def of_status(status: int) -> Verdict:
-    """What an HTTP status says."""
+    """Returns the verdict for an HTTP status."""
     match status:
         case 200 | 201 | 202 | 204:
             return Verdict.ACCEPTED
@@ -56,13 +56,13 @@ def of_status(status: int) -> Verdict:
         case _ if status >= 500 and status != 501:
             return Verdict.BROKEN
         case _:
-            # Keys, paths, methods; and redirects, which are not followed: they could lead anywhere.
+            # Wrong keys, paths and methods; and redirects, which are not followed, because they could lead to any host.
             return Verdict.MISCONFIGURED
 
 
 def pause_s(failures: int, answer: Answer) -> float:
-    """Seconds to wait after so many failures in a row: longer each time, by chance a little different for each of
-    several collectors, and at least as long as the destination asks for."""
+    """Returns the seconds to wait after `failures` failures in a row: exponential backoff with random jitter (so that
+    several collectors do not retry together), and at least as long as the destination asks for."""
     state = RetryCallState(_NOBODY, None, (), {})
     state.attempt_number = max(failures, 1)
     wait = min(_BACKOFF(state), LONGEST_PAUSE_SECONDS)
@@ -72,7 +72,7 @@ def pause_s(failures: int, answer: Answer) -> float:
 
 
 def retry_after(text: str | None, now_s: float) -> float | None:
-    """Seconds from a `Retry-After` header: a number, or a date; None when there is none that can be read."""
+    """Returns the seconds of a `Retry-After` header (a number or a date); None if it is missing or invalid."""
     if not text:
         return None
     try:
@@ -83,10 +83,10 @@ def retry_after(text: str | None, now_s: float) -> float | None:
 
 
 def without_secrets(answer: Answer, headers: Iterable[str]) -> Answer:
-    """The answer with a reason that may be shown: short, and without the values of headers that were sent."""
+    """Returns the answer with a reason that may be shown: shortened, and without the values of the sent headers."""
     return replace(answer, reason=shown_reason(answer.reason, headers, _MOST_REASON))
 
 
 def shortened(reason: str) -> str:
-    """One line of printable text."""
+    """Returns the reason as one line of printable text, of limited length."""
     return one_line(reason)[:_MOST_REASON]

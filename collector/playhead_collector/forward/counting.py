@@ -1,16 +1,16 @@
-"""store → [counting] → worker.  The spans that go out for an entry, where the destination counts calls itself.  Pure.
+"""store → [counting] → worker.  Spans to send for an entry, where the destination adds up model calls itself.  Pure.
 
-Langfuse and Phoenix add up the tokens and costs of all spans of model calls, and read no log records.  So each call
-has to be one such span there, as in our projection, whoever described it how often:
+Langfuse and Phoenix add up the tokens and costs of all spans of model calls, and read no log records. So each call has
+to be exactly one such span there, as in our projection, however often it was recorded:
 
-| stored | goes out as |
+| stored | sent as |
 |---|---|
-| a span | itself, with what log records say of it; a duplicate of another call as a step, without messages and tokens |
-| a log record with content of a span | nothing: the span has it |
+| a span | the span, completed from log records; a duplicate of another call as a step, without messages and tokens |
+| a log record with content of a span | nothing: the span has the content |
 | log records of a call without a span (coding agents) | the span made of them, with the last record of the call |
-| the last record or span of a coding agent's session | besides, the span around the session as it is now |
+| the last record or span of a coding agent's session | additionally, the current version of the session's span |
 
-What a destination has cannot be corrected, so what others recorded waits for a time: see `ForwardLimits.settle_s`.
+Sent spans cannot be corrected, so records of other instrumentations wait for a time: see `ForwardLimits.settle_s`.
 """
 
 from collections.abc import Iterator, Sequence
@@ -28,8 +28,8 @@ from playhead_collector.store.packing.span_keys import log_key, span_key
 
 @dataclass(frozen=True, slots=True)
 class OutgoingSpans:
-    """The spans that go out for one item of an entry: for the span or the log event with this key. None: nothing
-    does. `waits`: they may change within the time that they have to settle."""
+    """The spans to send for one item of an entry: the span or log event with this key. Empty `spans`: nothing is sent.
+    `waits`: the spans may still change within the settle time."""
 
     signal: Signal
     key: bytes
@@ -39,7 +39,7 @@ class OutgoingSpans:
 
 @dataclass(slots=True)
 class RunCounter:
-    """A run as it is known now, all spans and log records together."""
+    """The current state of a run, from all its spans and log records."""
 
     run: CountedRun
     _made: dict[tuple[Signal, bytes], list[Span]] = field(default_factory=dict[tuple[Signal, bytes], list[Span]])
@@ -51,11 +51,11 @@ class RunCounter:
                 self._made.setdefault(_key(last), []).append(made.span)
 
     def completed(self, run: OutboundRun) -> OutboundRun:
-        """What is known of the run, and what its first span says besides, which may be made of log records."""
+        """Returns `run`, completed from the attributes of the run's first span, which may be made of log records."""
         return run.with_span(self.run.tree.roots[0].span.attributes) if self.run.tree.roots else run
 
     def outgoing(self, spans: Sequence[Span], logs: Sequence[LogEvent]) -> Iterator[OutgoingSpans]:
-        """What goes out for these items of the run."""
+        """Yields the spans to send for these items of the run."""
         for span in spans:
             key = ("traces", span_key(span))
             sessions = self._made.get(key, [])
@@ -70,8 +70,8 @@ class RunCounter:
         return counted_span(self.run, span)
 
     def _waits(self, counted: CountedSpan) -> bool:
-        """Whether other spans and records of this call may still come: its processor exports the run's spans in their
-        order, so not after that around the run; but log records come another way."""
+        """Whether other spans and records of this call may still arrive. Spans of the run are exported in their order,
+        so none arrives after the end of the run; but log records take another way, so calls without messages wait."""
         span = counted.span
         if span.scope == names.SCOPE or kind_of(span) not in OFTEN_TWICE:
             return False
@@ -80,7 +80,7 @@ class RunCounter:
 
 
 def unchanged(spans: Sequence[Span], logs: Sequence[LogEvent]) -> Iterator[OutgoingSpans]:
-    """The same for items that the rest of their run does not matter to."""
+    """Yields each span as it is, and no spans for log events: for items that do not depend on the rest of their run."""
     for span in spans:
         yield OutgoingSpans("traces", span_key(span), [CountedSpan(span)])
     for log in logs:

@@ -1,8 +1,8 @@
-"""loading → [delivery] → senders.  Requests to a destination; finds the item because of which one is refused.
+"""loading → [delivery] → senders.  Sends requests to a destination; finds the item because of which one is refused.
 
-accepted            all of it is delivered
-refused             its halves are sent apart, until the items are found that are refused alone: dead letters
-broken              as refused, if it has happened often to the same items, and other items are accepted
+accepted            all items are delivered
+refused             both halves are sent separately, until the items that are refused alone are found: dead letters
+broken              like refused, if it has happened often to the same items, and other items are accepted
 away, misconfigured nothing more is sent for now
 """
 
@@ -13,15 +13,17 @@ from playhead_collector.forward.attempts import Answer, Verdict
 from playhead_collector.forward.senders import Sender, Signal
 from playhead_collector.store.ports.forwarding import OutboxEntry
 
-# So many failures in a row, without anything accepted between them, mean that the destination itself has failed.
+# So many failures in a row, with nothing accepted between them, mean that the destination itself has failed.
 _BROKEN_IN_A_ROW = 8
 
 
 @dataclass(frozen=True, slots=True)
 class OutgoingItem:
-    """A span or a log event as an OTLP request of its own. Requests of several items are these, one after another:
-    that is how protobuf merges messages.  `signal`: what the key names; a call goes out as a span, also when log
-    records describe it."""
+    """A span or log event, encoded as an OTLP request of its own.
+
+    Bodies of several items are concatenated into one request: that is how protobuf merges messages. `signal` is the
+    kind of the stored item with this key; the item is sent as a span also when the call was recorded as log records.
+    """
 
     entry: OutboxEntry
     signal: Signal
@@ -31,7 +33,7 @@ class OutgoingItem:
 
 @dataclass(slots=True)
 class Delivered:
-    """What became of some items. `stopped`: the answer after which nothing more was sent; all other items remain."""
+    """Result of a delivery. `stopped` is the answer after which nothing more was sent; the other items remain."""
 
     accepted: list[OutgoingItem] = field(default_factory=list[OutgoingItem])
     dead: list[tuple[OutgoingItem, str]] = field(default_factory=list[tuple[OutgoingItem, str]])
@@ -50,8 +52,8 @@ class BatchDelivery:
     async def deliver(
         self, signal: Signal, items: Sequence[OutgoingItem], *, suspicious: bool = False, blamed: bool = False
     ) -> Delivered:
-        """Sends the items, in their order where nothing is refused. `suspicious`: a failure of the destination is
-        taken for one that these items cause, if others are accepted; `blamed`: also if no others are among them."""
+        """Sends the items, in their order unless some are refused. `suspicious`: if the destination fails, these items
+        are taken for the cause, provided that it accepts others of them. `blamed`: also if it accepts none of them."""
         done = Delivered()
         parts, held, broken = [items], list[tuple[OutgoingItem, str]](), 0
         failed: Answer | None = None
@@ -90,7 +92,7 @@ class BatchDelivery:
 
 
 def _halves(part: Sequence[OutgoingItem]) -> list[Sequence[OutgoingItem]]:
-    """The two halves, the first one last: that is sent next."""
+    """Returns the two halves, the first one last, so that it is sent next."""
     middle = len(part) // 2
     return [part[middle:], part[:middle]]
 
@@ -99,6 +101,7 @@ def _accept(part: Sequence[OutgoingItem], answer: Answer, done: Delivered) -> No
     if not answer.rejected:
         done.accepted += part
         return
-    # OTLP forbids to send such a request again, and does not say which items it was: all are kept.
+    # OTLP forbids to send a partly rejected request again, and does not say which items were rejected: all become dead
+    # letters.
     done.last_refusal = f"{answer.rejected} of {len(part)} were rejected: {answer.reason or 'no reason was given'}"
     done.dead += [(item, done.last_refusal) for item in part]

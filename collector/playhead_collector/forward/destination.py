@@ -1,4 +1,4 @@
-"""settings → [destination] → worker.  A destination as its worker uses it."""
+"""settings → [destination] → worker.  A destination in the form that its worker uses."""
 
 from dataclasses import dataclass
 
@@ -20,33 +20,33 @@ from playhead_collector.store.ports.forwarding import Recipient
 
 @dataclass(frozen=True, slots=True)
 class Destination:
-    """Settings of a destination, and what is particular to its kind."""
+    """Settings of a destination, and what is specific to its kind."""
 
     settings: DestinationSettings
     kind: DestinationKind
 
     @property
     def name(self) -> str:
-        """What commands and metrics call it."""
+        """Name in commands and metrics."""
         return self.settings.name
 
     @property
     def recipient(self) -> Recipient:
-        """The destination as ingest has to know it."""
+        """The destination's entry for ingest, which fills the outbox."""
         return Recipient(self.name, self.settings.sample, self.kind.logs, self.counts_calls)
 
     @property
     def counts_calls(self) -> bool:
-        """Whether each call has to be one span there: see `playhead.outbound.counting`."""
+        """Whether each model call must be exactly one span there: see `playhead.outbound.counting`."""
         return counts_calls(self.kind.vocabulary)
 
     def uploader(self, transport: httpx.AsyncBaseTransport | None) -> MediaUploader | None:
-        """What uploads images and files; None: they stay in the spans."""
+        """Returns the uploader for images and files; None if they stay in the spans."""
         return self.kind.uploader(transport) if self.kind.uploader else None
 
     @property
     def options(self) -> OutboundOptions:
-        """How spans are written for it."""
+        """Options for encoding spans for this destination."""
         return OutboundOptions(
             vocabulary=self.kind.vocabulary,
             content=self.settings.content,
@@ -59,7 +59,8 @@ class Destination:
 
 @dataclass(frozen=True, slots=True)
 class ForwardLimits:
-    """What holds for all destinations. Times are seconds; `max_items`: spans and log events that wait for one."""
+    """Limits for all destinations. Times are in seconds. `max_items` is the number of spans and log events that may
+    wait for one destination."""
 
     max_age_s: float = 7 * 86_400.0
     max_items: int = 2_000_000
@@ -69,7 +70,7 @@ class ForwardLimits:
 
 
 def destination(settings: DestinationSettings) -> Destination:
-    """Raises BadSetting."""
+    """Returns the destination with these settings. Raises BadSetting for an unknown kind."""
     match settings:
         case LangfuseSettings():
             return Destination(settings, langfuse.of(settings))

@@ -1,4 +1,4 @@
-"""settings → [filters] → worker.  Which runs a destination gets, and what is masked for it.  Pure."""
+"""settings → [filters] → worker.  Which runs a destination gets, and which values are masked for it.  Pure."""
 
 import re
 from collections.abc import Callable
@@ -15,21 +15,22 @@ _MOST_DEPTH = 200
 
 
 class ForwardDecision(Enum):
-    """What becomes of what arrived of a run."""
+    """Decision about the new items of a run."""
 
     SEND = auto()
     WAIT = auto()
-    """It is not known yet: the run goes on."""
+    """Undecided while the run goes on."""
     LEAVE_OUT = auto()
 
 
 def has_filters(settings: DestinationSettings) -> bool:
-    """Whether the run has to be looked at."""
+    """Whether the decision depends on the run."""
     return bool(settings.agents or settings.statuses or settings.tags)
 
 
 def decide(settings: DestinationSettings, row: RunRow | None) -> ForwardDecision:
-    """Whether a destination gets a run, given the run's row. All filters have to hold; None: the run was deleted."""
+    """Returns whether a destination gets a run, given the run's row (None: the run was deleted). All filters must
+    match."""
     if not has_filters(settings):
         return ForwardDecision.SEND
     if row is None:
@@ -37,28 +38,28 @@ def decide(settings: DestinationSettings, row: RunRow | None) -> ForwardDecision
     going_on = row.status == RUNNING
     if settings.statuses and (going_on or row.status not in settings.statuses):
         return ForwardDecision.WAIT if going_on else ForwardDecision.LEAVE_OUT
-    for wanted, found in ((settings.agents, row.agents), (settings.tags, row.tags)):
-        if wanted and not set(wanted) & set(found):
+    for wanted, recorded in ((settings.agents, row.agents), (settings.tags, row.tags)):
+        if wanted and not set(wanted) & set(recorded):
             return ForwardDecision.WAIT if going_on else ForwardDecision.LEAVE_OUT
     return ForwardDecision.SEND
 
 
 def redaction(settings: DestinationSettings) -> Callable[[Any], Any] | None:
-    """The function that masks values and messages for this destination; None: nothing is masked."""
+    """Returns the function that masks values and messages for this destination; None if nothing is masked."""
     if not settings.mask_keys and settings.mask_pattern is None:
         return None
     return Redaction(Mask(settings.mask_keys), settings.mask_pattern)
 
 
 class Redaction:
-    """Masks what stands under certain keys, and what a pattern finds in texts."""
+    """Masks values under certain keys, and matches of a pattern in texts."""
 
     def __init__(self, mask: Mask, pattern: "re.Pattern[str] | None") -> None:
         self._mask = mask
         self._pattern = pattern
 
     def __call__(self, value: Any) -> Any:
-        """The value without what is to be masked.  Raises ValueError for one that is nested too deeply."""
+        """Returns the value with masks. Raises ValueError if it is nested too deeply."""
         return self._of(value, 0)
 
     def _of(self, value: Any, depth: int) -> Any:
@@ -78,7 +79,7 @@ class Redaction:
         return value
 
     def _of_bytes(self, value: bytes) -> bytes:
-        """Bytes that are text are masked as that; others are pictures and files, in which a pattern finds nothing."""
+        """Masks bytes that are UTF-8 text. Returns others (images, files) unchanged."""
         try:
             return self._of(value.decode(), 0).encode()
         except UnicodeDecodeError:

@@ -18,7 +18,7 @@ from playhead_collector.store.ports.forwarding import OutboxStatus
 
 @dataclass(frozen=True, slots=True)
 class DestinationStatus:
-    """A destination, its worker (None: it is not configured here), and its entries."""
+    """A destination, its worker (None: it is not configured here), and its figures in the outbox."""
 
     name: str
     worker: ForwardWorker | None
@@ -38,7 +38,7 @@ class Forwarder:
         clock: Callable[[], int],
         transport: httpx.AsyncBaseTransport | None = None,
     ) -> None:
-        """`public_url`: where people reach this collector; `clock` gives ns since 1970."""
+        """`public_url` is the URL of this collector for people; `clock` gives ns since 1970."""
         self.store = store
         clocks = Clocks()
         self._arrivals = IngestArrivals(clocks)
@@ -50,7 +50,7 @@ class Forwarder:
             senders = Senders(to.kind.sender(transport), to.kind.scores and to.kind.scores(transport))
             return ForwardWorker(store, to, loader, senders, limits, clock, pacing)
 
-        self.workers = [worker(each) for each in destinations]
+        self.workers = [worker(target) for target in destinations]
 
     def start(self) -> None:
         """Starts a worker for each destination."""
@@ -58,23 +58,23 @@ class Forwarder:
             worker.start()
 
     def wake(self) -> None:
-        """Lets the workers know that something arrived."""
+        """Tells the workers that something arrived."""
         self._arrivals.arrived()
         for worker in self.workers:
             worker.wake()
 
     async def stop(self) -> None:
-        """Stops all workers; what is under way is sent again later."""
+        """Stops all workers. Work in progress is abandoned and sent again later."""
         await asyncio.gather(*(worker.stop() for worker in self.workers))
 
     def worker(self, name: str) -> ForwardWorker | None:
-        """The worker of a destination that is configured here."""
-        return next((each for each in self.workers if each.destination.name == name), None)
+        """Returns the worker of a destination; None if it is not configured here."""
+        return next((candidate for candidate in self.workers if candidate.destination.name == name), None)
 
     async def status(self) -> list[DestinationStatus]:
-        """All destinations that are configured, or have entries.  Raises StoreUnavailable."""
-        outboxes = {each.destination: each for each in await self.store.outbox_status()}
-        names = sorted({*outboxes, *(each.destination.name for each in self.workers)})
+        """Returns all destinations that are configured or have entries, sorted by name. Raises StoreUnavailable."""
+        outboxes = {item.destination: item for item in await self.store.outbox_status()}
+        names = sorted({*outboxes, *(item.destination.name for item in self.workers)})
         empty = (0, 0, None, 0, 0)
         return [
             DestinationStatus(name, self.worker(name), outboxes.get(name) or OutboxStatus(name, *empty))
@@ -85,7 +85,7 @@ class Forwarder:
 def forwarder_of(
     settings: CollectorSettings, store: ForwardStore, prices: Prices, clock: Callable[[], int]
 ) -> Forwarder:
-    """The forwarder that the settings describe; without destinations, it does nothing."""
+    """Returns the forwarder for these settings; without destinations, it does nothing."""
     limits = ForwardLimits(
         settings.forward_max_age_seconds,
         settings.forward_max_items,
@@ -94,5 +94,5 @@ def forwarder_of(
         settings.forward_busy_share,
     )
     public_url = settings.public_url or f"http://{settings.host}:{settings.port}"
-    destinations = [destination(each) for each in settings.destinations]
+    destinations = [destination(destination_settings) for destination_settings in settings.destinations]
     return Forwarder(store, destinations, limits, prices, public_url, clock)

@@ -1,4 +1,4 @@
-"""outbox → [loading] → delivery.  Entries of the outbox as spans and log events that the destination can read."""
+"""outbox → [loading] → delivery.  Converts outbox entries into spans and log events in the destination's format."""
 
 import asyncio
 from collections import OrderedDict
@@ -31,31 +31,32 @@ from playhead_collector.read.prices import Prices
 from playhead_collector.store.ports import ContentStore, EventStore, SpanStore
 from playhead_collector.store.ports.forwarding import OutboxEntry, OutboxStore
 
-# Threads and values, the messages of the threads, their large parts; and one more to see that nothing is missing.
+# Rounds of reading: threads and values, the messages of the threads, their large parts; and one to see that nothing is
+# missing.
 _ROUNDS = 4
-# Contents that are kept while spans of one run are encoded, since its calls share most of their messages.
+# Memory for contents that are kept while spans of one run are encoded, since its calls share most messages.
 _KEPT_BYTES = 16 * 1024 * 1024
 _KEPT_RUNS = 1_000
-# Spans of a run whose content is read together; above this size, which pages of long conversations have, each is
-# encoded and handed on before the next.
+# Spans of a run whose content is read together. If the contents exceed _LARGE_BYTES, as those of long conversations do,
+# each span is encoded and handed on before the next.
 _AT_ONCE = 32
 _LARGE_BYTES = 1024 * 1024
-# Of threads that are read together: 20 MB.
+# Most nodes of threads that are read together: 20 MB.
 _MOST_NODES = 100_000
 _LOOK_AGAIN_NS = 60 * 1_000_000_000
 
 
 class ForwardStore(OutboxStore, ContentStore, SpanStore, EventStore, Protocol):
-    """What forwarding asks of a store."""
+    """The parts of a store that forwarding uses."""
 
 
 class NotAllHere(Exception):
-    """Content that a span names has not arrived yet."""
+    """Content that a span names has not arrived yet, or the scored run or call is not stored yet."""
 
 
 @dataclass(slots=True)
 class _Contents:
-    """Contents of one run, until they take too much memory."""
+    """Contents of one run that are kept, with their approximate size in bytes."""
 
     run: str
     at_hand: OutboundContents
@@ -63,7 +64,7 @@ class _Contents:
 
 
 class Loader:
-    """Reads what entries name, for one destination."""
+    """Reads the items of entries and their contents, for one destination."""
 
     def __init__(
         self,
@@ -75,8 +76,8 @@ class Loader:
         give_way: Callable[[], Awaitable[None]],
         uploader: MediaUploader | None = None,
     ) -> None:
-        """`public_url`: where people reach this collector; `clock` gives ns since 1970; `give_way` is awaited after
-        each portion of work."""
+        """`public_url` is the URL of this collector for people; `clock` gives ns since 1970; `give_way` is awaited
+        after each portion of work."""
         self._give_way = give_way
         self._uploader = uploader
         self._store = store
@@ -88,27 +89,29 @@ class Loader:
         self._contents = _Contents("", OutboundContents())
 
     async def run(self, entry: OutboxEntry, row: RunRow | None) -> OutboundRun:
-        """What is known of the entry's run: what its first span says, and its row."""
-        known, has_root, looked_ns = self._runs.pop(entry.run, (OutboundRun(id=entry.run), False, -_LOOK_AGAIN_NS))
+        """Returns the attributes of the entry's run, from its first span and its row."""
+        outbound_run, has_root, looked_ns = self._runs.pop(
+            entry.run, (OutboundRun(id=entry.run), False, -_LOOK_AGAIN_NS)
+        )
         if not has_root and self._clock() - looked_ns >= _LOOK_AGAIN_NS:
             for span in await self._store.spans(entry.project_id, entry.run):
                 if span.attributes.get(names.RUN_ROOT) is True or span.parent_id is None:
-                    known, has_root = replace(run_of(span.attributes), id=entry.run), True
+                    outbound_run, has_root = replace(run_of(span.attributes), id=entry.run), True
                     break
             looked_ns = self._clock()
-        self._runs[entry.run] = known, has_root, looked_ns
+        self._runs[entry.run] = outbound_run, has_root, looked_ns
         if len(self._runs) > _KEPT_RUNS:
             self._runs.popitem(last=False)
-        return known if row is None else _completed(known, row)
+        return outbound_run if row is None else _completed(outbound_run, row)
 
     async def counter(self, entry: OutboxEntry) -> RunCounter:
-        """The entry's run, with all that is stored of it now."""
+        """Returns a counter of the entry's run, with everything that is stored of it now."""
         spans, logs = await self._store.entry_items(replace(entry, spans=None, logs=None, page=None))
         return RunCounter(await asyncio.to_thread(counted_run, entry.run, spans, logs))
 
     async def send_score(self, entry: OutboxEntry, log: LogEvent, to: ScoreSender | None, *, wait: bool) -> Answer:
-        """Sends the score that a log event is.  Raises NotAllHere while what was scored is not stored, or, if `wait`,
-        its explanation."""
+        """Sends the score in a log event. Raises NotAllHere while the scored run or call is not stored, or, with
+        `wait`, while the score's explanation is not stored."""
         counter = await self.counter(entry)
         score = outbound_score(counter.run, log, self._options, await self._explanation(entry, log, wait=wait))
         if score is None or to is None:
@@ -128,17 +131,18 @@ class Loader:
     async def spans_requests(
         self, entry: OutboxEntry, several: Sequence[Sequence[CountedSpan]], run: OutboundRun, *, wait: bool
     ) -> AsyncGenerator[bytes | Exception]:
-        """For each of these, an OTLP request with its spans, after their images and files were uploaded.  Or the reason
-        why there is none: NotAllHere, if `wait`; UploadFailed; ValueError for a span that cannot be sent."""
+        """Yields for each element of `several` an OTLP request with its spans, after their images and files were
+        uploaded; or the reason why there is none: NotAllHere (with `wait`), UploadFailed, or another error if a span
+        cannot be encoded. Raises StoreUnavailable."""
         for first in range(0, len(several), _AT_ONCE):
-            some = [[self._outbound(each, run) for each in spans] for spans in several[first : first + _AT_ONCE]]
-            together = WantedRefs.of_all(wanted(span, self._options) for spans in some for span in spans)
-            with suppress(ContentCorrupt):  # each is read again, so that only those which name it fail
+            batch = [[self._outbound(counted, run) for counted in spans] for spans in several[first : first + _AT_ONCE]]
+            together = WantedRefs.of_all(wanted(span, self._options) for spans in batch for span in spans)
+            with suppress(ContentCorrupt):  # contents are read again for each element: only those that name it fail
                 await self._fetched(entry, together, wait=False)
-            # Encoding takes a thread, whose start costs more than a small span; large ones are encoded one by one.
+            # Encoding runs in a thread, whose start costs more than a small span. Large spans are encoded one by one.
             step = _AT_ONCE if self._contents.size < _LARGE_BYTES else 1
-            for at in range(0, len(some), step):
-                encoded = await self._encoded(entry, some[at : at + step], wait=wait)
+            for start in range(0, len(batch), step):
+                encoded = await self._encoded(entry, batch[start : start + step], wait=wait)
                 await self._give_way()
                 for request in encoded:
                     yield request
@@ -157,7 +161,7 @@ class Loader:
                 ready.append((spans, contents))
             except StoreUnavailable:
                 raise
-            except Exception as error:  # noqa: BLE001 - the worker is told, and goes on with the others
+            except Exception as error:  # noqa: BLE001 - the worker gets the error, and goes on with the others
                 ready.append(error)
         return await asyncio.to_thread(_requests, ready, self._options)
 
@@ -170,7 +174,8 @@ class Loader:
             await self._uploader.close()
 
     async def log_request(self, entry: OutboxEntry, log: LogEvent, *, wait: bool) -> bytes:
-        """An OTLP request with this log event.  Raises as `span_request` does."""
+        """Returns an OTLP request with this log event. Raises NotAllHere (with `wait`), StoreUnavailable, and other
+        errors if the log event cannot be encoded."""
         contents = await self._fetched(entry, wanted_of_log(log, self._options), wait=wait)
         return logs_request([encode_log(log, contents, self._options)])
 
@@ -197,52 +202,52 @@ class Loader:
         return contents
 
     async def _fetch(self, project_id: int, missing: WantedRefs) -> None:
-        kept = self._contents
+        cache = self._contents
         if missing.contents:
             for ref, content in (await self._store.get_many(project_id, missing.contents)).items():
-                kept.at_hand.add(ref, content)
-                kept.size += len(content.data)
+                cache.at_hand.add(ref, content)
+                cache.size += len(content.data)
         if missing.threads:
             for thread, messages in (await self._threads(project_id, missing.threads)).items():
-                kept.at_hand.add_thread(thread, messages)
-                kept.size += 100 * len(messages)
+                cache.at_hand.add_thread(thread, messages)
+                cache.size += 100 * len(messages)
 
     async def _threads(self, project_id: int, refs: Sequence[ContentRef]) -> Mapping[ContentRef, Sequence[ContentRef]]:
         together = (await self._store.threads(project_id, refs, _MOST_NODES)).nodes
-        found = {ref: messages for ref in refs if (messages := _messages(together, ref))}
+        threads = {ref: messages for ref in refs if (messages := _messages(together, ref))}
         for ref in refs:
-            if ref not in found:  # very long, or it waits for a part that has just arrived
+            if ref not in threads:  # very long, or a part has only just arrived
                 with suppress(ContentMissing, ContentCorrupt):
-                    found[ref] = [node.message for node in await self._store.thread(project_id, ref)]
-        return found
+                    threads[ref] = [node.message for node in await self._store.thread(project_id, ref)]
+        return threads
 
 
 def _messages(nodes: Mapping[ContentRef, ThreadNode], thread: ContentRef) -> list[ContentRef]:
-    """The messages of a thread, first to last; empty if a node is not there."""
+    """Returns the messages of a thread, first to last; empty if a node is missing."""
     messages: list[ContentRef] = []
-    at: ContentRef | None = thread.plain
-    while at is not None:
-        if at not in nodes:
+    node_ref: ContentRef | None = thread.plain
+    while node_ref is not None:
+        if node_ref not in nodes:
             return []
-        messages.append(nodes[at].message)
-        at = nodes[at].parent
+        messages.append(nodes[node_ref].message)
+        node_ref = nodes[node_ref].parent
     return messages[::-1]
 
 
-def _completed(known: OutboundRun, row: RunRow) -> OutboundRun:
+def _completed(run: OutboundRun, row: RunRow) -> OutboundRun:
     return replace(
-        known,
-        name=known.name or row.name,
-        session=known.session or row.session,
-        user=known.user or row.user,
-        tags=known.tags or row.tags,
+        run,
+        name=run.name or row.name,
+        session=run.session or row.session,
+        user=run.user or row.user,
+        tags=run.tags or row.tags,
     )
 
 
 def _requests(
     several: Iterable[tuple[Sequence[OutboundSpan], OutboundContents] | Exception], options: OutboundOptions
 ) -> list[bytes | Exception]:
-    return [each if isinstance(each, Exception) else _request(*each, options) for each in several]
+    return [prepared if isinstance(prepared, Exception) else _request(*prepared, options) for prepared in several]
 
 
 def _request(spans: Sequence[OutboundSpan], contents: OutboundContents, options: OutboundOptions) -> bytes | Exception:

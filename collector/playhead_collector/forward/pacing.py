@@ -1,8 +1,8 @@
 """ingest → [pacing] → worker.  Forwarding gives way to ingest, which runs in the same process.
 
-While spans arrive, each portion of work is followed by a pause of the same length.  What the process and the event loop
-do in it shows whether ingest needs the processor: if so, the pause grows until forwarding takes a small share of the
-time only.  What is not forwarded meanwhile stays in the outbox.  Without arrivals there are no pauses.
+While spans arrive, each portion of work is followed by a pause of the same length. The load of the process and of the
+event loop during the pause shows whether ingest needs the processor: if so, the pause grows until forwarding takes only
+a small share of the time. Unsent entries stay in the outbox. Without arrivals there are no pauses.
 """
 
 import asyncio
@@ -10,17 +10,17 @@ import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
-# Programs send every second or so; what arrives less often leaves the processor idle.
+# Programs send every second or so; rarer arrivals leave the processor idle.
 _RECENT_S = 1.5
-# A pause that the event loop measures well; and the longest one, after which the load is measured again.
+# Shortest pause that the event loop measures well; and the longest one, after which the load is measured again.
 _SHORTEST_S, _LONGEST_S = 0.005, 1.0
-# More than this part of a core in use by others, or waking later than this, is a busy process.
+# A process is busy if other work uses more than this share of a core, or if the event loop wakes later than this.
 _BUSY_CORES, _BUSY_LATE_S = 0.5, 0.005
 
 
 @dataclass(frozen=True, slots=True)
 class Clocks:
-    """Times in seconds: elapsed, and of the processor for all threads of this process."""
+    """Clocks in seconds: elapsed time, and processor time of all threads of this process."""
 
     elapsed: Callable[[], float] = time.monotonic
     processor: Callable[[], float] = time.process_time
@@ -28,23 +28,23 @@ class Clocks:
 
 
 class IngestArrivals:
-    """When spans arrived last.  Shared by all destinations."""
+    """Remembers when spans last arrived. Shared by all destinations."""
 
     def __init__(self, clocks: Clocks) -> None:
         self._clocks = clocks
         self._last_s = -_RECENT_S
 
     def arrived(self) -> None:
-        """Notes that something was stored."""
+        """Notes that spans were stored now."""
         self._last_s = self._clocks.elapsed()
 
     def are_recent(self) -> bool:
-        """Whether programs are sending."""
+        """Whether spans arrived within the last 1.5 s."""
         return self._clocks.elapsed() - self._last_s < _RECENT_S
 
 
 class Pacing:
-    """The pauses of one destination's worker. `share`: of the time, while ingest is busy."""
+    """Pauses of one destination's worker. `share` is the share of time that it may work while ingest is busy."""
 
     def __init__(self, arrivals: IngestArrivals, share: float, clocks: Clocks) -> None:
         self._arrivals = arrivals
@@ -53,7 +53,7 @@ class Pacing:
         self._began_s = clocks.elapsed()
 
     def begin(self) -> None:
-        """Work begins here: what came before was waiting, for the destination or for entries."""
+        """Starts to measure a portion of work: the time before was spent waiting for the destination or for entries."""
         self._began_s = self._clocks.elapsed()
 
     async def give_way(self) -> None:

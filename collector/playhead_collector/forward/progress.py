@@ -1,4 +1,4 @@
-"""What became of each entry that a worker took, until it is stored.  Pure."""
+"""Tracks the result of each entry that a worker took, until it is stored.  Pure."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -12,7 +12,8 @@ from playhead_collector.store.ports.forwarding import OutboxEntry, OutboxSettlem
 
 @dataclass(slots=True)
 class EntryProgress:
-    """One entry. `remaining`: keys that are still to be sent, by signal; None: what they are was not read yet."""
+    """Progress of one entry. `remaining` are the keys that are still to be sent, by signal; None: the entry was not
+    read yet."""
 
     entry: OutboxEntry
     remaining: dict[Signal, dict[bytes, None]] | None = None
@@ -22,25 +23,25 @@ class EntryProgress:
     was_tried: bool = False
 
     def loaded(self, spans: Sequence[Span], logs: Sequence[LogEvent]) -> None:
-        """Notes what there is to send."""
+        """Sets the items to send."""
         self.remaining = {"traces": dict.fromkeys(map(span_key, spans)), "logs": dict.fromkeys(map(log_key, logs))}
 
     def sent(self, signal: Signal, key: bytes) -> None:
-        """Notes that the destination has it, or needs nothing of it."""
+        """Marks an item as done: the destination has it or does not need it."""
         if self.remaining is not None:
             self.remaining[signal].pop(key, None)
 
     def wait_until(self, due_ns: int) -> None:
-        """Notes that a part of it may be sent then; the earliest time counts."""
+        """Sets the time (ns since 1970) before which a part of the entry is not sent; the earliest time counts."""
         self.due_ns = min(self.due_ns, due_ns) if self.due_ns else due_ns
 
     def died(self, signal: Signal, key: bytes, reason: str) -> None:
-        """Notes that the destination does not take it, and why."""
+        """Marks an item as dead letter: the destination refuses it for `reason`."""
         self.sent(signal, key)
         self.dead.setdefault(reason, {"traces": [], "logs": []})[signal].append(key)
 
     def settle(self, into: OutboxSettlement) -> None:
-        """Adds what is to be stored."""
+        """Adds the result of this entry to the settlement."""
         for reason, keys in self.dead.items():
             into.dead.append(Remaining(self.entry, keys["traces"], keys["logs"], reason=reason))
         if not self.left_out and self.remaining is None:
@@ -60,23 +61,23 @@ class CycleProgress:
 
     @classmethod
     def of(cls, entries: Iterable[OutboxEntry]) -> "CycleProgress":
-        """Nothing is done yet."""
+        """Returns the progress of these entries, with nothing done."""
         return cls({entry.number: EntryProgress(entry) for entry in entries})
 
     def sent(self, items: Iterable[OutgoingItem]) -> None:
-        """See `EntryProgress.sent`."""
+        """Marks these items as done."""
         for item in items:
             self.entries[item.entry.number].sent(item.signal, item.key)
 
     def tried(self, items: Iterable[OutgoingItem]) -> None:
-        """Notes that the destination failed when it was sent these."""
+        """Notes that the destination failed when it was sent these items."""
         for item in items:
             self.entries[item.entry.number].was_tried = True
 
     def settlement(self, pause_until_ns: int) -> OutboxSettlement:
-        """What is to be stored; what remains is not due before that time."""
+        """Returns the results to store. Remaining items are not due before `pause_until_ns`."""
         settlement = OutboxSettlement()
-        for each in self.entries.values():
-            each.due_ns = max(each.due_ns, pause_until_ns)
-            each.settle(settlement)
+        for progress in self.entries.values():
+            progress.due_ns = max(progress.due_ns, pause_until_ns)
+            progress.settle(settlement)
         return settlement

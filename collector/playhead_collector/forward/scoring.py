@@ -1,6 +1,6 @@
-"""worker → [scoring] → senders.  Evaluations as scores of Langfuse, and as annotations of Phoenix.  Pure.
+"""worker → [scoring] → senders.  Converts evaluations into scores of Langfuse and annotations of Phoenix.  Pure.
 
-Both keep one score for an id: one that is sent again changes nothing.
+Both keep one score per id, so sending a score again changes nothing.
 """
 
 from dataclasses import dataclass
@@ -17,8 +17,8 @@ from playhead_collector.store.packing.span_keys import log_key
 
 @dataclass(frozen=True, slots=True)
 class OutboundScore:
-    """A score of the span `span_id`. `is_of_run`: this is the run's first span, and the run was scored.  `author`: the
-    person or program that posted it; None: an evaluator's."""
+    """A score of the span `span_id`. `is_of_run`: the whole run was scored, and this is its first span. `author`: the
+    person or program that posted it; None for an evaluator."""
 
     id: str
     score: Score
@@ -35,15 +35,15 @@ def is_score(log: LogEvent) -> bool:
 
 
 def is_on_span(log: LogEvent) -> bool:
-    """Whether the evaluation stands on a span: a backend that takes what was recorded has it with the span."""
+    """Whether the evaluation is recorded on a span: backends that read recorded spans get it with the span."""
     return names.EVALUATION_ON_SPAN in log.attributes
 
 
 def outbound_score(
     run: CountedRun, log: LogEvent, options: OutboundOptions, explanation: str | None = None
 ) -> OutboundScore | None:
-    """The score that the log event is, masked and cut as `options` say.  None: what was scored is not here yet.
-    `explanation`: what its content ref names."""
+    """Returns the score in the log event, masked and cut as `options` say; None if the scored run or call is not stored
+    yet. `explanation` is the text of the score's content ref."""
     score, roots = score_of(log.attributes), run.tree.roots
     if score is None or not roots:
         return None
@@ -56,12 +56,12 @@ def outbound_score(
         comment = None if options.content == "ref" else str(options.redact(comment) if options.redact else comment)
         if comment is not None and options.content == "preview":
             comment = comment[: options.preview_characters]
-    own = f"playhead-{log_key(log).hex()}-{node.span.span_id}"
-    return OutboundScore(own, score, node.span.trace_id, node.span.span_id, about is None, author, comment)
+    score_id = f"playhead-{log_key(log).hex()}-{node.span.span_id}"
+    return OutboundScore(score_id, score, node.span.trace_id, node.span.span_id, about is None, author, comment)
 
 
 def annotation(outgoing: OutboundScore) -> dict[str, Any]:
-    """The body of Phoenix's POST /v1/span_annotations."""
+    """Returns the body of Phoenix's POST /v1/span_annotations."""
     value, label = outgoing.score.value, outgoing.score.label
     result: dict[str, Any] = {"explanation": outgoing.comment}
     if isinstance(value, bool):
@@ -70,7 +70,7 @@ def annotation(outgoing: OutboundScore) -> dict[str, Any]:
         result["label"] = value
     else:
         result |= {"score": value, "label": label}
-    one = {
+    body = {
         "span_id": outgoing.span_id,
         "name": outgoing.score.name,
         "annotator_kind": "CODE" if outgoing.author is None else "HUMAN",
@@ -78,11 +78,11 @@ def annotation(outgoing: OutboundScore) -> dict[str, Any]:
         "metadata": {} if outgoing.author is None else {"author": outgoing.author},
         "identifier": outgoing.id,
     }
-    return {"data": [one]}
+    return {"data": [body]}
 
 
 def langfuse_score(outgoing: OutboundScore) -> dict[str, Any]:
-    """The body of Langfuse's POST /api/public/scores."""
+    """Returns the body of Langfuse's POST /api/public/scores."""
     value = outgoing.score.value
     kind = "CATEGORICAL" if isinstance(value, str) else "BOOLEAN" if isinstance(value, bool) else "NUMERIC"
     metadata = {"author": outgoing.author, "label": outgoing.score.label}

@@ -1,8 +1,8 @@
-"""outbox → [worker] → one destination.  Takes what is due, has it delivered, stores what became of it.
+"""outbox → [worker] → one destination.  Takes due entries, delivers them, and stores the result.
 
     take entries → which of them the destination gets → encode, in requests of a bounded size → send → settle
 
-An entry is taken for some minutes; each request renews that. After a failure the worker pauses, each time for longer.
+An entry is taken for some minutes; the worker renews that while it sends. After a failure it pauses, each time longer.
 """
 
 import asyncio
@@ -33,29 +33,29 @@ from playhead_collector.store.packing.span_keys import log_key
 log = logging.getLogger(__name__)
 
 _NS = 1_000_000_000
-# An entry has at most a page of spans: some thousand in a cycle, without their content.
+# An entry has at most a page of spans, so a cycle has some thousand spans (without their content).
 _ENTRIES = 32
-# Three times the longest that a request may take.
+# Three times the longest timeout of a request.
 _LEASE_S = 300.0
 _RENEW_S = 60.0
-# Programs send every second or so: what arrives meanwhile goes in one request.
+# Programs send every second or so: items that arrive meanwhile share a request.
 _LINGER_S = 0.5
 _POLL_S = 2.0
 _EXPIRE_EVERY_S = 60.0
 _STORE_PAUSE_S, _ERROR_PAUSE_S = 5.0, 30.0
-# A failure of the destination that meets the same entries so often may be their fault.
+# After so many failed attempts, the entries themselves may cause the failure.
 _SUSPICIOUS_ATTEMPTS = 5
-# After so many, it is enough that the destination has accepted others since the entries arrived.
+# After so many, they are taken for the cause if the destination has accepted others since they arrived.
 _BLAMED_ATTEMPTS = 10
 _FIRST_LOOK_S, _LAST_LOOK_S = 2.0, 60.0
 
 
 @dataclass(slots=True)
 class WorkerState:
-    """What an operator wants to know of a worker. Times are ns since 1970; 0: never."""
+    """State of a worker for operators. Times are ns since 1970; 0 means never."""
 
     failures: int = 0
-    """In a row."""
+    """Failures in a row."""
     last_error: str | None = None
     last_error_ns: int = 0
     accepted_ns: int = 0
@@ -63,7 +63,7 @@ class WorkerState:
 
 
 class _Stopped(Exception):
-    """Nothing more is sent in this cycle."""
+    """Nothing more is sent in this cycle, because of `answer`."""
 
     def __init__(self, answer: Answer) -> None:
         super().__init__(answer.reason)
@@ -101,32 +101,33 @@ class ForwardWorker:
         self._next_expiry_ns = 0
 
     def start(self) -> None:
-        """Begins to forward in the background."""
+        """Starts to forward in the background."""
         self._loop.start()
 
     def wake(self) -> None:
-        """Looks soon, because something arrived."""
+        """Starts the next cycle soon, because something arrived."""
         self._woken.set()
 
     def resume(self) -> None:
-        """Ends a pause: an operator says that the destination is well again."""
+        """Ends a pause, because an operator says that the destination works again."""
         self.state.paused_until_ns = 0
         self.wake()
 
     async def stop(self) -> None:
-        """Gives up what is under way: it is sent again later."""
+        """Stops. Work in progress is abandoned, and sent again later."""
         await self._loop.stop()
         await self._senders.close()
         await self._loader.close()
 
     async def run_once(self) -> float:
-        """Runs one cycle. Returns the seconds until the next one is due.  Raises StoreUnavailable."""
+        """Runs one cycle. Returns the seconds until the next one is due. Raises StoreUnavailable."""
         now = self._clock()
         if now >= self._next_expiry_ns:
             await self._expire(now)
         if now < self.state.paused_until_ns:
             return (self.state.paused_until_ns - now) / _NS
-        # While it fails, one entry is enough to see whether it is well again: reading and writing more costs ingest.
+        # While the destination fails, one entry is enough to see whether it works again: more would cost ingest reads
+        # and writes.
         limit = 1 if self.state.failures else _ENTRIES
         entries = await self._store.take_entries(self.destination.name, limit, now + int(_LEASE_S * _NS))
         if not entries:
@@ -140,7 +141,7 @@ class ForwardWorker:
         except _Stopped as stopped:
             self._failed(stopped.answer)
         finally:
-            # In a shield: what was accepted is to be noted even when the collector stops now.
+            # Shielded: accepted items must be noted even when the collector stops now.
             await asyncio.shield(self._store.settle_entries(progress.settlement(self.state.paused_until_ns)))
         return max(0.0, (self.state.paused_until_ns - self._clock()) / _NS)
 
@@ -160,7 +161,7 @@ class ForwardWorker:
             log.warning("%s %s; trying again in %.0f s", self.destination.name, answer.reason, pause)
 
     def noted(self, reason: str) -> None:
-        """Keeps the last reason why something was not delivered."""
+        """Sets the last reason why something was not delivered."""
         self.state.last_error, self.state.last_error_ns = reason, self._clock()
 
     async def _expire(self, now: int) -> None:
@@ -192,13 +193,13 @@ class ForwardWorker:
 
     @property
     def parts(self) -> "tuple[ForwardStore, Loader, Senders, ForwardLimits, Callable[[], int]]":
-        """What a cycle works with."""
+        """The parts of the worker that a cycle uses."""
         return self._store, self._loader, self._senders, self._limits, self._clock
 
 
 @dataclass(frozen=True, slots=True)
 class _LoadedEntry:
-    """What an entry names: spans to send, log events as they are, and those that go out as scores."""
+    """Content of an entry: spans to send, log events that are sent as they are, and log events that are sent as scores."""
 
     run: OutboundRun
     items: Iterable[OutgoingSpans]
@@ -207,7 +208,7 @@ class _LoadedEntry:
 
 
 class _Cycle:
-    """One portion of entries."""
+    """One cycle: a portion of entries."""
 
     def __init__(self, worker: ForwardWorker, progress: CycleProgress, began_ns: int) -> None:
         self._worker = worker
@@ -222,41 +223,41 @@ class _Cycle:
         self.delivery = BatchDelivery(self._senders.requests, self._keep)
 
     async def run(self) -> None:
-        """Sends all of it.  Raises _Stopped."""
+        """Sends all entries. Raises _Stopped, StoreUnavailable."""
         logs: list[tuple[EntryProgress, LogEvent]] = []
         scores: list[tuple[EntryProgress, LogEvent]] = []
         spans: list[tuple[EntryProgress, OutgoingSpans, OutboundRun]] = []
-        for each in self._progress.entries.values():
+        for progress in self._progress.entries.values():
             await self._worker.pacing.give_way()
-            found = await self._load(each)
-            if found is not None:
-                spans += [(each, item, found.run) for item in self._due(each, found.items)]
-                logs += [(each, log) for log in found.logs]
-                scores += [(each, log) for log in found.scores]
-        for (each, run), items in by_entry(spans):
-            await self._add_spans(each, run, items)
+            loaded = await self._load(progress)
+            if loaded is not None:
+                spans += [(progress, item, loaded.run) for item in self._due(progress, loaded.items)]
+                logs += [(progress, log) for log in loaded.logs]
+                scores += [(progress, log) for log in loaded.scores]
+        for (progress, run), items in by_entry(spans):
+            await self._add_spans(progress, run, items)
         await self._ship("traces")
-        for each, event in logs:
-            await self._add_log(each, event)
+        for progress, event in logs:
+            await self._add_log(progress, event)
         await self._ship("logs")
-        for each, event in scores:
-            await self._send_score(each, event)
+        for progress, event in scores:
+            await self._send_score(progress, event)
 
-    async def _load(self, each: EntryProgress) -> "_LoadedEntry | None":
-        """What an entry names; None: nothing is to be sent now."""
-        entry = each.entry
+    async def _load(self, progress: EntryProgress) -> "_LoadedEntry | None":
+        """Reads the items of an entry; None if nothing is to be sent now."""
+        entry = progress.entry
         row = await self._store.run(entry.project_id, entry.run)
         decision = decide(self._settings, row) if has_filters(self._settings) else ForwardDecision.SEND
         if decision is ForwardDecision.WAIT:
-            each.wait_until(self._look_again_ns(each))
+            progress.wait_until(self._look_again_ns(progress))
             return None
         if decision is ForwardDecision.LEAVE_OUT:
-            each.left_out = True
+            progress.left_out = True
             self._worker.counts["left_out"] += 1
             return None
         spans, logs = await self._store.entry_items(entry)
         logs = logs if self._worker.destination.counts_calls else [log for log in logs if not is_on_span(log)]
-        each.loaded(spans, logs)
+        progress.loaded(spans, logs)
         if not spans and not logs:
             return None
         run = await self._loader.run(entry, row)
@@ -271,84 +272,89 @@ class _Cycle:
             counter = self._counters[entry.project_id, entry.run] = await self._loader.counter(entry)
         return _LoadedEntry(counter.completed(run), counter.outgoing(spans, logs), scores=scores)
 
-    def _due(self, each: EntryProgress, items: Iterable[OutgoingSpans]) -> Iterator[OutgoingSpans]:
-        """Those that are to be sent now.  What needs no span of its own is done."""
-        settled_ns = each.entry.created_ns + int(self._limits.settle_s * _NS)
+    def _due(self, progress: EntryProgress, items: Iterable[OutgoingSpans]) -> Iterator[OutgoingSpans]:
+        """Yields the items to send now. Items without spans to send are marked as done; the others wait."""
+        settled_ns = progress.entry.created_ns + int(self._limits.settle_s * _NS)
         for item in items:
             if item.waits and self._now_ns < settled_ns:
-                each.wait_until(settled_ns)
+                progress.wait_until(settled_ns)
             elif item.spans:
                 yield item
             else:
-                each.sent(item.signal, item.key)
+                progress.sent(item.signal, item.key)
 
-    def _look_again_ns(self, each: EntryProgress) -> int:
-        """Later each time: what waits for long goes on waiting for long, as a rule."""
-        age_s = (self._now_ns - each.entry.created_ns) / _NS
+    def _look_again_ns(self, progress: EntryProgress) -> int:
+        """Returns the time of the next look at a waiting entry: later for older entries, since they usually wait on."""
+        age_s = (self._now_ns - progress.entry.created_ns) / _NS
         return self._now_ns + int(min(max(_FIRST_LOOK_S, age_s / 4), _LAST_LOOK_S) * _NS)
 
-    def _waits(self, each: EntryProgress) -> bool:
-        return self._now_ns - each.entry.created_ns < self._limits.content_wait_s * _NS
+    def _waits(self, progress: EntryProgress) -> bool:
+        return self._now_ns - progress.entry.created_ns < self._limits.content_wait_s * _NS
 
-    async def _add_spans(self, each: EntryProgress, run: OutboundRun, items: Sequence[OutgoingSpans]) -> None:
+    async def _add_spans(self, progress: EntryProgress, run: OutboundRun, items: Sequence[OutgoingSpans]) -> None:
         spans = [item.spans for item in items]
-        requests = self._loader.spans_requests(each.entry, spans, run, wait=self._waits(each))
+        requests = self._loader.spans_requests(progress.entry, spans, run, wait=self._waits(progress))
         remaining = iter(items)
         async with aclosing(requests):
             async for request in requests:
                 await self._keep()
                 item = next(remaining)
-                await self._add("traces", each, (item.signal, item.key), request)
+                await self._add("traces", progress, (item.signal, item.key), request)
 
-    async def _add_log(self, each: EntryProgress, event: LogEvent) -> None:
+    async def _add_log(self, progress: EntryProgress, event: LogEvent) -> None:
         try:
-            request = await self._loader.log_request(each.entry, event, wait=self._waits(each))
+            request = await self._loader.log_request(progress.entry, event, wait=self._waits(progress))
         except StoreUnavailable:
             raise
         except Exception as error:  # noqa: BLE001 - one odd log event must not stop the others
-            await self._add("logs", each, ("logs", log_key(event)), error)
+            await self._add("logs", progress, ("logs", log_key(event)), error)
         else:
-            await self._add("logs", each, ("logs", log_key(event)), request)
+            await self._add("logs", progress, ("logs", log_key(event)), request)
 
     async def _add(
-        self, signal: Signal, each: EntryProgress, key: tuple[Signal, bytes], request: bytes | Exception
+        self, signal: Signal, progress: EntryProgress, key: tuple[Signal, bytes], request: bytes | Exception
     ) -> None:
         match request:
             case NotAllHere():
-                each.wait_until(self._look_again_ns(each))
+                progress.wait_until(self._look_again_ns(progress))
                 return
             case UploadFailed():
                 raise _Stopped(request.answer)
             case Exception():
                 reason = f"cannot be written for this destination ({type(request).__name__}: {request})"
-                self._died(each, key, reason)
+                self._died(progress, key, reason)
                 return
             case bytes():
                 pass
         if self._parcel and self._size + len(request) > self._settings.max_request_bytes:
             await self._ship(signal)
-        self._parcel.append(OutgoingItem(each.entry, *key, request))
+        self._parcel.append(OutgoingItem(progress.entry, *key, request))
         self._size += len(request)
 
-    async def _send_score(self, each: EntryProgress, log: LogEvent) -> None:
-        """Sends a score. What it is about may be on its way to the destination: then it is sent again for a time."""
+    async def _send_score(self, progress: EntryProgress, log: LogEvent) -> None:
+        """Sends a score. While the scored span may still be on its way to the destination, a refused score is sent
+        again later."""
         key = log_key(log)
         try:
-            answer = await self._loader.send_score(each.entry, log, self._senders.scores, wait=self._waits(each))
+            answer = await self._loader.send_score(
+                progress.entry, log, self._senders.scores, wait=self._waits(progress)
+            )
         except NotAllHere:
             answer = Answer(Verdict.REFUSED, "the run, or the call, that was scored is not stored")
         self.delivery.requests += 1
-        blamed = each.entry.attempts >= _BLAMED_ATTEMPTS and each.entry.created_ns < self._worker.state.accepted_ns
+        blamed = (
+            progress.entry.attempts >= _BLAMED_ATTEMPTS and progress.entry.created_ns < self._worker.state.accepted_ns
+        )
         if answer.verdict is Verdict.ACCEPTED:
-            each.sent("logs", key)
+            progress.sent("logs", key)
             self._worker.counts["sent_scores"] += 1
             self._worker.state.accepted_ns = self._clock()
-        elif answer.verdict is Verdict.REFUSED and self._waits(each):
-            each.wait_until(self._look_again_ns(each))
+        elif answer.verdict is Verdict.REFUSED and self._waits(progress):
+            progress.wait_until(self._look_again_ns(progress))
         elif answer.verdict is Verdict.REFUSED or (answer.verdict is Verdict.BROKEN and blamed):
-            self._died(each, ("logs", key), answer.reason)
+            self._died(progress, ("logs", key), answer.reason)
         else:
-            each.was_tried = answer.verdict is Verdict.BROKEN
+            progress.was_tried = answer.verdict is Verdict.BROKEN
             raise _Stopped(answer)
 
     async def _ship(self, signal: Signal) -> None:
@@ -379,18 +385,18 @@ class _Cycle:
                 self._progress.tried(parcel)
             raise _Stopped(done.stopped)
 
-    def _died(self, each: EntryProgress, key: tuple[Signal, bytes], reason: str) -> None:
-        shown = shortened(reason)
-        each.died(*key, shown)
+    def _died(self, progress: EntryProgress, key: tuple[Signal, bytes], reason: str) -> None:
+        short_reason = shortened(reason)
+        progress.died(*key, short_reason)
         if not self._worker.counts["dead"]:
-            log.warning("%s: %s; `playhead forward status` shows more", self._worker.destination.name, shown)
+            log.warning("%s: %s; `playhead forward status` shows more", self._worker.destination.name, short_reason)
         self._worker.counts["dead"] += 1
-        self._worker.noted(shown)
+        self._worker.noted(short_reason)
 
     async def _keep(self) -> None:
-        """Renews the time for which the entries are this worker's."""
+        """Renews the lease of the entries."""
         now = self._clock()
         if now - self._renewed_ns >= _RENEW_S * _NS:
-            entries = [each.entry for each in self._progress.entries.values()]
+            entries = [progress.entry for progress in self._progress.entries.values()]
             await self._store.keep_entries(entries, now + int(_LEASE_S * _NS))
             self._renewed_ns = now

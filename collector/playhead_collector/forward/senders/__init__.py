@@ -1,6 +1,6 @@
-"""[senders]: how requests reach a destination.
+"""[senders]: sends requests to a destination.
 
-http, grpc                   the two ways
+http, grpc                   the two protocols
 langfuse, phoenix, otlp      address, headers and vocabulary of each kind of destination
 """
 
@@ -22,7 +22,7 @@ class Sender(Protocol):
     """Sends OTLP requests to one destination."""
 
     async def send(self, signal: Signal, body: bytes) -> Answer:
-        """Sends a serialised request.  Raises nothing of the network: that is an answer, too."""
+        """Sends a serialised request. Network errors are returned as an answer, not raised."""
         ...
 
     async def close(self) -> None:
@@ -31,7 +31,7 @@ class Sender(Protocol):
 
 
 class UploadFailed(Exception):
-    """Images or files could not be uploaded now; `answer` says why."""
+    """Images or files could not be uploaded now; `answer` has the reason."""
 
     def __init__(self, answer: Answer) -> None:
         super().__init__(answer.reason)
@@ -39,10 +39,11 @@ class UploadFailed(Exception):
 
 
 class MediaUploader(Protocol):
-    """Uploads images and files to a destination that keeps them apart from spans."""
+    """Uploads images and files to a destination that stores them apart from spans."""
 
     async def upload(self, media: Iterable[OutboundMedia]) -> None:
-        """Returns when the destination has all that it takes.  Raises UploadFailed when it is to be tried again."""
+        """Uploads the media; returns when the destination has everything that it accepts. Raises UploadFailed if it
+        should be tried again."""
         ...
 
     async def close(self) -> None:
@@ -51,10 +52,10 @@ class MediaUploader(Protocol):
 
 
 class ScoreSender(Protocol):
-    """Gives scores to a destination that keeps them apart from spans."""
+    """Sends scores to a destination that stores them apart from spans."""
 
     async def send(self, score: OutboundScore) -> Answer:
-        """Sends one.  Raises nothing of the network: that is an answer, too."""
+        """Sends one score. Network errors are returned as an answer, not raised."""
         ...
 
     async def close(self) -> None:
@@ -64,7 +65,7 @@ class ScoreSender(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Senders:
-    """How one destination is reached. `scores`: None where scores are log events."""
+    """Senders of one destination. `scores` is None where scores are sent as log events."""
 
     requests: Sender
     scores: ScoreSender | None = None
@@ -78,7 +79,7 @@ class Senders:
 
 @dataclass(frozen=True, slots=True)
 class HttpTarget:
-    """Where requests go over HTTP. `urls`: by signal; a signal without one is not sent."""
+    """Address for requests over HTTP. `urls` are by signal; a signal without a URL is not sent."""
 
     urls: Mapping[Signal, str]
     headers: Mapping[str, str] = field(repr=False)
@@ -87,7 +88,7 @@ class HttpTarget:
 
 @dataclass(frozen=True, slots=True)
 class DestinationKind:
-    """What is particular to a kind of destination."""
+    """What is specific to a kind of destination."""
 
     vocabulary: Vocabulary
     sender: Callable[[httpx.AsyncBaseTransport | None], Sender]
@@ -96,4 +97,4 @@ class DestinationKind:
     uploader: Callable[[httpx.AsyncBaseTransport | None], MediaUploader] | None = None
     """None: images and files stay in the spans."""
     scores: Callable[[httpx.AsyncBaseTransport | None], ScoreSender] | None = None
-    """None: scores are log events there."""
+    """None: scores are sent as log events."""

@@ -21,7 +21,7 @@ _METHODS: Mapping[Signal, str] = {
 }
 _RESPONSES: Mapping[Signal, Any] = {"traces": ExportTraceServiceResponse, "logs": ExportLogsServiceResponse}
 _VERDICTS = {
-    # What OTLP's specification calls retryable.
+    # Retryable according to OTLP's specification.
     grpc.StatusCode.CANCELLED: Verdict.AWAY,
     grpc.StatusCode.DEADLINE_EXCEEDED: Verdict.AWAY,
     grpc.StatusCode.ABORTED: Verdict.AWAY,
@@ -39,7 +39,8 @@ _VERDICTS = {
 
 
 class GrpcSender:
-    """Sends to one address: plain for http://, with TLS for https://.  A thread waits for each answer."""
+    """Sends to one address: unencrypted for http://, with TLS for https://. Each request blocks a thread until its
+    answer."""
 
     def __init__(self, url: str, headers: Mapping[str, str], timeout_s: float) -> None:
         parts = urlsplit(url)
@@ -82,7 +83,7 @@ def _failed(error: Any) -> Answer:
     code, details = error.code(), error.details() or ""
     verdict, wait = _VERDICTS.get(code, Verdict.REFUSED), _retry_after(error)
     if code is grpc.StatusCode.RESOURCE_EXHAUSTED and wait is None and "larger than" in details:
-        verdict = Verdict.REFUSED  # gRPC's own limit of a message: smaller requests pass
+        verdict = Verdict.REFUSED  # gRPC's limit for a message: smaller requests are accepted
     return Answer(verdict, f"answered {code.name}: {details}", wait)
 
 
@@ -96,6 +97,6 @@ def _retry_after(error: Any) -> float | None:
             for detail in details:
                 info = RetryInfo()
                 if detail.Unpack(info):  # False for a detail of another type
-                    asked = info.retry_delay.seconds + info.retry_delay.nanos / 1e9
-                    return min(max(asked, 0.0), LONGEST_RETRY_AFTER_SECONDS)
+                    seconds = info.retry_delay.seconds + info.retry_delay.nanos / 1e9
+                    return min(max(seconds, 0.0), LONGEST_RETRY_AFTER_SECONDS)
     return None

@@ -16,15 +16,15 @@ from playhead_collector.forward.attempts import Answer, Verdict, of_status, retr
 from playhead_collector.forward.senders import HttpTarget, Signal
 
 _PROTOBUF = "application/x-protobuf"
-# Spans of one run repeat themselves so much that a better level saves a few percent and takes twice the time.
+# Spans of one run are so repetitive that a better level saves a few percent and takes twice the time.
 _GZIP_LEVEL = 4
-# An answer is a few bytes; what is longer is somebody's web page, of which the beginning is enough.
+# OTLP's answers are a few bytes; a longer one is a web page, of which the beginning is enough.
 _MOST_ANSWER_BYTES = 64 * 1024
 LOOPBACK = {"localhost", "127.0.0.1", "::1"}
 
 
 class HttpSender:
-    """Sends to one address. Follows no redirects, so that nothing goes to a host that nobody configured."""
+    """Sends to one address. Follows no redirects, so that nothing is sent to a host that was not configured."""
 
     def __init__(self, target: HttpTarget, transport: httpx.AsyncBaseTransport | None = None) -> None:
         self._target = target
@@ -32,7 +32,7 @@ class HttpSender:
         self._client = httpx.AsyncClient(
             timeout=target.timeout_s,
             follow_redirects=False,
-            # A proxy that is set for the Internet does not reach this machine.
+            # A proxy for the Internet does not reach this machine, so loopback addresses ignore the proxy settings.
             trust_env=not hosts <= LOOPBACK,
             transport=transport,
         )
@@ -43,10 +43,11 @@ class HttpSender:
         return await self.post(signal, packed, {"content-type": _PROTOBUF, "content-encoding": "gzip"})
 
     async def post(self, signal: Signal, body: bytes, headers: Mapping[str, str]) -> Answer:
-        """Sends a body as it is, with these headers besides the destination's."""
+        """Sends a body as it is, with these headers in addition to the destination's."""
         headers = {**self._target.headers, **headers}
         try:
-            # httpx limits each step: a destination that answers a byte at a time would hold the worker for ever.
+            # httpx limits only each step: a destination that answers one byte at a time would block the worker for
+            # ever.
             async with asyncio.timeout(self._target.timeout_s):
                 async with self._client.stream(
                     "POST", self._target.urls[signal], content=body, headers=headers
@@ -62,7 +63,7 @@ class HttpSender:
 
 
 async def beginning(response: httpx.Response) -> bytes:
-    """The first part of an answer that is read as it comes: nobody can fill our memory with a long one."""
+    """Reads the first part of a response, so that a long one cannot fill the memory."""
     pieces, size = list[bytes](), 0
     async for piece in response.aiter_bytes():
         pieces.append(piece)
@@ -85,7 +86,7 @@ def _read(signal: Signal, response: httpx.Response, body: bytes) -> Answer:
 
 
 def _partial(signal: Signal, response: httpx.Response, body: bytes) -> tuple[int, str]:
-    """How many items were rejected, and why. A body that is none of OTLP's says nothing."""
+    """Returns the number of rejected items, and the reason. Returns (0, "") if the body is not OTLP's."""
     if _PROTOBUF not in response.headers.get("content-type", ""):
         return 0, ""
     try:

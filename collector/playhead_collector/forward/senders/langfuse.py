@@ -12,16 +12,16 @@ from playhead_collector.forward.senders.langfuse_media import LangfuseMedia
 from playhead_collector.forward.senders.scores import JsonScores
 
 _PATH = "/api/public/otel/v1/traces"
-# With it, observations are readable at once; without it, Langfuse takes up to ten minutes.
+# With this version, observations are readable at once; without it, Langfuse takes up to ten minutes.
 _INGESTION_VERSION = "4"
 
 
 def of(settings: LangfuseSettings) -> DestinationKind:
-    """What is particular to it."""
+    """Returns the kind of destination for a project of Langfuse."""
     keys = base64.b64encode(f"{settings.public_key}:{settings.secret_key}".encode()).decode()
-    own = {"authorization": f"Basic {keys}", "x-langfuse-ingestion-version": _INGESTION_VERSION}
+    fixed_headers = {"authorization": f"Basic {keys}", "x-langfuse-ingestion-version": _INGESTION_VERSION}
     url = (settings.url or "").removesuffix("/v1/traces").removesuffix("/api/public/otel").rstrip("/")
-    headers = {**settings.headers, **own}
+    headers = {**settings.headers, **fixed_headers}
     target = HttpTarget({"traces": url + _PATH}, headers, settings.timeout_seconds)
 
     def uploader(transport: httpx.AsyncBaseTransport | None) -> LangfuseMedia:

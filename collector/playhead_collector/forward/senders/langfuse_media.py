@@ -1,6 +1,6 @@
-"""loading → [langfuse_media] → Langfuse.  Images and files, which Langfuse keeps apart from the spans that show them.
+"""loading → [langfuse_media] → Langfuse.  Uploads images and files, which Langfuse stores apart from spans.
 
-`playhead.outbound.langfuse_uploads` has the requests.  Bytes are put only to hosts that the operator has allowed.
+`playhead.outbound.langfuse_uploads` has the requests. Bytes are uploaded only to hosts that the operator has allowed.
 """
 
 import asyncio
@@ -19,9 +19,9 @@ from playhead_collector.forward.attempts import Answer, Verdict, of_status, retr
 from playhead_collector.forward.senders import UploadFailed
 from playhead_collector.forward.senders.http import LOOPBACK, beginning
 
-# Large files may take longer than requests do, as long as they go on at this speed.
+# Large files may take longer than requests, provided that they are uploaded at this speed.
 _SLOWEST_BYTES_PER_S = 256 * 1024
-# A proxy that is set for the Internet does not reach this machine.
+# A proxy for the Internet does not reach this machine.
 _WITHOUT_PROXY = {f"all://{'[::1]' if host == '::1' else host}": None for host in LOOPBACK}
 
 
@@ -36,7 +36,7 @@ class LangfuseMedia:
         timeout_s: float,
         transport: httpx.AsyncBaseTransport | None = None,
     ) -> None:
-        """`hosts`: where bytes may be put, `*.example.com` for all below."""
+        """`hosts` are the hosts to which bytes may be uploaded, `*.example.com` for all names below it."""
         self._url = url
         self._headers = dict(headers)
         self._hosts = hosts
@@ -46,10 +46,11 @@ class LangfuseMedia:
         )
 
     async def upload(self, media: Iterable[OutboundMedia]) -> None:
-        """Returns when Langfuse has all that it takes.  Raises UploadFailed when it is to be tried again."""
+        """Uploads the media; returns when Langfuse has everything that it accepts. Raises UploadFailed if it should be
+        tried again."""
         for medium in media:
             try:
-                # httpx limits each step: who answers a byte at a time would hold the worker for ever.
+                # httpx limits only each step: a server that answers one byte at a time would block the worker for ever.
                 async with asyncio.timeout(self._timeout_s + len(medium.data) / _SLOWEST_BYTES_PER_S):
                     await self._upload(medium)
             except (httpx.HTTPError, httpx.InvalidURL, OSError) as error:
@@ -77,12 +78,13 @@ class LangfuseMedia:
         about = f"{self._url}{uploads.MEDIA_PATH}/{quote(number, safe='')}"
         await self._send("PATCH", about, json=report, headers=self._headers)
 
-    async def _send(self, method: str, url: str, **what: Any) -> tuple[httpx.Response, bytes]:
-        async with self._client.stream(method, url, **what) as response:
+    async def _send(self, method: str, url: str, **options: Any) -> tuple[httpx.Response, bytes]:
+        async with self._client.stream(method, url, **options) as response:
             return response, await beginning(response)
 
     def _is_taken(self, response: httpx.Response, body: bytes) -> bool:
-        """False: this medium is refused for good, and its span is sent without it.  Raises UploadFailed."""
+        """Whether the medium was accepted. False: it is refused for good, and its span is sent without it. Raises
+        UploadFailed."""
         verdict = of_status(response.status_code)
         if verdict in (Verdict.ACCEPTED, Verdict.REFUSED):
             return verdict is Verdict.ACCEPTED
@@ -92,9 +94,11 @@ class LangfuseMedia:
         raise UploadFailed(without_secrets(answer, self._headers.values()))
 
     def _put_headers(self, address: str, medium: OutboundMedia) -> dict[str, str]:
-        """Raises UploadFailed for a host that is not allowed."""
+        """Returns the headers of the upload. Raises UploadFailed for a host that is not allowed."""
         host = (urlsplit(address).hostname or "").lower()
-        if urlsplit(address).scheme not in {"http", "https"} or not any(_matches(host, each) for each in self._hosts):
+        if urlsplit(address).scheme not in {"http", "https"} or not any(
+            _matches(host, allowed) for allowed in self._hosts
+        ):
             reason = f"wants images and files at {host[:100] or 'no host'}: name it in MEDIA_HOSTS, or set none there"
             raise UploadFailed(Answer(Verdict.MISCONFIGURED, reason))
         return uploads.put_headers(address, medium)

@@ -11,7 +11,7 @@ from playhead_collector.forward.senders.http import HttpSender
 
 
 def of(settings: OtlpSettings) -> DestinationKind:
-    """What is particular to it."""
+    """Returns the kind of destination for a backend that takes OTLP."""
     url = settings.url or ""
     if settings.protocol == "grpc":
         return DestinationKind("otlp", _grpc(settings, url), logs=settings.logs)
@@ -22,7 +22,7 @@ def of(settings: OtlpSettings) -> DestinationKind:
 
 
 def base(url: str) -> str:
-    """The URL before `/v1/traces`, which many copy along."""
+    """Returns the URL without `/v1/traces`, which is often copied along."""
     return url.removesuffix("/v1/traces").rstrip("/")
 
 

@@ -9,15 +9,15 @@ from playhead_collector.forward.senders.scores import JsonScores
 
 
 def of(settings: PhoenixSettings) -> DestinationKind:
-    """What is particular to it."""
+    """Returns the kind of destination for a project of Phoenix."""
     headers = dict(settings.headers)
     if settings.api_key:
         headers["authorization"] = f"Bearer {settings.api_key}"
     if settings.project:
-        headers["x-project-name"] = settings.project  # it takes spans to the project on their resource, else to this
+        headers["x-project-name"] = settings.project  # for spans whose resource names no project
     url = base(settings.url or "")
     target = HttpTarget({"traces": f"{url}/v1/traces"}, headers, settings.timeout_seconds)
-    # At once: otherwise it answers before it knows whether it has the span.
+    # sync: otherwise Phoenix answers before it knows whether it has the span.
     annotations = f"{url}/v1/span_annotations?sync=true"
     return DestinationKind(
         "phoenix",

@@ -1,4 +1,4 @@
-"""worker → [scores] → a destination.  Scores as JSON, one in a request."""
+"""worker → [scores] → a destination.  Sends scores as JSON, one in each request."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -16,7 +16,7 @@ _JSON = {"content-type": "application/json"}
 
 
 class JsonScores:
-    """Posts to one address."""
+    """Posts scores to one address."""
 
     def __init__(
         self,
@@ -32,7 +32,7 @@ class JsonScores:
     async def send(self, score: OutboundScore) -> Answer:
         """See `ScoreSender`."""
         answer = await self._sender.post("logs", orjson.dumps(self._body_of(score)), _JSON)
-        # Phoenix does not know the span (yet), and says so; what else is not there concerns scores only.
+        # Phoenix answers 404 if it does not know the span (yet). A 404 for another reason also concerns only scores.
         is_unknown = answer.verdict is Verdict.MISCONFIGURED and answer.reason.startswith("answered 404")
         return replace(answer, verdict=Verdict.REFUSED) if is_unknown else answer
 

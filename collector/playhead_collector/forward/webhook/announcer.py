@@ -1,4 +1,4 @@
-"""store → [announcer] → a webhook.  One promise after the other; pauses grow while the receiver fails."""
+"""store → [announcer] → a webhook.  Sends one promise after the other; pauses grow while the receiver fails."""
 
 import asyncio
 import logging
@@ -19,10 +19,10 @@ from playhead_collector.store.ports.promises import Announcement, PromiseTable
 log = logging.getLogger(__name__)
 
 _NS = 1_000_000_000
-# Soon enough for people; a look-up in an index of the promises that wait.
+# Soon enough for people, and cheap: a look-up in an index of the waiting promises.
 _POLL_S = 1.0
 _STORE_PAUSE_S, _ERROR_PAUSE_S = 5.0, 30.0
-# Longer than the attempt by what the store may take before and after it.
+# Time that the lease of a promise exceeds the attempt, for the store's work before and after it.
 _LEASE_MARGIN_S = 60.0
 # Promises that one line of the log names.
 _NAMED = 5
@@ -30,7 +30,7 @@ _LOOPBACK = {"localhost", "127.0.0.1", "::1"}
 
 
 class PromiseAnnouncer:
-    """Announces open promises of a project to one URL, in the background.  Follows no redirects."""
+    """Announces open promises of a project to one URL, in the background. Follows no redirects."""
 
     def __init__(
         self,
@@ -44,40 +44,40 @@ class PromiseAnnouncer:
         max_age_s: float,
         clock: Callable[[], int],
     ) -> None:
-        """`key` signs; `public_url`: where people reach this collector; `clock` gives ns since 1970."""
+        """`key` signs the requests; `public_url` is the URL of this collector for people; `clock` gives ns since 1970."""
         self.counts: Counter[str] = Counter()  # sent, failed, given_up
         self._store, self._project_id = store, project_id
         self._url, self._key, self._public_url = url, key, public_url
         self._timeout_s, self._max_age_s = timeout_s, max_age_s
         self._clock = clock
         self._failures, self._paused_until_ns = 0, 0
-        # Neither the URL's path nor the receiver's answer is logged: either may have a key in it.
+        # Neither the URL's path nor the receiver's answer is logged: both may contain a key.
         self._host = urlsplit(url).hostname or ""
-        # A proxy that is set for the Internet does not reach this machine.
+        # A proxy for the Internet does not reach this machine.
         outside = self._host not in _LOOPBACK
         self._client = httpx.AsyncClient(timeout=timeout_s, follow_redirects=False, trust_env=outside)
         self._loop = BackgroundLoop(self._work_on, "playhead promise webhook")
 
     def start(self) -> None:
-        """Begins to announce in the background."""
+        """Starts to announce in the background."""
         self._loop.start()
 
     async def stop(self) -> None:
-        """Gives up what is under way: it is sent again later."""
+        """Stops. An attempt in progress is abandoned, and made again later."""
         await self._loop.stop()
         await self._client.aclose()
 
     async def run_once(self) -> float:
-        """Announces what is due. Returns the seconds until the next look.  Raises StoreUnavailable."""
+        """Announces the promises that are due. Returns the seconds until the next call. Raises StoreUnavailable."""
         await self._drop_old()
         while (now := self._clock()) >= self._paused_until_ns:
             until = now + int((self._timeout_s + _LEASE_MARGIN_S) * _NS)
-            found = await self._store.take_announcement(self._project_id, now, until, self._max_age_s)
-            if found is None:
+            announcement = await self._store.take_announcement(self._project_id, now, until, self._max_age_s)
+            if announcement is None:
                 return _POLL_S
-            answer = await self._send(found)
-            # In a shield: what the receiver has got is to be noted even when the collector stops now.
-            await asyncio.shield(self._settle(found, answer))
+            answer = await self._send(announcement)
+            # Shielded: a delivered announcement must be noted even when the collector stops now.
+            await asyncio.shield(self._settle(announcement, answer))
         return (self._paused_until_ns - now) / _NS
 
     async def _drop_old(self) -> None:
@@ -89,11 +89,11 @@ class PromiseAnnouncer:
                 len(dropped), ", ".join(dropped[:_NAMED]), ", ..." if len(dropped) > _NAMED else "",
             )  # fmt: skip
 
-    async def _send(self, found: Announcement) -> Answer:
-        body = body_of(found.promise, self._public_url)
-        headers = signed_headers(found.promise.id, body, self._key, self._clock() // _NS)
+    async def _send(self, announcement: Announcement) -> Answer:
+        body = body_of(announcement.promise, self._public_url)
+        headers = signed_headers(announcement.promise.id, body, self._key, self._clock() // _NS)
         try:
-            # httpx limits each step only. The answer's body says nothing that is needed.
+            # httpx limits only each step. The body of the answer is not needed.
             async with asyncio.timeout(self._timeout_s):
                 async with self._client.stream("POST", self._url, content=body, headers=headers) as response:
                     wait_s = retry_after(response.headers.get("retry-after"), self._clock() / _NS)
@@ -101,16 +101,16 @@ class PromiseAnnouncer:
         except (httpx.HTTPError, httpx.InvalidURL, OSError, TimeoutError) as error:
             return Answer(Verdict.AWAY, f"cannot be reached ({type(error).__name__})")
 
-    async def _settle(self, found: Announcement, answer: Answer) -> None:
-        promise = found.promise
+    async def _settle(self, announcement: Announcement, answer: Answer) -> None:
+        promise = announcement.promise
         if answer.verdict is Verdict.ACCEPTED:
             self.counts["sent"] += 1
             self._failures = 0
             await self._store.settle_announcement(self._project_id, promise.id, None)
             return
         self.counts["failed"] += 1
-        pause = pause_s(found.attempt, answer)
-        if answer.verdict is not Verdict.REFUSED:  # others may be taken
+        pause = pause_s(announcement.attempt, answer)
+        if answer.verdict is not Verdict.REFUSED:  # a refusal concerns this promise only
             self._failures += 1
             pause = pause_s(self._failures, answer)
             self._paused_until_ns = self._clock() + int(pause * _NS)
@@ -120,7 +120,7 @@ class PromiseAnnouncer:
             log.warning("promise %s is not announced any more: %s %s", promise.id, self._host, answer.reason)
             await self._store.settle_announcement(self._project_id, promise.id, None)
             return
-        if found.attempt == 1:
+        if announcement.attempt == 1:
             log.warning("promise webhook: %s %s; trying again in %.0f s", self._host, answer.reason, pause)
         await self._store.settle_announcement(self._project_id, promise.id, due)
 
@@ -145,7 +145,7 @@ def check_webhook(settings: CollectorSettings) -> None:
 def announcer_of(
     settings: CollectorSettings, store: PromiseTable, project_id: int, clock: Callable[[], int]
 ) -> PromiseAnnouncer | None:
-    """The announcer that the settings describe; None: none.  Raises BadSetting."""
+    """Returns the announcer for these settings; None without a webhook. Raises BadSetting."""
     check_webhook(settings)
     url, key = settings.promise_webhook, settings.promise_webhook_secret
     if url is None or key is None:
@@ -165,9 +165,9 @@ def announcer_of(
 def observe_announcer(
     gauge: Callable[[str, str, Callable[[], float]], None], announcer: PromiseAnnouncer | None
 ) -> None:
-    """Adds the announcer's figures to the metrics by `gauge` (name, help, value)."""
+    """Registers the announcer's counters as metrics by calling `gauge(name, help, read)`. Does nothing for None."""
     if announcer is None:
         return
-    for what in ("sent", "failed", "given_up"):
-        count = partial(announcer.counts.__getitem__, what)
-        gauge(f"promise_webhooks_{what}", f"Announcements of promises: {what.replace('_', ' ')}", count)
+    for outcome in ("sent", "failed", "given_up"):
+        count = partial(announcer.counts.__getitem__, outcome)
+        gauge(f"promise_webhooks_{outcome}", f"Announcements of promises: {outcome.replace('_', ' ')}", count)

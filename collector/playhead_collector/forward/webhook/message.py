@@ -16,7 +16,7 @@ OPENED = "promise.opened"
 
 
 def body_of(promise: StoredPromise, public_url: str) -> bytes:
-    """The body as JSON.  Details are not part of it: whoever is to see them reads the promise, with a key."""
+    """Returns the body as JSON. It leaves out the details: readers who may see them read the promise, with a key."""
     body, link = promise.body, f"{public_url.rstrip('/')}/api/v1/promises/{promise.id}"
     data = {
         "id": promise.id,
@@ -33,7 +33,7 @@ def body_of(promise: StoredPromise, public_url: str) -> bytes:
 
 
 def signed_headers(promise: str, body: bytes, key: bytes, now_s: int) -> Mapping[str, str]:
-    """The headers of one attempt, made at `now_s` (seconds since 1970); the id is the same at each attempt."""
+    """Returns the headers of an attempt at `now_s` (seconds since 1970). The id is the same in each attempt."""
     number = f"opened_{promise}"
     digest = hmac.new(key, b"%b.%d.%b" % (number.encode(), now_s, body), hashlib.sha256).digest()
     return {
