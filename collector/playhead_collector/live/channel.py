@@ -11,21 +11,22 @@ from playhead_collector.read.previews import previews_of
 from playhead_collector.store.ports import Store
 from playhead_collector.store.ports.changes import RunHead
 
-# Previews are read in these lengths, and cut to what a client asked for.
+# Previews are read in one of these lengths, and cut to the length that a client asked for.
 _PREVIEW_LENGTHS = (200, 1_000, 10_000)
-# Batches in memory: some 25 s of a run that grows all the time.
+# Most batches in memory: some 25 s of a run that grows all the time.
 _MOST_BATCHES = 256
 
 
 class TooSlow(Exception):
-    """A client did not take messages for so long that they are not in memory any more."""
+    """A client was so slow that its next messages are no longer in memory."""
 
 
 class Channel:
-    """A stream that is followed.  `base`: where the first client began; `head`: up to where messages were read.
+    """A stream with followers. `base` is where the first client began; `head` is the position up to which messages were
+    read.
 
-    `most_bytes()` bounds the memory of messages that are kept: of those that were read for clients that are behind, in
-    up to half of it, and of those that came live.  The oldest go first; the newest batch that came live always stays.
+    `most_bytes()` bounds the memory of kept messages: live ones, and those that were read for clients that are behind
+    (at most half of it). The oldest are dropped first; the newest live batch always stays.
     """
 
     def __init__(self, store: Store, reader: StreamReader, base: StreamPosition, most_bytes: Callable[[], int]) -> None:
@@ -36,10 +37,11 @@ class Channel:
         self.run: RunHead | None = None
         self.is_gone = False
         self.version = 0
-        """Another one after each change of `head`, `run` and `is_gone`."""
+        """Changes whenever `head`, `run` or `is_gone` may have changed."""
         self._store = store
         self._most_bytes = most_bytes
-        # By the position before them, oldest first: what came live, and what was read for clients that are behind.
+        # Batches by the position before them, oldest first: live ones, and those that were read for clients that are
+        # behind.
         self._live: dict[StreamPosition, MessageBatch] = {}
         self._read: dict[StreamPosition, MessageBatch] = {}
         self._lock = asyncio.Lock()
@@ -58,11 +60,11 @@ class Channel:
 
     @property
     def memory_bytes(self) -> int:
-        """Approximate memory of the messages that it keeps."""
+        """Approximate memory of the kept messages, in bytes."""
         return _bytes_of(self._live) + _bytes_of(self._read)
 
     async def advance(self) -> None:
-        """Reads what is new, and wakes the clients.  Raises StoreUnavailable."""
+        """Reads new messages and wakes the clients. Raises StoreUnavailable."""
         async with self._lock:
             while True:
                 read = await self.reader.after(self.head)
@@ -76,13 +78,13 @@ class Channel:
         self.wake()
 
     def wake(self) -> None:
-        """Ends the waiting of all clients."""
+        """Wakes all waiting clients."""
         self.version += 1
         self._woken.set()
         self._woken = asyncio.Event()
 
     async def wait(self, version: int, seconds: float) -> bool:
-        """Waits until something is other than at this `version`; False after so many seconds."""
+        """Waits until the version differs from `version`. Returns False after `seconds`."""
         if version == self.version:
             with suppress(TimeoutError):
                 async with asyncio.timeout(seconds):
@@ -92,15 +94,15 @@ class Channel:
     async def after(
         self, position: StreamPosition, turn: AbstractAsyncContextManager[None] | None = None
     ) -> MessageBatch | None:
-        """The batch behind this position; None: there is none yet.
+        """Returns the batch after this position; None if there is none yet.
 
-        `turn` is entered to read what is not in memory.  Without it, raises TooSlow.  Raises StoreUnavailable.
+        `turn` is entered to read batches that are not in memory. Without it, raises TooSlow. Raises StoreUnavailable.
         """
         if (batch := self._kept(position)) is not None or position == self.head:
             return batch
         if turn is None:
             raise TooSlow
-        async with self._behind:  # clients that are behind wait for each other: most want the same, and share it
+        async with self._behind:  # one read at a time: most clients that are behind want the same batch
             if (batch := self._kept(position)) is not None or position == self.head:
                 return batch
             async with turn:
@@ -111,14 +113,14 @@ class Channel:
             return batch
 
     async def chunk(self, batch: MessageBatch, view: View) -> Chunk:
-        """The messages of a batch for this view; what is made for it is shared by all clients.
+        """Returns the messages of a batch for this view. The result is shared by all clients with this view.
 
         Raises StoreUnavailable.
         """
         if view.preview > batch.preview_length:
             async with self._lock:
                 if view.preview > batch.preview_length:
-                    wanted = next(each for each in _PREVIEW_LENGTHS if each >= view.preview)
+                    wanted = next(length for length in _PREVIEW_LENGTHS if length >= view.preview)
                     batch.previews = await previews_of(self._store, self.reader.project_id, batch.events, wanted)
                     batch.preview_length = wanted
         elif (made := batch.made(view)) is not None:
@@ -141,5 +143,5 @@ class Channel:
                 return
 
 
-def _bytes_of(kept: Mapping[StreamPosition, MessageBatch]) -> int:
-    return sum(batch.memory_bytes for batch in kept.values())
+def _bytes_of(batches: Mapping[StreamPosition, MessageBatch]) -> int:
+    return sum(batch.memory_bytes for batch in batches.values())

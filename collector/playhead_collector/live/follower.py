@@ -15,13 +15,13 @@ from playhead_collector.live.positions import StreamPosition
 
 # How long a browser waits until it connects again, in ms.
 _RETRY = b"retry: 1000\n"
-# Reasons for the end of a stream after which there is nothing to come back for.
+# Reasons for the end of a stream after which a client need not reconnect.
 FINAL: Final = frozenset({"ended", "deleted", "limit"})
 
 
 @dataclass(slots=True)
 class Follower:
-    """One client.  `turn` gives it a turn to read from the database what is not in memory."""
+    """One client. `turn` limits its reads from the database of batches that are not in memory."""
 
     hub: LiveHub
     channel: Channel
@@ -32,12 +32,12 @@ class Follower:
     clock: Callable[[], float] = monotonic
 
     def is_done(self) -> bool:
-        """Whether the run has ended and the client has everything."""
+        """Whether the run has ended and the client has received everything."""
         return self.channel.is_over and self.position.seq is None and self.position.change >= self.channel.head.change
 
     async def messages(self) -> AsyncGenerator[bytes]:
-        """Messages as bytes until the stream ends; the last message says why."""
-        yield _RETRY + b"id: %b\n\n" % str(self.position).encode()  # a client that is cut off now comes back to it
+        """Yields messages as bytes until the stream ends; the last message has the reason."""
+        yield _RETRY + b"id: %b\n\n" % str(self.position).encode()  # where a client continues that is cut off now
         until = self.clock() + self.hub.limits.stream_seconds
         is_catching_up = True
         while True:
@@ -63,7 +63,7 @@ class Follower:
                 yield HEARTBEAT
 
     async def _next(self, is_catching_up: bool) -> bytes | None:
-        """The next messages; None: there are none yet."""
+        """Returns the next messages; None if there are none yet."""
         batch = await self.channel.after(self.position, self.turn() if is_catching_up else None)
         if batch is None:
             return None
@@ -76,7 +76,7 @@ class Follower:
         return chunk.data if self.limit or not ends else chunk.data[: ends[-1]]
 
     def _over(self, until: float) -> str | None:
-        """Why the stream ends now, if it does."""
+        """Returns the reason if the stream ends now, else None."""
         if self.limit == 0:
             return "limit"
         if self.channel.is_gone:
@@ -91,6 +91,6 @@ class Follower:
         run = self.channel.run
         after = None
         if reason == "ended" and run is not None:
-            after = StreamPosition(run.projection)  # later ones may have changed no event
+            after = StreamPosition(run.projection)  # later projections may have changed no event
         last = {"reason": reason, "status": None if run is None else run.status, "reconnect": reason not in FINAL}
         return message(last, after, "end")

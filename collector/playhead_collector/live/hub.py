@@ -14,16 +14,16 @@ from playhead_collector.throttled_log import ThrottledLog
 
 log = ThrottledLog(logging.getLogger(__name__))
 
-# Notifications are lost while the database is away, and behind a connection pooler that does not pass them on.
+# Interval of polling, because notifications are lost while the database is down, and behind poolers that drop them.
 _POLL_SECONDS = 2.0
-# Between two reads; and more for each client, which takes 100 us to be written to: half a core for 500 at most.
+# Pause between two reads, plus an amount for each client: writing to one takes 100 us, so 500 clients take half a core.
 _GAP_SECONDS, _GAP_PER_CLIENT = 0.02, 0.000_2
 _RETRY_SECONDS = "5"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StreamLimits:
-    """Bounds of live streams; `settings.py` has the reasons.  Times in seconds."""
+    """Limits of live streams; `settings.py` has the reasons. Times are in seconds."""
 
     most: int = 500
     heartbeat_seconds: float = 15.0
@@ -32,7 +32,7 @@ class StreamLimits:
 
 
 class LiveHub:
-    """The streams of a project that clients follow."""
+    """All streams of a project that clients follow."""
 
     def __init__(
         self, store: Store, project_id: int, limits: StreamLimits, *, poll_seconds: float = _POLL_SECONDS
@@ -49,13 +49,13 @@ class LiveHub:
         self._loop: asyncio.Task[None] | None = None
 
     def close(self) -> None:
-        """Ends all streams: their clients are told to come back."""
+        """Ends all streams; the last message asks the clients to reconnect."""
         self.is_closing = True
         for channel in self._channels.values():
             channel.wake()
 
     async def stop(self) -> None:
-        """Ends the reader."""
+        """Ends all streams and the reader."""
         self.close()
         loop, self._loop = self._loop, None
         if loop is not None:
@@ -64,7 +64,7 @@ class LiveHub:
 
     @asynccontextmanager
     async def follow(self, run: str | None) -> AsyncGenerator[Channel]:
-        """The stream of a run, or of all (None), for one client.
+        """Returns the stream of a run, or of all runs (None), for one client, until the block ends.
 
         Raises Refused: 503 when there are too many clients, 404 when the run is not stored; StoreUnavailable.
         """
@@ -85,9 +85,9 @@ class LiveHub:
 
     async def _channel(self, run: str | None) -> Channel:
         async with self._opening:
-            found = self._channels.get(run)
-            if found is not None:
-                return found
+            existing = self._channels.get(run)
+            if existing is not None:
+                return existing
             reader = StreamReader(self._store, self._project_id, run)
             base = await reader.beginning()
             if base is None:
@@ -141,7 +141,7 @@ class LiveHub:
             log.warning("reading for live streams failed, please report this; going on", exc_info=error)
 
     async def _poll(self) -> None:
-        """Notes the runs with news that no notification announced."""
+        """Marks the runs with news that no notification announced."""
         newest = await self._store.positions(self._project_id, [run for run in self._channels if run is not None])
         for run, channel in self._channels.items():
             seen = channel.head.change if run is None or channel.run is None else channel.run.projection

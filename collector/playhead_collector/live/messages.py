@@ -15,9 +15,9 @@ from playhead_collector.read.events import EventFilter, recorded_event
 from playhead_collector.read.previews import cut, event_previews
 
 HEARTBEAT: Final = b": still here\n\n"
-# Approximate memory of an event in a batch besides its message.
+# Approximate memory in bytes of an event in a batch, besides its message.
 _PER_EVENT = 2_000
-# Chunks that a batch keeps for combinations of filter and preview; further ones are made for each client.
+# Most chunks that a batch keeps, one per view; those for further views are made for each client.
 _KEPT_CHUNKS = 16
 
 
@@ -29,12 +29,12 @@ class Item:
     event: RunEvent | None = None
     changed: bool = False
     moved: tuple[str, int] | None = None
-    """A run, and the seq from which on its events have other seqs than before."""
+    """A run, and the first seq from which its events have moved."""
 
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """What a client asked to receive. `preview`: characters of each value; 0: none."""
+    """The client's filter and previews. `preview` is the length of each value's preview in characters; 0: none."""
 
     where: EventFilter = EventFilter()
     preview: int = 0
@@ -42,7 +42,7 @@ class View:
 
 @dataclass(frozen=True, slots=True)
 class Chunk:
-    """Messages of a batch as bytes. `ends`: for each event, the length of the bytes up to its message's end."""
+    """Messages of a batch as bytes. `ends` has for each new event the offset at which its message ends."""
 
     data: bytes
     ends: Sequence[int]
@@ -50,7 +50,7 @@ class Chunk:
 
 @dataclass(slots=True)
 class MessageBatch:
-    """Consecutive messages of a stream. `after`: the position of a client that has received them."""
+    """Consecutive messages of a stream. `after` is the position of a client that has received them."""
 
     items: Sequence[Item]
     after: StreamPosition
@@ -60,27 +60,27 @@ class MessageBatch:
 
     @property
     def memory_bytes(self) -> int:
-        """Approximate memory."""
+        """Approximate memory in bytes."""
         texts = sum(map(len, self.previews.values()))
         return _PER_EVENT * len(self.items) + texts + sum(len(chunk.data) for chunk in self._chunks.values())
 
     @property
     def events(self) -> list[RunEvent]:
-        """The events in it."""
+        """The events in the batch."""
         return [item.event for item in self.items if item.event is not None]
 
     def made(self, view: View) -> Chunk | None:
-        """The messages for this view if they were made before."""
+        """Returns the messages for this view if they were made before, else None."""
         return self._chunks.get(view)
 
     def chunk(self, view: View) -> Chunk:
-        """The messages for this view, and at their end the position after the batch."""
-        found = self._chunks.get(view)
-        if found is None:
-            found = self._encoded(view)
+        """Returns the messages for this view, followed by the position after the batch."""
+        encoded = self._chunks.get(view)
+        if encoded is None:
+            encoded = self._encoded(view)
             if len(self._chunks) < _KEPT_CHUNKS:
-                self._chunks[view] = found
-        return found
+                self._chunks[view] = encoded
+        return encoded
 
     def _encoded(self, view: View) -> Chunk:
         data, ends = bytearray(), list[int]()
@@ -110,7 +110,7 @@ class MessageBatch:
 
 
 def message(value: Any, after: StreamPosition | None, kind: str | None = None) -> bytes:
-    """A message with this value as JSON, which has no line ends."""
+    """Returns a message with this value as JSON, which contains no line breaks."""
     lines = [b"id: %b" % str(after).encode()] if after is not None else []
     if kind is not None:
         lines.append(b"event: %b" % kind.encode())

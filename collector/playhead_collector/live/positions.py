@@ -1,4 +1,4 @@
-"""Where a client is in a stream, as the text of `Last-Event-ID`.  Pure."""
+"""A client's position in a stream, as the text of `Last-Event-ID`.  Pure."""
 
 import re
 from dataclasses import dataclass
@@ -12,8 +12,8 @@ _TEXT = re.compile(r"(?P<replay>r)?(?P<change>\d{1,18})(?:\.(?P<seq>\d{1,9}))?",
 class StreamPosition:
     """What a client has received: all changes up to the one with the number `change`.
 
-    With `seq`, only the events up to this seq of that change; with `is_replay` also, only the events of the run up to
-    this seq, as they were numbered after that change.
+    With `seq`: of that change, only the events up to this seq. With `is_replay` also: only the events of the run up to
+    this seq, numbered as they were after that change.
     """
 
     change: int
@@ -21,26 +21,26 @@ class StreamPosition:
     is_replay: bool = False
 
     def __str__(self) -> str:
-        """The text that `read_position` reads: `12`, `12.7` or `r12.7`."""
+        """Returns the text that `read_position` reads: `12`, `12.7` or `r12.7`."""
         return f"{'r' if self.is_replay else ''}{self.change}{'' if self.seq is None else f'.{self.seq}'}"
 
 
 def read_position(text: str) -> StreamPosition:
-    """The position in a `Last-Event-ID` header.  Raises Refused (400)."""
-    found = _TEXT.fullmatch(text.strip())
-    if found is None or (found["replay"] and found["seq"] is None):
+    """Returns the position in a `Last-Event-ID` header. Raises Refused (400)."""
+    match = _TEXT.fullmatch(text.strip())
+    if match is None or (match["replay"] and match["seq"] is None):
         raise Refused(
             400,
             "bad_position",
             f"{text[:40]!r} is not the id of an event of a stream: send the last `id` that was received, or no "
             "Last-Event-ID to begin anew",
         )
-    seq = None if found["seq"] is None else int(found["seq"])
-    return StreamPosition(int(found["change"]), seq, found["replay"] is not None)
+    seq = None if match["seq"] is None else int(match["seq"])
+    return StreamPosition(int(match["change"]), seq, match["replay"] is not None)
 
 
 def too_old() -> Refused:
-    """What was missed since a position cannot be told any more."""
+    """Returns the 410 for a position whose following changes are no longer stored."""
     return Refused(
         410,
         "position_too_old",
