@@ -1,6 +1,6 @@
-"""Answers that are ready before they are asked for, as bytes: what they cost is one write.
+"""Prepared answers, as bytes: sending one costs a single write.
 
-They have the form of `serve.errors`, with OTLP's on OTLP's paths.
+They have the form of `serve.errors`: OTLP's own form on OTLP's paths.
 """
 
 from collections.abc import Sequence
@@ -24,9 +24,10 @@ _REFUSALS = {
 
 
 def go_away(grpc_port: int | None) -> bytes:
-    """The answer to HTTP/2: no settings, then GOAWAY with HTTP_1_1_REQUIRED and words that gRPC's clients log.
+    """Returns the answer to HTTP/2: empty settings, then GOAWAY with HTTP_1_1_REQUIRED and a text that gRPC clients
+    log.
 
-    `grpc_port`: where gRPC is answered; None: nowhere.
+    `grpc_port` is the port for gRPC, which the text names; None if gRPC is off.
     """
     elsewhere = "" if grpc_port is None else f"send gRPC to port {grpc_port}, or "
     says = f"this port speaks HTTP/1.1: {elsewhere}set OTEL_EXPORTER_OTLP_PROTOCOL=http/protobuf".encode()
@@ -34,13 +35,13 @@ def go_away(grpc_port: int | None) -> bytes:
 
 
 def refusal(status: int, close: bool, path: str = "", content_type: str = "", more: Headers = ()) -> bytes:
-    """The answer that refuses a request, ready to be written. `more` are headers that every answer has."""
+    """Returns the answer that refuses a request. `more` are headers that every answer has."""
     wire = PROTOBUF if content_type.startswith(PROTOBUF) else JSON
     return _refusal(status, close, "/v1/traces" if path in OTLP_PATHS else "/", wire, tuple(more))
 
 
 def alive(close: bool, with_body: bool, more: Headers = ()) -> bytes:
-    """The answer to GET (or, without a body, HEAD) /healthz."""
+    """Returns the answer to GET (or, without a body, HEAD) /healthz."""
     return _alive(close, with_body, tuple(more))
 
 

@@ -1,4 +1,4 @@
-"""File descriptors: each connection takes one, and so do the database's and the log's."""
+"""Makes room for file descriptors: each connection takes one, and so do database connections and logs."""
 
 import logging
 import sys
@@ -10,15 +10,16 @@ if sys.platform != "win32":
 
 log = logging.getLogger(__name__)
 
-# The pool, the listener, logs, the embedded Postgres, libraries that are loaded late.
+# Descriptors for the pool, the listener, logs, the embedded Postgres, and libraries that are loaded late.
 _OTHERS = 200
 
 
 def make_room(limits: Limits) -> None:
-    """Raises this process's own limit of open files as far as it may, so that all connections have one."""
-    if sys.platform == "win32":  # there is no such limit
+    """Raises this process's limit of open files as far as permitted, so that there is one for each connection. Logs a
+    warning if the limit stays too low."""
+    if sys.platform == "win32":  # Windows has no such limit
         return
-    # gRPC has as many connections as HTTP.
+    # gRPC may have as many connections as HTTP.
     wanted = 2 * limits.max_connections + limits.reserve + _OTHERS
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if soft != resource.RLIM_INFINITY and soft < wanted:

@@ -1,6 +1,6 @@
-"""The gRPC server: its port, and bounds for what a client may hold.
+"""The gRPC server: its port, and bounds for its connections, which gRPC's library enforces.
 
-Bounds of a message are those of `receive/otlp_grpc.py`. Here are those of connections, which gRPC's library keeps.
+The bounds for messages are in `receive/otlp_grpc.py`.
 """
 
 from collections.abc import Sequence
@@ -11,47 +11,48 @@ import grpc.aio
 
 from playhead_collector.network.limits import Limits
 
-# Calls of a connection at a time; more of them wait at the client. Exporters have one or two.
+# Calls of a connection at a time; further ones wait at the client. Exporters have one or two.
 _MAX_STREAMS = 16
-# Clients are asked to connect again after this time, which they do without an error. It ends connections that do
-# nothing or never complete a request. The library's own limit for these makes exporters log an error at each pause.
+# Clients have to reconnect after this time, which they do without an error. It ends connections that are idle or never
+# complete a request. The library's own limit for idle connections makes exporters log an error at each pause.
 AGE_SECONDS = 300.0
 
 
 class Servicer(Protocol):
-    """What answers calls."""
+    """A gRPC service."""
 
     def handlers(self) -> list[Any]:
-        """Generic handlers of gRPC."""
+        """Returns its generic handlers for gRPC's library."""
         ...
 
 
 class CannotBind(Exception):
-    """The port cannot be listened on."""
+    """The server cannot listen on the port."""
 
 
 @dataclass(slots=True)
 class GrpcServer:
-    """A server that is bound to a port and answers after `start()`. `port`: the one that it has."""
+    """A server that is bound to `port` and answers after `start()`."""
 
     server: Any
     port: int
 
     async def start(self, servicers: Sequence[Servicer]) -> None:
-        """Answers calls from now on."""
+        """Adds the services and starts to answer calls."""
         for servicer in servicers:
             self.server.add_generic_rpc_handlers(tuple(servicer.handlers()))
         await self.server.start()
 
     async def stop(self, seconds: float) -> None:
-        """Takes no more calls, and returns when those in progress are answered, or after `seconds`."""
+        """Accepts no more calls, and returns when those in progress are answered, or after `seconds`."""
         await self.server.stop(seconds)
 
 
 def bind(
     host: str, port: int, limits: Limits, max_message_bytes: int, *, age_seconds: float = AGE_SECONDS
 ) -> GrpcServer:
-    """A server that is bound to an address; port 0 takes any free one. Call it on the event loop. Raises CannotBind."""
+    """Returns a server that is bound to an address; port 0 takes any free port. Must be called on the event loop.
+    Raises CannotBind."""
     options = [*_options(limits, max_message_bytes), ("grpc.max_connection_age_ms", _ms(age_seconds))]
     server: Any = cast(Any, grpc.aio).server(options=options)
     try:
@@ -63,14 +64,14 @@ def bind(
 
 def _options(limits: Limits, max_message_bytes: int) -> list[tuple[str, int]]:
     return [
-        # Otherwise two collectors could listen on one port, and each would get some of the calls.
+        # Off: otherwise two collectors could listen on one port, and each would get some of the calls.
         ("grpc.so_reuseport", 0),
-        # The library would decompress without a bound: a message of 64 MiB may become 64 GiB.
+        # Off: the library would decompress without a limit, and a message of 64 MiB may become 64 GiB.
         ("grpc.per_message_decompression", 0),
         ("grpc.max_receive_message_length", max_message_bytes),
         ("grpc.max_concurrent_streams", _MAX_STREAMS),
-        # Calls that nobody has looked at yet: from 1,000 on, the library cancels some of them at random, also those of
-        # honest clients. There cannot be more than this.
+        # Calls that were not accepted yet: from 1,000 on, the library cancels some of them at random, also those of
+        # honest clients. There cannot be more than this number.
         ("grpc.server.max_pending_requests", _MAX_STREAMS * limits.max_connections),
         ("grpc.server.max_pending_requests_hard_limit", _MAX_STREAMS * limits.max_connections),
         ("grpc.max_metadata_size", limits.max_head_bytes),
@@ -78,11 +79,11 @@ def _options(limits: Limits, max_message_bytes: int) -> list[tuple[str, int]]:
         ("grpc.max_allowed_incoming_connections", limits.max_connections),
         ("grpc.server_handshake_timeout_ms", _ms(limits.head_seconds)),
         ("grpc.max_connection_age_grace_ms", _ms(limits.body_seconds)),
-        # A client that has vanished is noticed by a ping that it does not answer.
+        # A vanished client is noticed because it does not answer a ping.
         ("grpc.keepalive_time_ms", _ms(limits.body_seconds)),
         ("grpc.keepalive_timeout_ms", _ms(limits.send_seconds)),
         ("grpc.http2.settings_timeout", _ms(limits.send_seconds)),
-        # It would let a sender have more on the way than 64 KiB before anybody reads: see `receive/message_turns.py`.
+        # Off: it would let senders send more than 64 KiB before anybody reads it: see `receive/message_turns.py`.
         ("grpc.http2.bdp_probe", 0),
     ]
 

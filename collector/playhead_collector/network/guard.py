@@ -1,4 +1,4 @@
-"""The open connections: how many there are, from where, and which of them are past their deadline."""
+"""Tracks the open connections: how many there are, from where, and which of them are past their deadline."""
 
 import asyncio
 import time
@@ -9,12 +9,13 @@ from typing import Protocol
 
 from playhead_collector.network.limits import Limits
 
-# How often deadlines are looked at; they are late by this much at most. 1,000 connections take a third of a ms.
+# Interval of checking deadlines, which may be exceeded by this much. A check of 1,000 connections takes a third of a
+# ms.
 SWEEP_SECONDS = 1.0
 
 
 class Admission(Enum):
-    """What becomes of a new connection."""
+    """Decision about a new connection."""
 
     TAKEN = auto()
     PROBES_ONLY = auto()
@@ -22,18 +23,18 @@ class Admission(Enum):
 
 
 class GuardedConnection(Protocol):
-    """What the guard knows of a connection."""
+    """A connection as the guard uses it."""
 
     def check_deadlines(self, now: float) -> None:
-        """Ends it when it is past a deadline; `now` in seconds of the guard's clock."""
+        """Ends the connection if it is past a deadline; `now` is in seconds of the guard's clock."""
         ...
 
 
 class Guard:
     """Counts connections and ends those that take too long.
 
-    `is_busy(path)` says that no more requests to this path are taken now. `on_answer(route, status)` is told of every
-    answer that the application does not know of. `clock` gives seconds.
+    `is_busy(path)` returns whether requests to this path are refused now. `on_answer(route, status)` is called for
+    every answer that does not come from the application. `clock` gives seconds.
     """
 
     def __init__(
@@ -56,7 +57,7 @@ class Guard:
         return len(self._open)
 
     def admit(self, connection: GuardedConnection, client: str) -> Admission:
-        """Counts a connection, unless it is CUT. `client` is an address without a port."""
+        """Counts a connection, unless the result is CUT. `client` is an address without a port."""
         limits, count = self.limits, len(self._open)
         if count >= limits.max_connections + limits.reserve:
             return Admission.CUT
@@ -69,12 +70,12 @@ class Guard:
         return Admission.TAKEN
 
     def counts(self, connection: GuardedConnection) -> tuple[int, int, str]:
-        """Open connections, those of this one's client, and the client."""
+        """Returns the number of open connections, the number of those from this one's client, and the client's address."""
         client = self._open.get(connection, "")
         return len(self._open), self._by_client[client], client
 
     def forget(self, connection: GuardedConnection) -> None:
-        """A connection has ended."""
+        """Removes a connection that has ended."""
         client = self._open.pop(connection, None)
         if client is not None:
             self._by_client[client] -= 1

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from playhead_collector.settings import KIB, MIB, CollectorSettings
 
-# A client has to take this much, or all that there is, within `send_seconds`: 13 kB/s with the default of 20 s.
+# Bytes that a client must receive within `send_seconds`, unless fewer are waiting: 13 kB/s with the default of 20 s.
 MIN_TAKEN = 256 * KIB
 
 
@@ -20,17 +20,17 @@ class Limits:
     send_seconds: float = 20
     idle_seconds: float = 75
     max_dropped_bytes: int = 64 * MIB
-    """What is still read of a body after its request was refused: most clients look for the answer after they have sent
-    all of it."""
+    """Most bytes of a body that are still read after its request was refused: most clients read the answer only after
+    they have sent everything."""
 
     @property
     def reserve(self) -> int:
-        """Connections above the bounds that are still answered: probes as always, everybody else with 503."""
+        """Connections above the limit that still get answers: probes as usual, all others a 503."""
         return max(1, self.max_connections // 2)
 
 
 def limits_of(settings: CollectorSettings) -> Limits:
-    """The bounds that the operator set."""
+    """Returns the limits that the operator set."""
     return Limits(
         max_connections=settings.max_connections,
         max_connections_per_client=settings.max_connections_per_client,

@@ -1,4 +1,4 @@
-"""A transport that knows how much its client has taken."""
+"""A transport that measures how much its client has received."""
 
 import asyncio
 from collections.abc import Callable
@@ -8,22 +8,23 @@ from playhead_collector.network.limits import MIN_TAKEN
 
 
 class Outgoing:
-    """Stands in front of a transport and counts what is written; `on_close` is called in place of closing it.
+    """Wraps a transport and counts the written bytes. `on_close` is called instead of closing it.
 
-    Everything else is the transport's.
+    All other attributes are those of the transport.
     """
 
     def __init__(self, transport: asyncio.Transport, on_close: Callable[[], None]) -> None:
         self._transport = transport
         self._on_close = on_close
         self._written = 0
-        self._mark = 0  # taken when the present period began
-        self._since: float | None = None  # when it began; None: nothing waits
+        self._mark = 0  # bytes that the client had received when the current period began
+        self._since: float | None = None  # start of the period; None: no bytes are waiting
 
     def write(self, data: bytes) -> None:
-        """As the transport's; does nothing once the connection is cut, of which an answer under way does not know yet.
+        """Writes to the transport. Does nothing once the connection is cut, which an answer in progress may not know
+        yet.
 
-        uvloop's transport raises then, and each such request would be logged with its traceback.
+        uvloop's transport raises in that case, and each such request would be logged with its traceback.
         """
         if self._transport.is_closing():
             return
@@ -31,21 +32,21 @@ class Outgoing:
         self._transport.write(data)
 
     def close(self) -> None:
-        """Calls `on_close`, which closes the transport sooner or later."""
+        """Calls `on_close`, which closes the transport now or later."""
         self._on_close()
 
     def close_now(self) -> None:
-        """As the transport's `close`."""
+        """Closes the transport."""
         self._transport.close()
 
     def is_stuck(self, now: float, seconds: float) -> bool:
-        """Whether the client took less than MIN_TAKEN in the last `seconds`, though there was more for it."""
+        """Whether the client received less than MIN_TAKEN bytes in the last `seconds`, although more were waiting."""
         waiting = self._transport.get_write_buffer_size()
-        taken = self._written - waiting
+        received = self._written - waiting
         if not waiting:
             self._since = None
-        elif self._since is None or taken - self._mark >= MIN_TAKEN:
-            self._since, self._mark = now, taken
+        elif self._since is None or received - self._mark >= MIN_TAKEN:
+            self._since, self._mark = now, received
         return self._since is not None and now - self._since > seconds
 
     def __getattr__(self, name: str) -> Any:

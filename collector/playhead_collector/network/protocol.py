@@ -1,9 +1,9 @@
-"""uvicorn's HTTP/1.1 protocol with bounds for what a client may hold: time, memory and connections.
+"""uvicorn's HTTP/1.1 protocol with bounds for each client: time, memory and connections.
 
-    connection made → head (bounded, deadline) → body (deadline) → answer (its client has to take it) → idle
+    connection made → head (bounded, deadline) → body (deadline) → answer (the client must receive it) → idle
 
-uvicorn itself bounds idle time after an answer, and nothing else (docs/adr/0004). What is refused here is answered from
-bytes that are ready, without a task; /healthz is, too.
+uvicorn itself bounds only the idle time after an answer (docs/adr/0004). Refusals and /healthz are answered here with
+prepared bytes, without a task.
 """
 
 import asyncio
@@ -24,20 +24,20 @@ from playhead_collector.throttled_log import ThrottledLog
 log = ThrottledLog(logging.getLogger(__name__))
 
 PROBES: Final = frozenset({b"/healthz", b"/readyz"})
-# Of a client that has no business here, nothing is waited for longer than this.
+# Longest wait for the head of a request on a connection above the limit.
 _REFUSED_HEAD_SECONDS = 5.0
-# An honest body is answered by the application when it is late; the connection is closed a little after that.
+# The application answers when a body is late; the connection is closed this much later.
 _GRACE_SECONDS = 2.0
-# How long a client that is refused may go on sending before the connection is cut. Closing it with unread bytes would
-# cut it at once, and the client would never see why.
+# How long a refused client may go on sending before the connection is cut. Closing with unread bytes would cut it at
+# once, and the client would never see the answer.
 _LINGER_SECONDS = 2.0
-# Chunk sizes and trailers: what a body may have besides its bytes, and an eighth of them.
+# Most bytes of chunk sizes and trailers of a body, in addition to an eighth of its bytes.
 _BODY_OVERHEAD = MIB
-# Requests that a client has sent ahead of their answers.
+# Most requests that a client may send ahead of their answers.
 _MAX_AHEAD = 100
 _HTTP2 = b"PRI * HTTP/2"
 _TLS = b"\x16\x03"
-# What uvicorn sees in place of a request that is answered here.
+# Given to uvicorn as the cycle of a request that is answered here.
 _ANSWERED: Any = SimpleNamespace(response_complete=True, message_event=SimpleNamespace(set=lambda: None))
 
 
@@ -49,9 +49,9 @@ class _Phase(Enum):
 
 
 def protocol_of(guard: Guard, grpc_port: int | None) -> "type[GuardedProtocol]":
-    """The protocol with this guard, to be given to uvicorn as `http`.
+    """Returns the protocol class with this guard, which uvicorn takes as `http`.
 
-    `grpc_port`: where gRPC is answered; None: nowhere.
+    `grpc_port` is the port to which HTTP/2 clients are referred; None if gRPC is off.
     """
     return type("GuardedProtocol", (GuardedProtocol,), {"guard": guard, "grpc_port": grpc_port})
 
@@ -68,16 +68,16 @@ class GuardedProtocol(HttpToolsProtocol):
         self._phase = _Phase.HEAD
         self._deadline = 0.0
         self._head_bytes = 0
-        self._body_bytes = 0  # of the body itself
+        self._body_bytes = 0  # of the decoded body
         self._raw_bytes = 0  # received while a body was expected
-        self._dropped_bytes = 0  # received of a request that is answered already
-        self._is_over = False  # nothing more is read from it
+        self._dropped_bytes = 0  # received after the request was answered
+        self._is_over = False  # further bytes are dropped
         self._close_after_body = False
 
     # --- connection ---------------------------------------------------------------------------------------------------
 
     def connection_made(self, transport: asyncio.Transport) -> None:
-        """Counts it; cuts it when there are far too many."""
+        """Counts the connection; cuts it when there are far too many."""
         super().connection_made(cast(asyncio.Transport, Outgoing(transport, self._close)))
         self._admission = self.guard.admit(self, self.client[0] if self.client else "")
         if self._admission is Admission.CUT:
@@ -92,12 +92,12 @@ class GuardedProtocol(HttpToolsProtocol):
         self._expect_head()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """No longer counted."""
+        """Removes the connection from the guard."""
         self.guard.forget(self)
         super().connection_lost(exc)
 
     def check_deadlines(self, now: float) -> None:
-        """Ends the connection when it is past a deadline."""
+        """Ends the connection if it is past a deadline."""
         outgoing = cast(Outgoing, self.transport)
         if outgoing.is_stuck(now, self.guard.limits.send_seconds):
             log.warning("a client does not take its answer: the connection is closed")
@@ -114,7 +114,8 @@ class GuardedProtocol(HttpToolsProtocol):
     # --- what comes in ------------------------------------------------------------------------------------------------
 
     def data_received(self, data: bytes) -> None:
-        """Bounds what is not a body's bytes; malformed requests are answered, and logged once in a while."""
+        """Parses received bytes, and bounds those that are not a body's. Malformed requests are answered, and logged
+        once in a while."""
         if self._is_over:
             self._drop(len(data))
             return
@@ -124,7 +125,7 @@ class GuardedProtocol(HttpToolsProtocol):
         before = self._phase
         try:
             self._parser().feed_data(data)
-        except httptools.HttpParserUpgrade:  # nothing is upgraded to here: the request is answered as it is
+        except httptools.HttpParserUpgrade:  # upgrades are ignored: the request is answered normally
             pass
         except httptools.HttpParserError as error:
             cause = error.__context__
@@ -135,18 +136,18 @@ class GuardedProtocol(HttpToolsProtocol):
         self._count(before, len(data))
 
     def on_message_begin(self) -> None:
-        """A request begins."""
+        """Begins a request."""
         super().on_message_begin()
         if self._phase is not _Phase.HEAD:
             self._expect_head()
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        """A header; those after a body are dropped."""
+        """Adds a header; trailers after a body are dropped."""
         if self._phase is _Phase.HEAD:
             super().on_header(name, value)
 
     def on_headers_complete(self) -> None:
-        """The head is there: the request is answered here, or by the application."""
+        """Ends the head: the request is answered here, or passed to the application."""
         size = len(self.url) + sum(len(name) + len(value) + 4 for name, value in self.headers)
         self._phase, self._head_bytes, self._raw_bytes, self._body_bytes, self._dropped_bytes = _Phase.BODY, 0, 0, 0, 0
         self._deadline = self.guard.clock() + self.guard.limits.body_seconds + _GRACE_SECONDS
@@ -164,13 +165,13 @@ class GuardedProtocol(HttpToolsProtocol):
                 self.cycle.keep_alive = False
 
     def on_body(self, body: bytes) -> None:
-        """A part of a body."""
+        """Adds a part of a body."""
         self._body_bytes += len(body)
         if not self._is_over:
             super().on_body(body)
 
     def on_message_complete(self) -> None:
-        """A request is there as a whole."""
+        """Ends a request."""
         self._phase = _Phase.IDLE
         if self._close_after_body:
             self._finish()
@@ -201,15 +202,15 @@ class GuardedProtocol(HttpToolsProtocol):
 
     def _must_close(self) -> bool:
         parser = self._parser()
-        kept = parser.get_http_version() != "1.0" and parser.should_keep_alive()
-        return not kept or self._admission is Admission.PROBES_ONLY
+        keep_alive = parser.get_http_version() != "1.0" and parser.should_keep_alive()
+        return not keep_alive or self._admission is Admission.PROBES_ONLY
 
     def _default_headers(self) -> tuple[tuple[bytes, bytes], ...]:
         return tuple(self.server_state.default_headers)
 
     def _answer(self, answer: bytes, close: bool) -> None:
-        # A body that comes all the same is read and dropped: a client that meets a closed connection while it sends
-        # never sees the answer.
+        # The body is still read and dropped: a client that finds the connection closed while it sends never sees the
+        # answer.
         self.cycle = _ANSWERED
         self._close_after_body = close
         self.transport.write(answer)
@@ -225,7 +226,8 @@ class GuardedProtocol(HttpToolsProtocol):
         self._deadline = self.guard.clock() + seconds
 
     def _count(self, before: _Phase, size: int) -> None:
-        """`size` bytes were read; `before` is what was expected then."""
+        """Counts `size` received bytes; `before` is the phase in which they were received. Ends the connection above a
+        limit."""
         if self._phase is _Phase.HEAD:
             self._head_bytes += size
             if self._head_bytes > self.guard.limits.max_head_bytes:
@@ -238,7 +240,7 @@ class GuardedProtocol(HttpToolsProtocol):
                 self._drop(size)
 
     def _drop(self, size: int) -> None:
-        """`size` bytes were read that nobody takes: the request is answered.  Cuts the connection after too many."""
+        """Counts `size` received bytes of a request that is already answered. Cuts the connection after too many."""
         self._dropped_bytes += size
         if self._dropped_bytes > self.guard.limits.max_dropped_bytes:
             self._abort()
@@ -262,7 +264,7 @@ class GuardedProtocol(HttpToolsProtocol):
             self._finish()
             return
         log.warning("a request that is not HTTP/1.1: it is answered with 400")
-        if self._phase is _Phase.HEAD and self._is_answering():  # what came before is answered first
+        if self._phase is _Phase.HEAD and self._is_answering():  # earlier requests are answered first
             self._is_over = True
             self.cycle.keep_alive = False
             self.pipeline.clear()
@@ -270,7 +272,7 @@ class GuardedProtocol(HttpToolsProtocol):
             self._end(400)
 
     def _end(self, status: int | None) -> None:
-        """Closes the connection, with an answer if one can still be given."""
+        """Closes the connection, with an answer if one can still be sent."""
         started = self._is_answering() and self.cycle.response_started
         if status is not None and not started and not (self._phase is _Phase.BODY and self.cycle is _ANSWERED):
             path = self.url.partition(b"?")[0].decode("latin-1") if self._phase is _Phase.BODY else ""
@@ -280,7 +282,7 @@ class GuardedProtocol(HttpToolsProtocol):
 
     def _finish(self) -> None:
         self._is_over = True
-        if self._is_answering():  # who waits for its body waits no longer
+        if self._is_answering():  # an application that waits for the body is woken
             self.cycle.disconnected = True
             self.cycle.message_event.set()
         self._phase, self._deadline = _Phase.CLOSING, self.guard.clock() + _LINGER_SECONDS
@@ -288,7 +290,7 @@ class GuardedProtocol(HttpToolsProtocol):
             self.transport.write_eof()
 
     def _close(self) -> None:
-        """Closes the connection after an answer; whose body is still arriving gets the time to see it."""
+        """Closes the connection after an answer. A client that is still sending its body gets time to see the answer."""
         if self._phase is _Phase.BODY:
             self._finish()
         else:
