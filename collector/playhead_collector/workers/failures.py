@@ -16,20 +16,20 @@ class AnalysisFailed(Exception):
 
 
 def to_json(error: BaseException) -> dict[str, Any]:
-    """Returns the error as JSON; one that is none of ours becomes `bug`, with its traceback."""
+    """Returns the error as JSON; an unknown error becomes `bug`, with its traceback."""
     if isinstance(error, Refused):
-        said = {"status": error.status, "code": error.code, "headers": dict(error.headers)}
-        return {"kind": "Refused", "message": str(error), **said}
+        fields = {"status": error.status, "code": error.code, "headers": dict(error.headers)}
+        return {"kind": "Refused", "message": str(error), **fields}
     if type(error).__name__ in _BY_NAME:
         return {"kind": type(error).__name__, "message": str(error)}
     return {"kind": "bug", "message": "".join(traceback.format_exception(error)).encode("utf-8", "replace").decode()}
 
 
-def from_json(said: Mapping[str, Any]) -> Exception:
+def from_json(fields: Mapping[str, Any]) -> Exception:
     """Returns the error to raise; AnalysisFailed for `bug`."""
-    if said["kind"] == "Refused":
-        return Refused(said["status"], said["code"], said["message"], said["headers"])
-    return _BY_NAME.get(said["kind"], AnalysisFailed)(said["message"])
+    if fields["kind"] == "Refused":
+        return Refused(fields["status"], fields["code"], fields["message"], fields["headers"])
+    return _BY_NAME.get(fields["kind"], AnalysisFailed)(fields["message"])
 
 
 def took_too_long(seconds: float) -> Refused:
@@ -42,12 +42,12 @@ def took_too_long(seconds: float) -> Refused:
     )
 
 
-def too_large(limit: int, what: str) -> Refused:
+def too_large(limit: int, purpose: str) -> Refused:
     """The error for a question, or an answer, that needs more than `limit` bytes."""
     return Refused(
         503,
         "took_too_much",
-        f"the question needs more than {limit >> 20} MiB for {what}: ask for less (a smaller limit, hydrate=false)",
+        f"the question needs more than {limit >> 20} MiB for {purpose}: ask for less (a smaller limit, hydrate=false)",
     )
 
 
@@ -62,7 +62,7 @@ def queue_is_full(retry_seconds: int) -> Refused:
 
 
 def ended(code: int | None) -> Refused:
-    """The error when a worker process ended amid a question. `code`: its exit code; negative: the signal."""
+    """The error when a worker process ended during a question. `code` is its exit code; a negative one is the signal."""
     how = f"was killed by signal {-code}" if code is not None and code < 0 else f"ended with code {code}"
     return Refused(
         503,

@@ -13,8 +13,8 @@ LENGTHS = struct.Struct("!II")
 
 def encode(head: Mapping[str, Any], body: bytes = b"") -> bytes:
     """Returns the bytes of a message."""
-    said = json.dumps(head).encode("ascii")  # options may hold lone surrogates, which UTF-8 cannot encode
-    return b"".join((LENGTHS.pack(len(said), len(body)), said, body))
+    head_bytes = json.dumps(head).encode("ascii")  # options may hold lone surrogates, which UTF-8 cannot encode
+    return b"".join((LENGTHS.pack(len(head_bytes), len(body)), head_bytes, body))
 
 
 def head_of(data: bytes) -> dict[str, Any]:

@@ -1,7 +1,7 @@
-"""store → [workers]: keeps the search index up to date: sealed runs are indexed in the background, a few at a time.
+"""store → [workers]: keeps the search index up to date: indexes sealed runs in the background, a few at a time.
 
-A worker process reads and indexes the runs, so this only asks. It lets clients' questions and a backlog of the
-projector go first, and rests as long as it has worked.
+A worker process reads and indexes the runs, so this module only sends questions to it. It gives precedence to clients'
+questions and to a backlog of the projector, and rests as long as it has worked.
 """
 
 import asyncio
@@ -23,12 +23,13 @@ from playhead_collector.workers.questions import AnalysisQuestion
 
 log = logging.getLogger(__name__)
 
-# Runs per question to the worker: some tens of milliseconds, for which a client's question may have to wait.
+# Runs per question to the worker: indexing them takes some tens of milliseconds, which a client's question may have to
+# wait.
 _AT_A_TIME = 8
 _RETRY_SECONDS = 30.0
 _LEAST_SECONDS = 0.05
 _DELETED = 404
-# Codes of refusals that are about the worker processes, not about the runs.
+# Codes of refusals that concern the worker processes, not the runs.
 _NO_PROCESS = frozenset({"too_many_questions", "analysis_not_started"})
 
 
@@ -45,7 +46,7 @@ class SearchIndexer:
         is_busy: Callable[[], bool] = lambda: False,
         clock: Callable[[], float] = monotonic,
     ) -> None:
-        """It looks for sealed runs every `poll_seconds`, and waits while `is_busy`. `clock` gives seconds."""
+        """Looks for sealed runs every `poll_seconds`, and waits while `is_busy()`. `clock` gives seconds."""
         self.counts: Counter[str] = Counter()  # indexed, without_sources, failed
         self._store = store
         self._analysis = analysis
@@ -56,11 +57,11 @@ class SearchIndexer:
         self._loop = BackgroundLoop(self._work_on, "playhead search indexer")
 
     def start(self) -> None:
-        """Begins in the background."""
+        """Starts the background loop."""
         self._loop.start()
 
     async def stop(self) -> None:
-        """Stops. What is under way is given up, and done again after the next start."""
+        """Stops. Work in progress is abandoned, and done again after the next start."""
         await self._loop.stop()
 
     async def run_once(self) -> float:
@@ -69,13 +70,13 @@ class SearchIndexer:
             return self._poll_seconds
         began = self._clock()
         due = await self._store.unindexed_runs(_AT_A_TIME)
-        for project_id in dict.fromkeys(each.project_id for each in due):
-            await self._index([each for each in due if each.project_id == project_id])
+        for project_id in dict.fromkeys(run.project_id for run in due):
+            await self._index([run for run in due if run.project_id == project_id])
         return self._clock() - began if due else self._poll_seconds
 
     async def _index(self, runs: Sequence[UnindexedRun]) -> None:
-        """Indexes runs of a project together. If that fails, one by one; then without the sources of values, which take
-        most of the time; and a run that cannot be read at all is left out."""
+        """Indexes runs of a project together. If that fails: one by one; then without the sources of values, which take
+        most of the time. A run that cannot be read at all is left out."""
         if await self._asked(runs, attribute=True):
             return
         for run in runs:
@@ -92,7 +93,7 @@ class SearchIndexer:
         options = {
             "attribute": attribute, "language": self._settings.language, "characters": self._settings.characters
         }  # fmt: skip
-        question = AnalysisQuestion("index", tuple(each.run for each in runs), options)
+        question = AnalysisQuestion("index", tuple(run.run for run in runs), options)
         try:
             answer = json.loads(await self._analysis.ask(question))
         except StoreUnavailable:
@@ -102,7 +103,7 @@ class SearchIndexer:
                 raise StoreUnavailable(str(error)) from error
             return len(runs) == 1 and error.status == _DELETED
         except Exception:  # one run must not keep the others from being indexed
-            log.exception("indexing %s failed; please report this", ", ".join(each.run for each in runs))
+            log.exception("indexing %s failed; please report this", ", ".join(run.run for run in runs))
             return False
         self.counts["indexed"] += len(answer["indexed"])
         return True
@@ -121,7 +122,7 @@ class SearchIndexer:
 
 
 Indexing: TypeAlias = SearchIndexer | None
-"""The indexer of a collector; None where search is off."""
+"""The indexer of a collector; None if search is off."""
 
 
 def indexer_of(
@@ -131,9 +132,8 @@ def indexer_of(
     pool: WorkerPool | None,
     is_held_up: Callable[[], bool],
 ) -> Indexing:
-    """Returns the indexer of a collector; None without `settings`. It waits while `pool` answers clients' questions,
-    and
-    while `is_held_up()`."""
+    """Returns the indexer of a collector; None without `settings`. It waits while `pool` answers questions, and while
+    `is_held_up()`."""
     if settings is None:
         return None
 

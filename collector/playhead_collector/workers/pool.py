@@ -10,7 +10,8 @@ from playhead_collector.workers import failures
 from playhead_collector.workers.process import WorkerProcess
 from playhead_collector.workers.questions import AnalysisQuestion
 
-# For so long a question may go on after its client has gone: to let it end costs less than a new process.
+# Time for which a question may go on after its client has disconnected: letting it end costs less than starting a new
+# process.
 _GRACE_SECONDS = 1.0
 
 
@@ -25,9 +26,9 @@ class PoolFigures:
 
 
 class WorkerPool:
-    """Implements `ports.Analysis` with these processes, of which each answers one question at a time.
+    """Implements `ports.Analysis` with these processes, each of which answers one question at a time.
 
-    At most `most_waiting` questions wait, others are refused at once.  A question waits at most `seconds` for a free
+    At most `most_waiting` questions wait; others are refused at once. A question waits at most `seconds` for a free
     process and for that process to start.
     """
 
@@ -47,7 +48,7 @@ class WorkerPool:
     async def ask(self, question: AnalysisQuestion) -> bytes:
         begin_by = asyncio.get_running_loop().time() + self._seconds
         await self._turn(begin_by)
-        # A task of its own: when the client goes, the process stays busy until the task has ended.
+        # In a separate task: when the client disconnects, the process stays busy until the task has ended.
         task = self._task(self._answered(self._free.pop(), question, begin_by))
         try:
             return await asyncio.shield(task)
@@ -57,7 +58,7 @@ class WorkerPool:
             raise
 
     async def close(self) -> None:
-        """Cancels the questions under way and ends all processes."""
+        """Cancels the questions in progress and ends all processes."""
         self._closed = True
         while tasks := tuple(self._tasks):
             for task in tasks:
@@ -66,7 +67,7 @@ class WorkerPool:
         await asyncio.gather(*(process.end() for process in self._processes))
 
     async def _turn(self, begin_by: float) -> None:
-        """Waits until a process is free.  Raises Refused."""
+        """Waits until a process is free. Raises Refused."""
         retry_seconds = math.ceil(min(self._seconds, 10.0))
         figures = self.figures
         if self._closed or (self._turns.locked() and figures.waiting >= self._most_waiting):
@@ -95,7 +96,7 @@ class WorkerPool:
             self._turns.release()
 
     async def _give_up(self, task: asyncio.Task[bytes]) -> None:
-        """Cancels a question whose client has gone, unless it ends within the grace period."""
+        """Cancels a question whose client has disconnected, unless it ends within the grace period."""
         await asyncio.wait([task], timeout=self._grace_seconds)
         task.cancel()
         await asyncio.wait([task])

@@ -1,4 +1,4 @@
-"""The port through which [serve] asks analysis questions, and its implementation without worker processes."""
+"""The port through which [serve] asks analysis questions, and an implementation without worker processes."""
 
 from dataclasses import dataclass
 from typing import Protocol
@@ -20,7 +20,7 @@ class Analysis(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class InProcessAnalysis:
-    """Answers in this process, without a limit of time or memory: for tests, and for PLAYHEAD_ANALYSIS_PROCESSES=0."""
+    """Answers in this process, without limits of time or memory: for tests, and for PLAYHEAD_ANALYSIS_PROCESSES=0."""
 
     store: Store
     given: AnalysisSettings

@@ -5,7 +5,7 @@ import sys
 from contextlib import suppress
 from typing import Final
 
-# With all cores in use by the collector, a process of this niceness gets a tenth of one.
+# While the collector uses all cores, a process with this niceness gets a tenth of one.
 NICE: Final = 10
 _LOWEST: Final = 19
 

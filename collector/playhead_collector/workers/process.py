@@ -1,4 +1,4 @@
-"""One worker process, from the collector's side: started when it is needed, asked one question at a time, ended."""
+"""Controls one worker process: starts it when needed, sends it one question at a time, ends it."""
 
 import asyncio
 import logging
@@ -25,7 +25,8 @@ _READ_BUFFER = 1 << 20
 
 
 class WorkerProcess:
-    """Holds at most one process: started at the first question, and again at the next one after it has ended."""
+    """Holds at most one process: started at the first question, and started again at the next question after it has
+    ended."""
 
     def __init__(self, setup: Setup, module: str = WORKER) -> None:
         self._setup = setup
@@ -40,9 +41,9 @@ class WorkerProcess:
         return None if self._process is None or self._process.returncode is not None else self._process.pid
 
     async def ask(self, question: AnalysisQuestion, begin_by: float) -> bytes:
-        """Returns the answer.  Kills the process when the question takes too long, or this is cancelled.
+        """Returns the answer. Kills the process when the question takes too long, or this is cancelled.
 
-        `begin_by`: time of the running loop until which this waits for a process that starts.
+        `begin_by` is the time of the running loop until which this waits for a starting process.
 
         Raises Refused, AnalysisFailed, and the errors of the question itself.
         """
@@ -69,7 +70,7 @@ class WorkerProcess:
         return body
 
     async def end(self) -> None:
-        """Ends the process, if there is one: closes its stdin, and kills it if that does not end it in time."""
+        """Ends the process, if there is one: closes its stdin, and kills it if it has not ended in time."""
         if self._starting is not None:
             self._starting.cancel()
             await asyncio.wait([self._starting])
@@ -81,7 +82,8 @@ class WorkerProcess:
         await self._kill()
 
     async def _started(self, begin_by: float) -> asyncio.subprocess.Process:
-        """The process, started if there is none.  Raises Refused when it is not ready in time; its start goes on."""
+        """Returns the process; starts it if there is none. Raises Refused when it is not ready in time; the start goes
+        on."""
         if self._starting is None:
             if self._process is not None and self._process.returncode is None:
                 return self._process
@@ -99,7 +101,7 @@ class WorkerProcess:
             starting.exception()  # it was logged; retrieved, in case that nobody waits any more
 
     async def _ready(self) -> asyncio.subprocess.Process:
-        """A new process that takes questions.  Raises Refused."""
+        """Starts a process and returns it when it takes questions. Raises Refused."""
         await self._kill()  # closes the pipes of one that has ended
         try:
             async with asyncio.timeout(_START_SECONDS):
@@ -116,8 +118,8 @@ class WorkerProcess:
         return process
 
     async def _start(self) -> asyncio.subprocess.Process:
-        # A new interpreter, not a fork: this process has threads, and connections of its own.
-        # -P: modules are found on our path only, not in the working directory that we happened to be started in.
+        # A new interpreter, not a fork: this process has threads and connections. -P: modules are imported from our
+        # path only, not from the working directory.
         process = await asyncio.create_subprocess_exec(
             sys.executable, "-P", "-m", self._module,
             stdin=asyncio.subprocess.PIPE,
@@ -130,7 +132,7 @@ class WorkerProcess:
 
     async def _kill(self) -> int | None:
         """Sends SIGKILL if the process still runs; returns its exit code once it has ended, None if there was none.
-        Cancelling this does not stop the killing."""
+        Cancelling this does not stop the kill."""
         if self._process is not None:
             self._ending, self._process = asyncio.create_task(_killed(self._process)), None
         return None if self._ending is None else await asyncio.shield(self._ending)
@@ -148,11 +150,11 @@ async def _killed(process: asyncio.subprocess.Process) -> int:
 
 
 async def _exchange(process: asyncio.subprocess.Process, message: bytes) -> tuple[Mapping[str, Any], bytes]:
-    """Sends a message and reads the reply.  Raises OSError or IncompleteReadError when the process ends."""
-    asked, answered = process.stdin, process.stdout
-    if asked is None or answered is None:
+    """Sends a message and reads the reply. Raises OSError or IncompleteReadError when the process ends."""
+    stdin, stdout = process.stdin, process.stdout
+    if stdin is None or stdout is None:
         raise AnalysisFailed("a worker process without pipes")
-    asked.write(message)
-    await asked.drain()
-    head, body = frames.LENGTHS.unpack(await answered.readexactly(frames.LENGTHS.size))
-    return frames.head_of(await answered.readexactly(head)), await answered.readexactly(body)
+    stdin.write(message)
+    await stdin.drain()
+    head, body = frames.LENGTHS.unpack(await stdout.readexactly(frames.LENGTHS.size))
+    return frames.head_of(await stdout.readexactly(head)), await stdout.readexactly(body)

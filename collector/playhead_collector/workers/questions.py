@@ -1,4 +1,4 @@
-"""The analysis questions, which compute over a run.  Plain reads (events, state, context, ...) are not among them."""
+"""The analysis questions, which compute over runs. Plain reads (events, state, context, ...) are not among them."""
 
 import asyncio
 import json
@@ -38,7 +38,8 @@ from playhead_collector.store.ports.search import SearchStore
 
 @dataclass(frozen=True, slots=True)
 class AnalysisQuestion:
-    """An analysis question about projected runs; `options` are JSON values, by the names of the parameters below."""
+    """An analysis question about projected runs. `options` are JSON values by parameter name of the functions in
+    `_QUESTIONS` and `_ACROSS`."""
 
     name: str
     runs: tuple[str, ...]
@@ -81,7 +82,7 @@ async def answer(
         return await asyncio.to_thread(_recorded, value)
     ask, encode = _QUESTIONS[question.name]
     value = await ask(*records, **question.options, **more)
-    return await asyncio.to_thread(encode, value)  # may be as large as the contexts
+    return await asyncio.to_thread(encode, value)  # the answer may be as large as the contexts
 
 
 def _plain(value: Any) -> bytes:

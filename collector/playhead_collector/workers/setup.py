@@ -11,7 +11,7 @@ from playhead_collector.workers.questions import AnalysisSettings
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Setup:
-    """Settings of a worker process. `dsn` may hold a password; `seconds` and `memory_bytes` are for one question."""
+    """Settings of a worker process. `dsn` may contain a password; `seconds` and `memory_bytes` limit one question."""
 
     dsn: str = field(repr=False)
     timeouts: DatabaseTimeouts
@@ -23,19 +23,19 @@ class Setup:
     log_level: str = "info"
 
     def to_json(self) -> dict[str, Any]:
-        """As a JSON object."""
+        """Returns the settings as a JSON object."""
         return asdict(self)
 
     @classmethod
-    def from_json(cls, said: Mapping[str, Any]) -> "Setup":
-        """Back from a JSON object."""
-        given: dict[str, Any] = dict(said["given"])
-        prices: dict[str, Any] = dict(given["prices"])
+    def from_json(cls, fields: Mapping[str, Any]) -> "Setup":
+        """Returns the settings in a JSON object of `to_json`."""
+        analysis: dict[str, Any] = dict(fields["given"])
+        prices: dict[str, Any] = dict(analysis["prices"])
         prices["models"] = {name: Price(**line) for name, line in prices["models"].items()}
-        given["prices"] = Prices(**prices)
+        analysis["prices"] = Prices(**prices)
         values: dict[str, Any] = {
-            **said,
-            "given": AnalysisSettings(**given),
-            "timeouts": DatabaseTimeouts(**said["timeouts"]),
+            **fields,
+            "given": AnalysisSettings(**analysis),
+            "timeouts": DatabaseTimeouts(**fields["timeouts"]),
         }
         return cls(**values)

@@ -24,16 +24,16 @@ from playhead_collector.workers.setup import Setup
 
 log = logging.getLogger(__name__)
 
-# Connections: one for a read, and one for a read within it.
+# Connections: one for a read, and one for a read inside it.
 POOL_SIZE = 2
-# The kernel ends a question so much later than the collector, whose error names the reason.
+# The kernel's limit is so much later than the collector's, whose error names the reason.
 ALARM_MARGIN_SECONDS = 5.0
-# A process does not give memory back: one that uses more than limit / GROWN_SHARE ends after its question.
+# A process does not return memory to the system: one that uses more than limit / GROWN_SHARE ends after its question.
 GROWN_SHARE = 2
 
 
 class Worker:
-    """Answers questions. Connects to the store at the first one."""
+    """Answers questions. Connects to the store at the first question."""
 
     def __init__(self, setup: Setup, send: Callable[[bytes], object]) -> None:
         self._setup = setup
@@ -41,19 +41,19 @@ class Worker:
         self._store: PostgresStore | None = None
 
     async def answer(self, head: dict[str, Any]) -> bool:
-        """Sends the answer to a question, or its error.  Returns False if the process must end after it."""
-        said: dict[str, Any] = {}
+        """Sends the answer to a question, or its error. Returns False if the process must end after it."""
+        reply: dict[str, Any] = {}
         body = b""
         with _Alarm(self._setup.seconds + ALARM_MARGIN_SECONDS):
             try:
                 body = await self._answered(AnalysisQuestion(head["name"], tuple(head["runs"]), head["options"]))
             except MemoryError:
-                said = {"error": failures.to_json(failures.too_large(self._setup.memory_bytes, "its work"))}
+                reply = {"error": failures.to_json(failures.too_large(self._setup.memory_bytes, "its work"))}
             except Exception as error:  # noqa: BLE001 - it is raised where the question was asked
-                said = {"error": failures.to_json(error)}
-        said["last"] = _memory_bytes() > self._setup.memory_bytes // GROWN_SHARE
-        self._send(frames.encode(said, body))
-        return not said["last"]
+                reply = {"error": failures.to_json(error)}
+        reply["last"] = _memory_bytes() > self._setup.memory_bytes // GROWN_SHARE
+        self._send(frames.encode(reply, body))
+        return not reply["last"]
 
     async def _answered(self, question: AnalysisQuestion) -> bytes:
         if self._store is None:
@@ -65,7 +65,7 @@ class Worker:
 
 
 class _Alarm:
-    """Ends the process when the block takes longer than `seconds`, even inside C code.  Does nothing on Windows."""
+    """Ends the process when the block takes longer than `seconds`, even inside C code. Does nothing on Windows."""
 
     def __init__(self, seconds: float) -> None:
         self._seconds = seconds
@@ -81,46 +81,46 @@ class _Alarm:
 
 def main() -> None:
     """Runs the process until its stdin ends, or its memory has grown too much."""
-    asked, answered = _own_stdio()
+    requests, replies = _own_stdio()
     _ignore_signals()
-    setup = Setup.from_json(frames.read(_exactly(asked))[0])
+    setup = Setup.from_json(frames.read(_exactly(requests))[0])
     configure_logging(setup.log_format, setup.log_level)
     _bound(setup.memory_bytes)
     gc.collect()
     gc.freeze()  # objects of libraries, which are never freed
     with asyncio.Runner() as runner:
-        runner.run(_work(setup, asked, answered))
+        runner.run(_work(setup, requests, replies))
 
 
-async def _work(setup: Setup, asked: BinaryIO, answered: BinaryIO) -> None:
+async def _work(setup: Setup, requests: BinaryIO, replies: BinaryIO) -> None:
     questions = asyncio.Queue[dict[str, Any]]()
     loop = asyncio.get_running_loop()
 
     def receive(head: dict[str, Any]) -> None:
         loop.call_soon_threadsafe(questions.put_nowait, head)
 
-    threading.Thread(target=_listen, args=(asked, receive), daemon=True, name="stdin").start()
+    threading.Thread(target=_listen, args=(requests, receive), daemon=True, name="stdin").start()
 
     def send(message: bytes) -> None:
-        answered.write(message)
-        answered.flush()
+        replies.write(message)
+        replies.flush()
 
     send(frames.encode({"ready": os.getpid()}))
     worker = Worker(setup, send)
     while await worker.answer(await questions.get()):
         pass
-    os._exit(0)  # nothing is under way, and nothing is kept here
+    os._exit(0)  # no question is in progress, and the process keeps no state
 
 
-def _listen(asked: BinaryIO, receive: Callable[[dict[str, Any]], None]) -> None:
-    exactly = _exactly(asked)
+def _listen(requests: BinaryIO, receive: Callable[[dict[str, Any]], None]) -> None:
+    exactly = _exactly(requests)
     while True:
         receive(frames.read(exactly)[0])
 
 
 def _exactly(pipe: BinaryIO) -> Callable[[int], bytes]:
-    """Returns a function that reads n bytes. It ends the process at the pipe's end: the collector is gone, or closed
-    it."""
+    """Returns a function that reads n bytes. It ends the process at the end of the pipe: the collector has ended, or
+    has closed the pipe."""
 
     def read(size: int) -> bytes:
         data = pipe.read(size)
@@ -132,18 +132,18 @@ def _exactly(pipe: BinaryIO) -> Callable[[int], bytes]:
 
 
 def _own_stdio() -> tuple[BinaryIO, BinaryIO]:
-    """Returns the pipes of stdin and stdout, for messages only: what a library prints goes to stderr, the log."""
-    asked = os.fdopen(os.dup(0), "rb")
-    answered = os.fdopen(os.dup(1), "wb")
+    """Returns the pipes of stdin and stdout, for messages only: output that a library prints goes to stderr, the log."""
+    requests = os.fdopen(os.dup(0), "rb")
+    replies = os.fdopen(os.dup(1), "wb")
     with open(os.devnull, "rb") as nothing:  # noqa: PTH123 - a descriptor, not a file
         os.dup2(nothing.fileno(), 0)
     os.dup2(2, 1)
-    return asked, answered
+    return requests, replies
 
 
 def _ignore_signals() -> None:
-    """Ignores SIGINT and SIGTERM, which reach all processes at once: the collector ends this one when it has
-    drained."""
+    """Ignores SIGINT and SIGTERM, which reach all processes at once: the collector ends this process after its last
+    answer."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
     if hasattr(signal, "SIGALRM"):
@@ -151,10 +151,10 @@ def _ignore_signals() -> None:
 
 
 def _bound(memory_bytes: int) -> None:
-    """Limits the memory of this process.  Does nothing on Windows, which has no such limit."""
+    """Limits the memory of this process. Does nothing on Windows, which has no such limit."""
     if sys.platform == "win32":
         return
-    import resource  # noqa: PLC0415 - there is none for Windows
+    import resource  # noqa: PLC0415 - not available on Windows
 
     _, most = resource.getrlimit(resource.RLIMIT_DATA)
     limit = memory_bytes if most == resource.RLIM_INFINITY else min(memory_bytes, most)
