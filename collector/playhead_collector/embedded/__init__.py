@@ -1,11 +1,11 @@
-"""A Postgres of our own, for whoever has none: app starts it before the store opens, and stops it last.
+"""Embedded Postgres, for users without one: app starts it before the store opens, and stops it last.
 
-    <data dir>/lock           held for as long as we run; the kernel lets go of it even after kill -9
+    <data dir>/lock           held while the collector runs; the kernel releases it even after kill -9
     <data dir>/postgres       the cluster
-    <data dir>/postgres.log   what Postgres says; never statements or values, which may be somebody's prompts
+    <data dir>/postgres.log   Postgres' log; never statements or values, which may be prompts of users
 
-It listens on a Unix socket in a folder that only its account may enter, never on the network.
-`postgres.py` starts and ends it; `cluster.py` knows what lies on disk, and whose it is.
+It listens on a Unix socket in a folder that only its account may enter, never on the network. `postgres.py` starts and
+stops it; `cluster.py` manages its files, and the account that owns them.
 """
 
 from playhead_collector.embedded.postgres import EmbeddedPostgres, start

