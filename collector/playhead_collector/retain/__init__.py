@@ -1,1 +1,1 @@
-"""store → [retain]: when what was deleted is collected."""
+"""store → [retain]: deletes content that no run names any more, after a grace period."""

@@ -1,7 +1,8 @@
-"""store → [retain] → serve: decides when content that no run names any more is swept.  The only module here with I/O.
+"""store → [retain] → serve: decides when content that no run names is swept.
 
-A sweep is due when runs were deleted longer ago than the grace period.  It goes in steps of well under a second, with a
-rest after each of four times as long: it takes a fifth of one core at most, and of one connection to the database.
+A sweep is due when runs were deleted longer ago than the grace period. It goes in steps of well under a second, each
+followed by a rest of four times its length: so it takes at most a fifth of one core, and of one connection to the
+database.
 """
 
 import asyncio
@@ -17,17 +18,17 @@ from playhead_collector.store.ports.retention import RetentionStore, Swept
 log = logging.getLogger(__name__)
 
 _NS = 1_000_000_000
-# A deletion is days ago when its content goes: an hour more is no matter.
+# Interval of looking for due sweeps. Content is deleted days after its runs, so an hour more does not matter.
 _LOOK_SECONDS = 3600.0
 _REST = 4
 _BETWEEN_SECONDS = 0.05
 _AGAIN_SECONDS = 60.0
-# By hand, a request takes as many steps as fit in this.
+# A sweep by request makes as many steps as fit into this time.
 _BY_HAND_SECONDS = 2.0
 
 
 class Sweeper:
-    """Sweeps in the background, and by hand."""
+    """Sweeps in the background, and on request."""
 
     def __init__(
         self,
@@ -39,7 +40,7 @@ class Sweeper:
         clock: Callable[[], float] = monotonic,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
-        """`clock` gives seconds.  `changes_s`: how long clients of live streams may ask for what they missed."""
+        """`clock` gives seconds. `changes_s` is how long clients of live streams may ask for what they missed."""
         self.counts: Counter[str] = Counter()  # sweeps, contents, nodes
         self.grace_s = grace_s
         self._store = store
@@ -50,15 +51,15 @@ class Sweeper:
         self._loop = BackgroundLoop(self._work_on, "playhead sweeper")
 
     def start(self) -> None:
-        """Begins to look in the background."""
+        """Starts the background loop."""
         self._loop.start()
 
     async def stop(self) -> None:
-        """What is under way is given up; the next collector goes on with it."""
+        """Stops. A sweep in progress is continued by the next collector."""
         await self._loop.stop()
 
     async def sweep_now(self, project_id: int) -> Swept:
-        """Some steps of the sweep that is under way, or of a new one.  Raises StoreUnavailable."""
+        """Makes some steps of the current sweep, or of a new one. Raises StoreUnavailable."""
         until = self._clock() + _BY_HAND_SECONDS
         while True:
             swept = await self._step(project_id)
@@ -66,7 +67,7 @@ class Sweeper:
                 return swept
 
     async def run_once(self) -> None:
-        """Sweeps what is due.  Raises StoreUnavailable."""
+        """Forgets expired tombstones, leases and changes, and makes the sweeps that are due. Raises StoreUnavailable."""
         await self._store.forget_tombstones(self._tombstone_ns)
         await self._store.forget_leases()
         while await self._store.forget_changes(self._changes_ns):  # some thousand at a time
@@ -92,6 +93,6 @@ class Sweeper:
                 await self.run_once()
             except StoreUnavailable:
                 wait_s = _AGAIN_SECONDS
-            except Exception:  # whatever it is, content of tomorrow's deletions is to go, too
+            except Exception:  # an error must not end all later sweeps
                 log.exception("sweeping failed; trying again in %.0f s", _LOOK_SECONDS)
             await self._sleep(wait_s)
