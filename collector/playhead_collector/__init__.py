@@ -2,6 +2,6 @@
 
     receive → lift → store → project → read → analysis → serve
 
-A process of its own. Of the SDK it imports what both halves share (`playhead.model`, `dialect`, `lift`, `project`,
-`wire`) and the table of settings, and nothing else.
+Runs as its own process. From the SDK it imports only the packages that both share (`playhead.model`, `dialect`, `lift`,
+`project`, `wire`) and the table of settings.
 """

@@ -1,8 +1,9 @@
-"""The composition root: the only module that sees all stages, and puts them together.
+"""The composition root: the only module that imports all stages and connects them.
 
     receive → lift → store → project → read → workers → serve
 
-`create_app` makes the application on a store; `open_collector` brings all of it up, database included, and down again.
+`create_app` builds the application on a given store; `open_collector` starts everything, including the database, and
+stops it again.
 """
 
 import asyncio
@@ -73,18 +74,18 @@ from playhead_collector.workers.process import WorkerProcess
 from playhead_collector.workers.questions import AnalysisSettings
 from playhead_collector.workers.setup import Setup
 
-# There is one for now; every question and every row names it already.
+# The only project for now; every query and every row already carries its id.
 PROJECT = 1
-# Bodies in work take up to nine times their size in memory, as spans, messages and contents: half of the largest body
-# bounds that to 300 MB. A body that is larger than the bound is taken when it is the only one.
+# Request bodies in work take up to nine times their size in memory (as spans, messages and contents). A limit of half
+# of the largest body bounds that to 300 MB. A body above the limit is taken when it is the only one.
 IN_WORK_SHARE = 2
-# How many waiting runs are counted for /metrics; beyond, the figure would say nothing new and cost a scan.
+# The highest number of waiting runs that /metrics counts; a higher figure would say nothing new, and would cost a scan.
 _COUNT_WAITING = 1_000
 
 
 @dataclass(frozen=True, slots=True)
 class RunningCollector:
-    """A collector that is up, but for its network side. `database` is its URL without the password."""
+    """A started collector without its network side. `database` is the database URL without the password."""
 
     app: FastAPI
     database: str
@@ -93,16 +94,18 @@ class RunningCollector:
     grpc: Sequence[Servicer] = ()
     needs_key: bool = True
     supervision: "asyncio.Task[None] | None" = None
-    """Ends with an error when its own Postgres cannot be kept running; None: it has none of its own."""
+    """Task that ends with an error when the embedded Postgres cannot be kept running; None: an external Postgres is
+    used."""
 
 
 @asynccontextmanager
 async def open_collector(settings: CollectorSettings) -> AsyncGenerator[RunningCollector]:
-    """Database, schema, store and application; all of it is down again when the block ends.
+    """Starts the database, migrates its schema, opens the store and builds the application. Stops all of it when the
+    block ends.
 
     Raises BadSetting, CannotStart, DatabaseError, StoreUnavailable.
     """
-    configured(settings)  # what cannot be used ends the start before there is anything to take down
+    configured(settings)  # raises BadSetting before anything is started
     async with AsyncExitStack() as stack:
         dsn, supervision = settings.database_url, None
         if dsn is None:
@@ -112,7 +115,7 @@ async def open_collector(settings: CollectorSettings) -> AsyncGenerator[RunningC
             stack.push_async_callback(_end, supervision)
             dsn = postgres.dsn
         await bring_to_newest_schema(dsn)
-        recipients = [destination(each).recipient for each in settings.destinations]
+        recipients = [destination(destination_settings).recipient for destination_settings in settings.destinations]
         timeouts = timeouts_of(settings)
         store = await connect(dsn, pool_size=settings.pool_size, timeouts=timeouts, recipients=recipients)
         stack.push_async_callback(store.close)
@@ -125,8 +128,8 @@ async def open_collector(settings: CollectorSettings) -> AsyncGenerator[RunningC
         hub = LiveHub(store, PROJECT, stream_limits(settings))
         built = assemble(settings, store, pool, hub)
         needs_key = bool(settings.api_key) or bool(await store.keys(PROJECT))
-        shown = without_password(dsn)
-        collector = RunningCollector(built.app, shown, built.guard, hub, built.grpc, needs_key, supervision)
+        database_url = without_password(dsn)
+        collector = RunningCollector(built.app, database_url, built.guard, hub, built.grpc, needs_key, supervision)
         _settle()
         yield collector
 
@@ -137,7 +140,7 @@ async def bring_to_newest_schema(dsn: str) -> None:
     Raises DatabaseUnreachable, DatabaseTooOld, MayNotMigrate, SchemaTooNew, SchemaUnreleased.
     """
     if await schema.current(dsn) != schema.head():
-        from playhead_collector.store import migrate  # noqa: PLC0415 - Alembic: half as long as the rest of the start
+        from playhead_collector.store import migrate  # noqa: PLC0415 - Alembic would make each start 50 % longer
 
         await migrate.upgrade(dsn)
 
@@ -148,12 +151,12 @@ async def _end(task: "asyncio.Task[None]") -> None:
 
 
 def create_app(settings: CollectorSettings, store: Store, *, clock: Callable[[], int] = time.time_ns) -> FastAPI:
-    """The application on this store, without its network side. `clock` gives ns since 1970."""
+    """Returns the application on this store, without its network side. `clock` gives ns since 1970."""
     return assemble(settings, store, clock=clock).app
 
 
 def analysis_pool(settings: CollectorSettings, dsn: str) -> WorkerPool:
-    """Processes that answer analysis questions; none is started before the first question."""
+    """Returns the pool of processes that answer analysis questions; none is started before the first question."""
     setup = Setup(
         dsn=dsn,
         timeouts=timeouts_of(settings),
@@ -170,7 +173,7 @@ def analysis_pool(settings: CollectorSettings, dsn: str) -> WorkerPool:
 
 @dataclass(frozen=True, slots=True)
 class Assembled:
-    """What answers: over HTTP, behind the guard of its connections, and over gRPC."""
+    """The parts that answer requests: `app` over HTTP, `guard` for its connections, and `grpc` over gRPC."""
 
     app: FastAPI
     guard: Guard
@@ -185,7 +188,7 @@ def assemble(
     *,
     clock: Callable[[], int] = time.time_ns,
 ) -> Assembled:
-    """The application, whose lifespan runs the projector, and what is around it.
+    """Builds the application, whose lifespan runs the background workers, and the parts around it.
 
     Without a pool, analysis questions are answered in this process.
     """
@@ -228,7 +231,7 @@ def assemble(
 
 
 def _attach_pages(app: FastAPI, store: Store) -> None:
-    """What is not about runs."""
+    """Attaches the routes that are not about runs."""
     attach(app, browser.router(PREFIX))
     attach(app, health.router(store))
     attach(app, identity.router())
@@ -278,7 +281,7 @@ def _application(workers: Sequence[BackgroundWorker | None], hub: LiveHub) -> Fa
 
 
 def timeouts_of(settings: CollectorSettings) -> DatabaseTimeouts:
-    """How long to wait for Postgres, as the operator set it."""
+    """Returns the Postgres timeouts that the operator set."""
     return DatabaseTimeouts(
         connection_seconds=settings.pool_wait_seconds,
         statement_seconds=settings.statement_seconds,
@@ -287,7 +290,7 @@ def timeouts_of(settings: CollectorSettings) -> DatabaseTimeouts:
 
 
 def stream_limits(settings: CollectorSettings) -> StreamLimits:
-    """The bounds of live streams that the operator set."""
+    """Returns the limits of live streams that the operator set."""
     return StreamLimits(
         most=settings.max_streams,
         heartbeat_seconds=settings.stream_heartbeat_seconds,
@@ -297,12 +300,14 @@ def stream_limits(settings: CollectorSettings) -> StreamLimits:
 
 
 def _sizes(settings: CollectorSettings) -> tuple[int, int, int]:
-    """The limits of an upload of contents, as `ContentHttp` takes them."""
+    """Returns the limits of a content upload, in the order of `ContentHttp`: bytes of the request, bytes of one
+    content, items."""
     return settings.max_request_bytes, settings.max_content_bytes, settings.max_pack_items
 
 
 def configured(settings: CollectorSettings, clock: Callable[[], int] = time.time_ns) -> Configured:
-    """What the operator chose that answers depend on.  Raises BadSetting, also for a webhook without its key."""
+    """Returns the configuration of the answers (prices, models, search, limits). Raises BadSetting, also for a webhook
+    without its key."""
     check_webhook(settings)
     if (settings.explain_url is None) != (settings.explain_model is None):
         raise BadSetting("PLAYHEAD_EXPLAIN_URL and PLAYHEAD_EXPLAIN_MODEL belong together: set both, or neither")
@@ -327,16 +332,16 @@ def configured(settings: CollectorSettings, clock: Callable[[], int] = time.time
 
 
 def _settle() -> None:
-    """What was loaded to start stays for good, and is looked at no more by the garbage collector.
+    """Excludes the objects that were loaded at start from garbage collection.
 
-    A full collection otherwise walks 120,000 objects of libraries each time, and whoever is just asking waits 60 ms.
+    Otherwise each full collection scans 120,000 objects of libraries, and requests wait 60 ms for it.
     """
     gc.collect()
     gc.freeze()
 
 
 def version() -> str:
-    """This build's version; in a checkout that was never installed there is none."""
+    """Returns this build's version; "0" in a checkout that was never installed."""
     try:
         return metadata.version("playhead")
     except metadata.PackageNotFoundError:
@@ -344,7 +349,7 @@ def version() -> str:
 
 
 def _frame(app: FastAPI, settings: CollectorSettings, flow: RequestLimiter, metrics: Metrics, keyring: Keyring) -> None:
-    """What is around the routes, from the inside to the outside."""
+    """Installs the error handlers and the middlewares around the routes, from the innermost to the outermost."""
     errors.install(app)
     _bound(app, settings, flow)
     app.add_middleware(
@@ -356,8 +361,8 @@ def _frame(app: FastAPI, settings: CollectorSettings, flow: RequestLimiter, metr
         )
     app.add_middleware(BrowserGuard, hosts=(*settings.allowed_hosts, settings.host), origins=settings.allowed_origins)
     app.add_middleware(TrustedProxies, proxies=settings.trusted_proxies)
-    app.add_middleware(CountRequests, metrics=metrics)  # around all that refuses, whose answers count, too
-    app.add_middleware(identity.IdentityHeader)  # added last, so it is outermost: every answer says whose it is
+    app.add_middleware(CountRequests, metrics=metrics)  # outside of what refuses requests, so that refusals count
+    app.add_middleware(identity.IdentityHeader)  # added last, so it is outermost: every answer has the header
 
 
 def _is_route(app: FastAPI, scope: Scope) -> bool:
@@ -366,7 +371,7 @@ def _is_route(app: FastAPI, scope: Scope) -> bool:
 
 
 def _bound(app: FastAPI, settings: CollectorSettings, flow: RequestLimiter) -> None:
-    """Bodies and answers of the questions; those of spans and content have `flow`."""
+    """Limits the bodies of API requests, and the answers. `flow` limits the bodies of spans and content."""
 
     def refusal(request: Request, error: Refused) -> Response:
         return errors.answer(request, error.status, error.code, str(error), error.headers)
@@ -400,7 +405,7 @@ def _bounds(settings: CollectorSettings, metrics: Metrics) -> tuple[RequestLimit
 
 
 def _reads(settings: CollectorSettings, metrics: Metrics) -> ReadLimiter:
-    # A question has one connection at a time: of the pool, at least half is left to ingest, probes and the projector.
+    # A read uses one connection at a time: at least half of the pool is left to ingest, probes and the projector.
     reads = ReadLimiter(min(settings.max_reads, max(settings.pool_size // 2, 1)), settings.reads_waiting)
     metrics.gauge("reads_running", "Questions that read from the database", lambda: reads.running)
     metrics.gauge("reads_waiting", "Questions that wait for their turn to read", lambda: reads.waiting)
@@ -414,9 +419,11 @@ def _observe(metrics: Metrics, flow: RequestLimiter, runner: ProjectionRunner, s
     metrics.gauge("bytes_reading", "Bytes of bodies that are arriving", lambda: flow.reading.bytes)
     metrics.gauge("bytes_in_work", "Bytes of request bodies in memory", lambda: flow.bytes)
     metrics.gauge("runs_lost", "Times that a run was taken for lost", partial(runner.counts.__getitem__, "lost"))
-    for what in ("projected", "sealed", "failed"):
+    for outcome in ("projected", "sealed", "failed"):
         metrics.gauge(
-            f"runs_{what}", f"Times that a run was {what} by the projector", partial(runner.counts.__getitem__, what)
+            f"runs_{outcome}",
+            f"Times that a run was {outcome} by the projector",
+            partial(runner.counts.__getitem__, outcome),
         )
     metrics.gauge("contents_collected", "Contents deleted that no run named", lambda: sweeper.counts["contents"])
 
@@ -430,7 +437,8 @@ def _observe_analysis(metrics: Metrics, pool: WorkerPool) -> None:
 
 
 async def _measure(metrics: Metrics, forwarding: ForwardMetrics, store: Store, one_at_a_time: asyncio.Lock) -> None:
-    """What has to be asked of the database. While it is down, the other figures are wanted all the more."""
+    """Sets the metrics that come from the database. While it is down, `waiting` is NaN and the other metrics are still
+    answered."""
     try:
         async with one_at_a_time:
             metrics.waiting.set(len(await store.dirty_runs(_COUNT_WAITING)))

@@ -1,4 +1,4 @@
-"""app → [background]: what works beside the requests, from the start of the application to its end."""
+"""app → [background]: workers that run beside the requests, from the start of the application to its end."""
 
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
@@ -6,23 +6,24 @@ from typing import Protocol
 
 
 class BackgroundWorker(Protocol):
-    """Works in a task of its own."""
+    """A worker that runs in its own task."""
 
     def start(self) -> None:
-        """Begins."""
+        """Starts the task."""
         ...
 
     async def stop(self) -> None:
-        """Ends; what is under way is finished or given up, as the worker says."""
+        """Stops the task. Each worker defines whether the work in progress is finished or abandoned."""
         ...
 
 
 @asynccontextmanager
 async def working(workers: Sequence[BackgroundWorker | None]) -> AsyncGenerator[None]:
-    """They work until the block ends; the last one started stops first.  None: one that is switched off."""
-    used = [each for each in workers if each is not None]
-    for each in used:
-        each.start()
+    """Starts the workers, and stops them in reverse order when the block ends. None in `workers` stands for a worker
+    that is switched off."""
+    used = [worker for worker in workers if worker is not None]
+    for worker in used:
+        worker.start()
     yield
-    for each in reversed(used):
-        await each.stop()
+    for worker in reversed(used):
+        await worker.stop()

@@ -1,9 +1,9 @@
-"""`playhead serve`: the collector in this process, from its settings to a clean end.
+"""`playhead serve`: the collector in this process, from its settings to a clean stop.
 
-    settings → port → (embedded Postgres → schema → store → application)=app.py → uvicorn → all of it down again
+    settings → port → (embedded Postgres → schema → store → application)=app.py → uvicorn → stopped in reverse order
 
-A start that fails says why in one sentence on stderr and leaves nothing running. stdout gets the addresses, as text or
-as one line of JSON, once they answer; everything else goes to the log on stderr.
+A failed start writes one sentence with the reason to stderr and leaves nothing running. stdout gets the addresses, as
+text or as one line of JSON, once they answer; everything else goes to the log on stderr.
 """
 
 import asyncio
@@ -37,12 +37,12 @@ from playhead_collector.store import schema
 log = logging.getLogger(__name__)
 
 STOPPED, FAILED, MISUSED = 0, 1, 2
-# What is under way at the end may take as long as an exporter waits for it, which is 10 s.
+# Time for requests in progress at the stop: as long as an exporter waits for its answer, which is 10 s.
 DRAIN_SECONDS = 10
 
 
 def serve(*, as_json: bool = False, **options: Any) -> int:
-    """Runs a collector until SIGINT or SIGTERM; returns the exit code. `options` are settings by field name."""
+    """Runs a collector until SIGINT or SIGTERM. Returns the exit code. `options` are settings by field name."""
     try:
         settings = load(**options)
         configure_logging(settings.log_format, settings.log_level)
@@ -52,21 +52,22 @@ def serve(*, as_json: bool = False, **options: Any) -> int:
     except CollectorError as error:
         sys.stderr.write(f"playhead: {error}\n")
         return MISUSED if isinstance(error, BadSetting) else FAILED
-    except (asyncio.CancelledError, KeyboardInterrupt):  # asked to stop while it was starting
+    except (asyncio.CancelledError, KeyboardInterrupt):  # stopped during the start
         return STOPPED
     return STOPPED
 
 
 def print_migrations() -> int:
-    """The SQL of every revision on stdout, for those who let only their own tools change a schema."""
-    from playhead_collector.store import migrate  # noqa: PLC0415 - `serve` seldom needs what it loads
+    """Writes the SQL of every revision to stdout, for operators who change schemas only with their own tools. Returns
+    the exit code."""
+    from playhead_collector.store import migrate  # noqa: PLC0415 - loads Alembic, which `serve` seldom needs
 
     sys.stdout.write(migrate.offline_sql())
     return STOPPED
 
 
 def migrate_database(**options: Any) -> int:
-    """Brings the database that the settings name to this build's schema; returns the exit code."""
+    """Migrates the configured database to this build's schema. Returns the exit code."""
     try:
         settings = load(**options)
         if settings.database_url is None:
@@ -93,7 +94,7 @@ async def _serve(settings: CollectorSettings, as_json: bool) -> None:
                 collector.supervision.add_done_callback(stopping.give_up)
             await stopping.server.serve(sockets=[listener])
             if collector.supervision is not None and collector.supervision.done():
-                collector.supervision.result()  # raises what it ended with
+                collector.supervision.result()  # raises the error with which it ended
 
 
 # --- the network side ------------------------------------------------------------------------------------------------
@@ -101,7 +102,8 @@ async def _serve(settings: CollectorSettings, as_json: bool) -> None:
 
 @contextmanager
 def listen(host: str, port: int, variable: str = "PLAYHEAD_PORT") -> Generator[socket.socket]:
-    """The socket, open before anything else is started. Raises PortTaken, CannotStart, which name the variable."""
+    """Opens the listening socket, before anything else is started. Raises PortTaken or CannotStart; their messages name
+    `variable`."""
     try:
         family, _, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0]
         listener = socket.create_server(address[:2], family=family)
@@ -119,7 +121,7 @@ def listen(host: str, port: int, variable: str = "PLAYHEAD_PORT") -> Generator[s
 
 @contextmanager
 def hold_grpc_port(settings: CollectorSettings) -> Generator[socket.socket | None]:
-    """A socket that keeps the port for gRPC until `start_grpc`; None: gRPC is off. Raises PortTaken, CannotStart."""
+    """Opens a socket that reserves the gRPC port until `start_grpc`. None: gRPC is off. Raises PortTaken, CannotStart."""
     if settings.grpc_port is None:
         yield None
         return
@@ -130,9 +132,9 @@ def hold_grpc_port(settings: CollectorSettings) -> Generator[socket.socket | Non
 async def start_grpc(
     settings: CollectorSettings, held: socket.socket | None, servicers: Sequence[Servicer]
 ) -> GrpcServer | None:
-    """The gRPC server, which answers when this returns; None: it is off. Raises CannotStart.
+    """Starts the gRPC server and returns it when it answers; None if gRPC is off. Raises CannotStart.
 
-    gRPC's library takes no open socket, so the port is given up for the moment in which the server takes it.
+    gRPC's library accepts no open socket, so the port is free for a moment before the server takes it.
     """
     if held is None:
         return None
@@ -147,14 +149,15 @@ async def start_grpc(
 
 
 def warn_of_open_doors(listener: socket.socket, *, needs_key: bool) -> None:
-    """Says so when whoever is on the network may read what was recorded."""
+    """Logs a warning if the collector listens on a network without a key, so that anyone there can read what was
+    recorded."""
     host = listener.getsockname()[0]
     if not needs_key and not _is_loopback(host):
         log.warning("listening on %s without a key: whoever reaches it reads prompts; set PLAYHEAD_API_KEY", host)
 
 
 def url_of(listener: socket.socket, port: int | None = None) -> str:
-    """Where a client on this machine finds it, or finds another port of the same address."""
+    """Returns the URL for clients on this machine, with the listener's port or with another `port` of the same address."""
     host, own_port = listener.getsockname()[:2]
     port = own_port if port is None else port
     if ip_address(host).is_unspecified:  # all addresses: any of them will do
@@ -175,15 +178,19 @@ def _uvicorn_config(collector: RunningCollector, grpc: GrpcServer | None) -> uvi
         log_config=None,
         access_log=False,
         server_header=False,
-        proxy_headers=False,  # see `serve.trusted_proxies`
+        proxy_headers=False,  # `serve.trusted_proxies` reads them
         timeout_keep_alive=math.ceil(collector.guard.limits.idle_seconds),
         timeout_graceful_shutdown=DRAIN_SECONDS,
     )
 
 
 class _Server(uvicorn.Server):
-    """uvicorn, but for signals, which are ours also before it starts and after it ends; says when it has started, and
-    when it begins to stop: it waits for answers under way, and live streams would not end by themselves."""
+    """uvicorn without its own signal handling: `_SignalHandling` handles signals also before it starts and after it
+    ends.
+
+    Calls `started` when the server has started, and `stopping` when it begins to stop: it waits for the answers in
+    progress, and live streams would not end by themselves.
+    """
 
     def __init__(
         self,
@@ -207,7 +214,7 @@ class _Server(uvicorn.Server):
             self._tell_started()
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """Stops HTTP and gRPC at the same time: each takes no more requests, and finishes those in progress."""
+        """Stops HTTP and gRPC at the same time: each accepts no more requests and finishes those in progress."""
         self._tell_stopping()
         async with asyncio.TaskGroup() as stopping:
             if self._grpc is not None:
@@ -219,12 +226,13 @@ class _Server(uvicorn.Server):
 
 @dataclass(slots=True)
 class _SignalHandling:
-    """What a signal does: before the server runs, the start is given up; then it drains; a second one ends at once."""
+    """Handles signals. Before the server runs, a signal cancels the start; later, it stops the server after the
+    requests in progress; a second signal stops it at once."""
 
     server: uvicorn.Server | None = field(default=None)
 
     def give_up(self, _: object) -> None:
-        """What the collector needs is gone for good."""
+        """Stops the server, because something that the collector needs has failed for good."""
         if self.server is not None:
             self.server.should_exit = True
 
@@ -254,25 +262,25 @@ class _SignalHandling:
 def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
     if sys.platform == "win32":
         return None
-    import uvloop  # noqa: PLC0415 - there is none for Windows
+    import uvloop  # noqa: PLC0415 - not available on Windows
 
     return uvloop.new_event_loop
 
 
-# --- what a human or a program is told -------------------------------------------------------------------------------
+# --- what is written to stdout ---------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
 class Addresses:
-    """URLs of the HTTP side and of gRPC, which may be off."""
+    """URLs for HTTP and for gRPC. `grpc` is None if gRPC is off."""
 
     http: str
     grpc: str | None
 
 
 def announce(settings: CollectorSettings, database: str, addresses: Addresses, as_json: bool) -> None:
-    """Where everything is, on stdout."""
-    said = {
+    """Writes the addresses, the data folder and the database to stdout, as text or JSON."""
+    report = {
         "collector": addresses.http,
         "grpc": addresses.grpc,
         "docs": f"{addresses.http}/api/v1/docs",
@@ -281,9 +289,9 @@ def announce(settings: CollectorSettings, database: str, addresses: Addresses, a
         "pid": os.getpid(),
     }
     if as_json or settings.log_format == "json":
-        text = orjson.dumps(said).decode()
+        text = orjson.dumps(report).decode()
     else:
-        lines = [f"  {name:10} {value}" for name, value in said.items() if value is not None and name != "pid"]
+        lines = [f"  {name:10} {value}" for name, value in report.items() if value is not None and name != "pid"]
         text = "\n".join([f"Playhead {version()} is listening. Stop it with Ctrl-C.", *lines])
     sys.stdout.write(text + "\n")
     sys.stdout.flush()

@@ -1,4 +1,4 @@
-"""Destinations that spans are forwarded to: a table of settings for each kind, read from the environment and a file.
+"""Settings of forwarding destinations: one table for each kind, read from the environment and a file.
 
     PLAYHEAD_FORWARD_LANGFUSE_URL           the destination `langfuse`
     PLAYHEAD_FORWARD_OTLP_EAST_URL          the destination `otlp-east`; any name of letters, digits and underscores
@@ -22,12 +22,12 @@ from playhead.settings.table import KIB, MIB, InvalidSettingValue, Setting, sett
 from playhead_collector.errors import BadSetting
 
 PREFIX = "PLAYHEAD_FORWARD_"
-# Settings of the collector that hold for all destinations; a test compares them with its table.
+# Settings of the collector that apply to all destinations; a test compares them with the collector's table.
 COMMON_VARIABLES = frozenset(
-    f"{PREFIX}{each}"
-    for each in ("FILE", "MAX_AGE_SECONDS", "MAX_ITEMS", "CONTENT_WAIT_SECONDS", "SETTLE_SECONDS", "BUSY_SHARE")
+    f"{PREFIX}{suffix}"
+    for suffix in ("FILE", "MAX_AGE_SECONDS", "MAX_ITEMS", "CONTENT_WAIT_SECONDS", "SETTLE_SECONDS", "BUSY_SHARE")
 )
-# A name is a label in metrics and a part of a path; more destinations than this are a mistake in a template.
+# A name is used as a label in metrics and as a part of paths. More destinations than this are a mistake in a template.
 _NAME = re.compile(r"[a-z0-9](?:[a-z0-9_-]{0,48}[a-z0-9])?", re.ASCII)
 _MAX_DESTINATIONS = 20
 _HEADER_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
@@ -41,7 +41,7 @@ def _webhook_secret(text: str) -> bytes:
     return key
 
 
-# As Standard Webhooks writes it, so that receivers can use the libraries of it.
+# The format of Standard Webhooks, so that receivers can use its libraries.
 WEBHOOK_SECRET = s.ValueKind("whsec_ and 24 to 64 random bytes in base64 (openssl rand -base64 32)", _webhook_secret)
 
 
@@ -50,18 +50,18 @@ def _words(text: str) -> tuple[str, ...]:
 
 
 def _statuses(text: str) -> tuple[str, ...]:
-    found = _words(text.lower())
-    if not set(found) <= set(_STATUSES):
+    statuses = _words(text.lower())
+    if not set(statuses) <= set(_STATUSES):
         raise ValueError
-    return found
+    return statuses
 
 
 def _headers(text: str) -> Mapping[str, str]:
     pairs = [pair.partition("=") for pair in _words(text)]
-    found = {name.strip().lower(): s.KEY.read(unquote(value.strip())) for name, _, value in pairs}
-    if not all(map(_HEADER_NAME.fullmatch, found)) or len(found) != len(pairs):
+    headers = {name.strip().lower(): s.KEY.read(unquote(value.strip())) for name, _, value in pairs}
+    if not all(map(_HEADER_NAME.fullmatch, headers)) or len(headers) != len(pairs):
         raise ValueError
-    return found
+    return headers
 
 
 def _share(text: str) -> float:
@@ -105,14 +105,15 @@ TIMEOUT = s.ValueKind("a number of seconds from 1 to 100", _timeout)
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class DestinationSettings:
-    """What every destination has. The variable of a setting begins with PLAYHEAD_FORWARD_, the kind, and the name."""
+    """Settings that every destination has. Variables are named PLAYHEAD_FORWARD_, the kind, the destination's name, the
+    setting."""
 
     KIND: ClassVar[Literal["langfuse", "phoenix", "otlp"]]
 
     name: str
-    """`langfuse`, or `langfuse-east` where the variables say LANGFUSE_EAST; what commands and metrics call it."""
+    """The name in commands and metrics: `langfuse`, or `langfuse-east` for variables with LANGFUSE_EAST."""
     url: str | None = setting("URL", None, s.HTTP_URL, "where it is; without it, there is no such destination")
-    # full: what people look for in these backends.
+    # full: people look for messages and values in these backends.
     content: Literal["full", "preview", "ref"] = setting(
         "CONTENT",
         "full",
@@ -140,21 +141,21 @@ class DestinationSettings:
     max_request_bytes: int = setting(
         "MAX_REQUEST_BYTES", 4 * MIB, LIMIT, "largest request to it, before compression; one larger span goes alone"
     )
-    # 30 s: backends store such a request in a few; a worker waits for nothing else meanwhile.
+    # 30 s: backends store such a request in a few; the worker does nothing else meanwhile.
     timeout_seconds: float = setting("TIMEOUT_SECONDS", 30.0, TIMEOUT, "how long it has to answer")
 
     def __repr__(self) -> str:
-        """Without keys and headers: it may stand in a traceback."""
+        """Leaves out keys and headers, because tracebacks may show it."""
         return f"{type(self).__name__}(name={self.name!r}, host={self.host!r})"
 
     @property
     def host(self) -> str:
-        """Where it is, without what may be secret in a URL."""
+        """Scheme, host and port of the URL, without the parts that may be secret."""
         parts = urlsplit(self.url or "")
         return f"{parts.scheme}://{parts.hostname}" + (f":{parts.port}" if parts.port else "")
 
     def checked(self) -> Self:
-        """Itself.  Raises BadSetting when settings do not go together."""
+        """Returns itself. Raises BadSetting if the URL contains a user or password."""
         if urlsplit(self.url or "").username or urlsplit(self.url or "").password:
             raise BadSetting(f"the URL of the destination {self.name} has a user or password in it: set its keys apart")
         return self
@@ -168,7 +169,7 @@ class LangfuseSettings(DestinationSettings):
 
     public_key: str | None = setting("PUBLIC_KEY", None, s.KEY, "the project's public key, pk-lf-...")
     secret_key: str | None = setting("SECRET_KEY", None, s.KEY, "the project's secret key, sk-lf-...", secret=True)
-    # None by default: Langfuse says where to put them, and only an operator knows whether that is its storage.
+    # None by default: Langfuse names the upload host, and only the operator knows whether it is Langfuse's storage.
     media_hosts: tuple[str, ...] = setting(
         "MEDIA_HOSTS",
         (),
@@ -178,7 +179,7 @@ class LangfuseSettings(DestinationSettings):
     )
 
     def checked(self) -> Self:
-        """Itself.  Raises BadSetting when settings do not go together."""
+        """Returns itself. Raises BadSetting if a key is missing, or the URL contains a user or password."""
         super(LangfuseSettings, self).checked()
         if not self.public_key or not self.secret_key:
             raise BadSetting(f"the destination {self.name} has no keys: set its PUBLIC_KEY and SECRET_KEY")
@@ -213,48 +214,48 @@ KINDS: Mapping[str, type[DestinationSettings]] = {
 
 
 def destinations(environ: Mapping[str, str] = os.environ, file: Path | None = None) -> tuple[DestinationSettings, ...]:
-    """All destinations, by name; those of the environment and those of the file.  Raises BadSetting."""
+    """Returns all destinations of the environment and the file, sorted by name. Raises BadSetting."""
     _refuse_unknown(environ)
-    found: dict[str, DestinationSettings] = {}
-    for each in (*_of_environment(environ), *(_of_file(file) if file else ())):
-        if each.name in found:
-            raise BadSetting(f"there are two destinations {each.name}: give one of them another name")
-        if each.url is None:
-            raise BadSetting(f"the destination {each.name} has no URL: set its URL, or remove its other settings")
-        found[each.name] = each.checked()
-    if len(found) > _MAX_DESTINATIONS:
-        raise BadSetting(f"{len(found)} destinations are more than {_MAX_DESTINATIONS}: remove some")
-    return tuple(found[name] for name in sorted(found))
+    by_name: dict[str, DestinationSettings] = {}
+    for target in (*_of_environment(environ), *(_of_file(file) if file else ())):
+        if target.name in by_name:
+            raise BadSetting(f"there are two destinations {target.name}: give one of them another name")
+        if target.url is None:
+            raise BadSetting(f"the destination {target.name} has no URL: set its URL, or remove its other settings")
+        by_name[target.name] = target.checked()
+    if len(by_name) > _MAX_DESTINATIONS:
+        raise BadSetting(f"{len(by_name)} destinations are more than {_MAX_DESTINATIONS}: remove some")
+    return tuple(by_name[name] for name in sorted(by_name))
 
 
 def _refuse_unknown(environ: Mapping[str, str]) -> None:
-    """Raises BadSetting for a variable that names no kind of destination, and no setting of all of them: forwarding to
-    fewer destinations than the operator wrote down would be noticed late."""
+    """Raises BadSetting for a PLAYHEAD_FORWARD_ variable that is neither a common setting nor of a known kind of
+    destination. Otherwise a misspelt destination would be missing, which an operator notices late."""
     kinds = tuple(f"{PREFIX}{kind.upper()}_" for kind in KINDS)
     for variable in sorted(environ):
         if variable.startswith(PREFIX) and variable not in COMMON_VARIABLES and not variable.startswith(kinds):
-            own = ", ".join(f"{kind}..." for kind in kinds)
+            known = ", ".join(f"{kind}..." for kind in kinds)
             raise BadSetting(
-                f"{variable} names no kind of destination: correct it to one of {own} (another backend that takes OTLP "
-                f"is of the kind otlp) or of {', '.join(sorted(COMMON_VARIABLES))}, or unset it"
+                f"{variable} names no kind of destination: correct it to one of {known} (another backend that takes "
+                f"OTLP is of the kind otlp) or of {', '.join(sorted(COMMON_VARIABLES))}, or unset it"
             )
 
 
 def _of_environment(environ: Mapping[str, str]) -> Iterator[DestinationSettings]:
     for kind, settings in KINDS.items():
         lines = {line.env: line for line in table_of(settings)}
-        given: dict[str, dict[str, Any]] = {}
+        by_name: dict[str, dict[str, Any]] = {}
         prefix = f"{PREFIX}{kind.upper()}_"
         for variable, text in sorted(environ.items()):
             if variable.startswith(prefix) and text.strip():
                 name, line = _split(variable, prefix, lines)
-                given.setdefault(_name_of(kind, name, variable), {})[line.field] = _read(line, text, variable)
-        for name, values in given.items():
+                by_name.setdefault(_name_of(kind, name, variable), {})[line.field] = _read(line, text, variable)
+        for name, values in by_name.items():
             yield settings(name=name, **values)
 
 
 def variables(environ: Mapping[str, str]) -> Iterator[tuple[str, str]]:
-    """The variables of destinations that are set, each with its value as it may be shown."""
+    """Yields the variables of destinations that are set, each with its value (secrets hidden)."""
     for kind, settings in KINDS.items():
         lines = {line.env: line for line in table_of(settings)}
         for variable, text in sorted(environ.items()):
@@ -264,7 +265,8 @@ def variables(environ: Mapping[str, str]) -> Iterator[tuple[str, str]]:
 
 
 def _split(variable: str, prefix: str, lines: Mapping[str, Setting]) -> tuple[str, Setting]:
-    """The name in a variable, and its setting: the longest that it ends with, since MAX_REQUEST_BYTES has two words."""
+    """Returns the destination's name in a variable, and its setting. The longest matching setting wins, since
+    MAX_REQUEST_BYTES has several words. Raises BadSetting."""
     rest = variable.removeprefix(prefix)
     for env in sorted(lines, key=len, reverse=True):
         if rest == env or rest.endswith(f"_{env}"):
@@ -273,10 +275,10 @@ def _split(variable: str, prefix: str, lines: Mapping[str, Setting]) -> tuple[st
 
 
 def _name_of(kind: str, name: str, where: str) -> str:
-    found = f"{kind}-{name.lower()}" if name else kind
-    if not _NAME.fullmatch(found):
-        raise BadSetting(f"{where} names a destination {found!r}: use up to 50 letters, digits, - and _")
-    return found
+    full_name = f"{kind}-{name.lower()}" if name else kind
+    if not _NAME.fullmatch(full_name):
+        raise BadSetting(f"{where} names a destination {full_name!r}: use up to 50 letters, digits, - and _")
+    return full_name
 
 
 def _read(line: Setting, value: Any, where: str) -> Any:
@@ -292,23 +294,23 @@ def _of_file(path: Path) -> Iterator[DestinationSettings]:
     except OSError as error:
         raise BadSetting(f"PLAYHEAD_FORWARD_FILE cannot be read ({error.strerror}: {path}): see its path") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        said = " ".join(str(error).split())
+        reason = " ".join(str(error).split())
         hint = "correct it, or have it saved as UTF-8; each destination is a table [[destination]] with kind and url"
-        raise BadSetting(f"PLAYHEAD_FORWARD_FILE ({path}) is no TOML ({said}): {hint}") from None
-    if not isinstance(tables, list) or not all(isinstance(each, dict) for each in cast(list[Any], tables)):
+        raise BadSetting(f"PLAYHEAD_FORWARD_FILE ({path}) is no TOML ({reason}): {hint}") from None
+    if not isinstance(tables, list) or not all(isinstance(entry, dict) for entry in cast(list[Any], tables)):
         raise BadSetting(f"{path} has no list of destinations: write each as a table [[destination]]")
-    for at, table in enumerate(cast(list[dict[str, Any]], tables), 1):
-        yield _of_table(table, f"destination {at} in {path}")
+    for number, table in enumerate(cast(list[dict[str, Any]], tables), 1):
+        yield _of_table(table, f"destination {number} in {path}")
 
 
 def _of_table(table: dict[str, Any], where: str) -> DestinationSettings:
     kind, name = table.get("kind"), table.get("name", "")
     settings = KINDS.get(kind) if isinstance(kind, str) else None
     if settings is None:
-        given = "no kind" if kind is None else f"the unknown kind {kind!r}"
-        known = ", ".join(sorted(KINDS))
+        described = "no kind" if kind is None else f"the unknown kind {kind!r}"
+        kinds = ", ".join(sorted(KINDS))
         raise BadSetting(
-            f"{where} has {given}: set it to one of {known}; a backend that takes OTLP is of the kind otlp"
+            f"{where} has {described}: set it to one of {kinds}; a backend that takes OTLP is of the kind otlp"
         )
     if not isinstance(name, str):
         raise BadSetting(f"{where} has the name {name!r}, which is no text: write it in quotation marks")

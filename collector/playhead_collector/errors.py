@@ -2,22 +2,22 @@
 
 CollectorError                 everything the collector raises on purpose
 ├─ BadSetting                  a setting has a value that cannot be used
-├─ CannotStart                 this process cannot do its work here and now
+├─ CannotStart                 this process cannot start on this machine at present
 │  ├─ AlreadyRunning           another collector holds the data directory
-│  ├─ PortTaken                something else listens where we should
-│  └─ EmbeddedPostgresFailed   the Postgres that we bring along cannot be set up, started or stopped
+│  ├─ PortTaken                another process listens on our port
+│  └─ EmbeddedPostgresFailed   the embedded Postgres cannot be set up, started or stopped
 ├─ DatabaseError               the database cannot be used as it is
-│  ├─ DatabaseUnreachable      no answer, or it will not let us in
-│  ├─ DatabaseTooOld           its Postgres is older than the oldest we know
-│  ├─ MayNotMigrate            its role may not make tables
+│  ├─ DatabaseUnreachable      it does not answer, or refuses the login
+│  ├─ DatabaseTooOld           its Postgres is older than the oldest supported version
+│  ├─ MayNotMigrate            its role may not create tables
 │  ├─ SchemaTooNew             a newer collector has migrated it
 │  ├─ SchemaTooOld             it needs `playhead migrate`
-│  └─ SchemaUnreleased         a version before the first release has made it
-├─ StoreUnavailable            the database does not answer for now: try again, nothing was stored
-│  └─ StoreCollision           another transaction was in the way: nothing was stored, and again is likely to work
+│  └─ SchemaUnreleased         a version before the first release has created it
+├─ StoreUnavailable            the database does not answer at present: nothing was stored, try again
+│  └─ StoreCollision           another transaction was in the way: nothing was stored, trying again is likely to work
 ├─ ContentMissing              nothing is stored under this ref
 ├─ ContentCorrupt              what is stored no longer matches its ref
-└─ Refused                     a request that cannot be done as it is; knows the HTTP answer to give
+└─ Refused                     a request that cannot be done as it is; has the HTTP status of the answer
 """
 
 from collections.abc import Mapping
@@ -25,7 +25,7 @@ from types import MappingProxyType
 
 
 class CollectorError(Exception):
-    """Everything the collector raises on purpose; `str(error)` is for the user to read."""
+    """Any error that the collector raises on purpose; `str(error)` is a message for the user."""
 
 
 class BadSetting(CollectorError):
@@ -33,7 +33,7 @@ class BadSetting(CollectorError):
 
 
 class CannotStart(CollectorError):
-    """This process cannot do its work here and now."""
+    """This process cannot start on this machine at present."""
 
 
 class AlreadyRunning(CannotStart):
@@ -41,11 +41,11 @@ class AlreadyRunning(CannotStart):
 
 
 class PortTaken(CannotStart):
-    """Something else listens where we should."""
+    """Another process listens on our port."""
 
 
 class EmbeddedPostgresFailed(CannotStart):
-    """The Postgres that we bring along cannot be set up, started or stopped."""
+    """The embedded Postgres cannot be set up, started or stopped."""
 
 
 class DatabaseError(CollectorError):
@@ -53,11 +53,11 @@ class DatabaseError(CollectorError):
 
 
 class DatabaseUnreachable(DatabaseError):
-    """No answer from the database, or it will not let us in."""
+    """The database does not answer, or refuses the login."""
 
 
 class DatabaseTooOld(DatabaseError):
-    """The database's Postgres is older than the oldest we know."""
+    """The database's Postgres is older than the oldest supported version."""
 
 
 class MayNotMigrate(DatabaseError):
@@ -73,15 +73,15 @@ class SchemaTooOld(DatabaseError):
 
 
 class SchemaUnreleased(DatabaseError):
-    """A version before the first release has made the database: it cannot be migrated."""
+    """A version before the first release has created the database: it cannot be migrated."""
 
 
 class StoreUnavailable(CollectorError):
-    """The database does not answer for now; what was being done is not stored, and may be tried again."""
+    """The database does not answer at present. The operation was not stored, and may be tried again."""
 
 
 class StoreCollision(StoreUnavailable):
-    """Another transaction was in the way; the same again is likely to work at once."""
+    """Another transaction was in the way; trying again at once is likely to work."""
 
 
 class ContentMissing(CollectorError):
@@ -93,7 +93,7 @@ class ContentCorrupt(CollectorError):
 
 
 class Refused(CollectorError):
-    """A request that cannot be done as it is: the HTTP status and headers to answer with, and a word for programs."""
+    """A request that cannot be done as it is. Has the HTTP status and headers of the answer, and a code for programs."""
 
     def __init__(self, status: int, code: str, message: str, headers: Mapping[str, str] = MappingProxyType({})) -> None:
         super().__init__(message)

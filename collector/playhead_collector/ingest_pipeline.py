@@ -1,4 +1,4 @@
-"""receive → [lift → store] → project, forward.  The way of what was received into the store."""
+"""receive → [lift → store] → project, forward.  Lifts what was received and stores it."""
 
 import asyncio
 from collections import Counter
@@ -19,13 +19,14 @@ _LIFT_ON_LOOP = 16
 
 @dataclass(frozen=True, slots=True)
 class IngestPipeline:
-    """Lifts and stores what was received. What [receive] calls `Ingest` and `ContentIntake`."""
+    """Lifts and stores what was received. Implements the protocols `Ingest` and `ContentIntake` of [receive]."""
 
     store: Store
     project_id: int
     inline_characters: int
     arrived: Sequence[Callable[[], None]]
-    """Called after spans, log events or contents were stored: whoever works on them looks sooner then."""
+    """Callbacks that wake the workers (projector, forwarder). Called after spans, log events or contents were stored.
+    """
 
     async def ingest(self, spans: Sequence[Span], logs: Sequence[LogEvent]) -> IngestResult:
         """Durable once this returns. Raises StoreUnavailable."""
@@ -40,8 +41,8 @@ class IngestPipeline:
         return IngestResult(ingested.spans, ingested.duplicates, *refused, contents, *overtaken)
 
     async def missing(self, refs: Sequence[ContentRef]) -> MissingRefs:
-        """Which of these are not stored. Raises StoreUnavailable."""
-        # The epoch first: if content goes between the two, the client's belief ends with the older epoch.
+        """Returns the refs that are not stored. Raises StoreUnavailable."""
+        # Read the epoch first: if content is deleted between the two reads, the older epoch makes the client ask again.
         epoch = await self.store.epoch(self.project_id)
         return MissingRefs(await self.store.missing(self.project_id, refs), epoch)
 
@@ -53,7 +54,7 @@ class IngestPipeline:
         return PackResult(unknown_parents, epoch)
 
     async def awaits(self, ref: ContentRef) -> bool:
-        """Whether a run names this content and it is not stored. Raises StoreUnavailable."""
+        """Whether a run names this content while it is not stored. Raises StoreUnavailable."""
         return await self.store.awaits(self.project_id, ref)
 
     def _wake(self) -> None:
@@ -63,8 +64,8 @@ class IngestPipeline:
 
 @dataclass(frozen=True, slots=True)
 class _LiftedBatch:
-    """What to store; how many contents were taken out, and their bytes, with repetitions; and how many spans and log
-    events had content that no dialect understood, by scope."""
+    """A batch to store, and figures about it: the number and bytes of the contents that were taken out of spans
+    (repetitions count), and per scope the number of spans and log events whose content no dialect understood."""
 
     batch: Batch
     contents: int
@@ -77,15 +78,16 @@ def _lifted(spans: Sequence[Span], logs: Sequence[LogEvent], inline: int) -> _Li
     lifted_spans = [lift(span, inline, shared=shared) for span in spans]
     lifted_logs = lift_logs(logs, inline)
     lifted = [*lifted_spans, *lifted_logs]
-    not_understood = Counter(scope_name(one.span.scope) for one in lifted_spans if not one.is_understood)
-    not_understood.update(scope_name(one.log.scope) for one in lifted_logs if not one.is_understood)
-    # Calls of one conversation have much in common: each content is stored once, and no thread that another continues.
-    contents = [content for one in lifted for content in one.contents]
-    threads = {shared.thread_ref(thread.messages): thread for one in lifted for thread in one.threads}
+    not_understood = Counter(scope_name(item.span.scope) for item in lifted_spans if not item.is_understood)
+    not_understood.update(scope_name(item.log.scope) for item in lifted_logs if not item.is_understood)
+    # Calls of one conversation share messages: each content is stored once, and a thread that another one continues is
+    # not stored.
+    contents = [content for item in lifted for content in item.contents]
+    threads = {shared.thread_ref(thread.messages): thread for item in lifted for thread in item.threads}
     continued = shared.continued()
     batch = Batch(
-        spans=[one.span for one in lifted_spans],
-        logs=[one.log for one in lifted_logs],
+        spans=[item.span for item in lifted_spans],
+        logs=[item.log for item in lifted_logs],
         contents=list({content.ref: content for content in contents}.values()),
         threads=[thread for ref, thread in threads.items() if ref not in continued],
     )

@@ -1,4 +1,4 @@
-"""Values as JSON, also where they hold texts and numbers that orjson does not write."""
+"""JSON encoding that also accepts texts and numbers that orjson refuses."""
 
 import json
 from typing import Any, cast
@@ -9,7 +9,7 @@ _LEAST, _MOST = -(2**63), 2**64 - 1
 
 
 def json_bytes(value: Any) -> bytes:
-    """The value as JSON; fragments in it are joined without being read again.
+    """Returns the value as JSON. Fragments (`orjson.Fragment`) in it are copied without being parsed.
 
     Lone surrogates are written as escapes (a recorded program may have cut an emoji in two), integers with all their
     digits.
@@ -21,23 +21,23 @@ def json_bytes(value: Any) -> bytes:
 
 
 def _writable(value: Any) -> Any:
-    """The same with everything that orjson refuses as a fragment that is written already."""
+    """Returns the value with everything that orjson refuses replaced by JSON fragments."""
     if isinstance(value, str):
         return value if _is_utf8(value) else _fragment(value)
     if isinstance(value, int):
         return value if _LEAST <= value <= _MOST else _fragment(value)
     if isinstance(value, list | tuple):
-        return [_writable(each) for each in cast(list[Any], value)]
+        return [_writable(item) for item in cast(list[Any], value)]
     if isinstance(value, dict):
         return _object(cast(dict[Any, Any], value))
     return value
 
 
 def _object(value: dict[Any, Any]) -> Any:
-    members = {str(key): _writable(each) for key, each in value.items()}
+    members = {str(key): _writable(member) for key, member in value.items()}
     if all(map(_is_utf8, members)):
         return members
-    written = [json.dumps(key).encode() + b":" + orjson.dumps(each, default=str) for key, each in members.items()]
+    written = [json.dumps(key).encode() + b":" + orjson.dumps(member, default=str) for key, member in members.items()]
     return orjson.Fragment(b"{" + b",".join(written) + b"}")
 
 

@@ -1,4 +1,4 @@
-"""Log lines, as text or JSON, for each process of a collector."""
+"""Formats log lines as text or JSON, for each process of a collector."""
 
 import logging
 import sys
@@ -7,10 +7,10 @@ import orjson
 
 
 class JsonLines(logging.Formatter):
-    """A log line as one JSON object."""
+    """Formats a log record as one JSON object."""
 
     def format(self, record: logging.LogRecord) -> str:
-        """Time in seconds since 1970, level, logger, message, and the traceback if there is one."""
+        """Returns time (seconds since 1970), level, logger, message, and the traceback if there is one."""
         line = {
             "time": record.created,
             "program": "playhead",
@@ -24,12 +24,12 @@ class JsonLines(logging.Formatter):
 
 
 def configure_logging(log_format: str, log_level: str) -> None:
-    """The log of this process, on stderr: lines of `text` or `json`, from this level on."""
+    """Sends this process's log to stderr, as lines of `text` or `json`, from level `log_level` on."""
     handler = logging.StreamHandler(sys.stderr)
     text = logging.Formatter("%(asctime)s playhead %(levelname)-7s %(name)s: %(message)s")
     handler.setFormatter(JsonLines() if log_format == "json" else text)
     logging.basicConfig(level=log_level.upper(), handlers=[handler], force=True)
-    # What the first two write at every start and every migration, the collector logs itself. httpx logs the URL of each
-    # request, and the path of a webhook may be a key.
+    # alembic and uvicorn write lines at every start and migration that the collector logs itself. httpx logs the URL of
+    # each request, and the path of a webhook may be a key.
     for chatty in ("alembic", "uvicorn", "httpx"):
         logging.getLogger(chatty).setLevel(max(logging.WARNING, logging.root.level))

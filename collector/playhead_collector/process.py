@@ -1,9 +1,9 @@
-"""A collector in a process of its own, for those who need one for a while: tests, `playhead demo`.
+"""Runs a collector in its own process for a limited time: for tests and `playhead demo`.
 
     with CollectorProcess() as collector:
         configure(endpoint=collector.url)
 
-Without a database URL it brings its own Postgres, in a folder that is gone afterwards.
+Without a database URL it starts its own Postgres, in a temporary folder that is removed afterwards.
 """
 
 import os
@@ -21,18 +21,18 @@ import orjson
 from playhead_collector import embedded
 from playhead_collector.errors import CannotStart
 
-# It drains, and Postgres writes a checkpoint.
+# The collector finishes the requests in progress, and Postgres writes a checkpoint.
 STOP_SECONDS = 60
 
 
 class CollectorProcess:
-    """`url` answers from `start()`, or the beginning of the `with` block, to `stop()`, or its end.
+    """A collector process. `url` answers from `start()` to `stop()`, or inside the `with` block.
 
-    `grpc_url` is where it takes OTLP over gRPC; None: nowhere. `database` is its database's URL, without a password;
-    that of its own Postgres needs none.
+    `grpc_url` is the address for OTLP over gRPC; None if gRPC is off. `database` is the database URL without the
+    password (its own Postgres needs no password).
 
-    `env` are further settings, by their environment variables. A `data_dir` that is given is kept, so that another
-    process can go on with it; by default a new folder is made and removed.
+    `env` are further settings, as environment variables. A given `data_dir` is kept, so that another process can use it
+    again; by default a new folder is created and removed.
     """
 
     def __init__(
@@ -56,8 +56,8 @@ class CollectorProcess:
         self.pid = 0
 
     def start(self) -> Self:
-        """Answers when this returns. Raises CannotStart with what it said."""
-        # Modules are found where we find them, also in a checkout that is not installed.
+        """Starts the process and returns when it answers. Raises CannotStart with the end of its log."""
+        # Import modules from the same folders as this process, also in a checkout that is not installed.
         env = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path)), **self._env}
         self.data_dir.mkdir(parents=True, exist_ok=True)
         with self.log_path.open("ab") as log:
@@ -73,22 +73,23 @@ class CollectorProcess:
         if not line:
             code = self._process.wait()
             raise CannotStart(f"the collector ended with {code}: {self.log().strip()[-2000:]}")
-        said = orjson.loads(line)
-        self.url, self.database, self.pid = said["collector"], said["database"], said["pid"]
-        self.grpc_url = said["grpc"]
+        addresses = orjson.loads(line)
+        self.url, self.database, self.pid = addresses["collector"], addresses["database"], addresses["pid"]
+        self.grpc_url = addresses["grpc"]
         return self
 
     @property
     def log_path(self) -> Path:
-        """Where it logs."""
+        """Path of the log file."""
         return self.data_dir / "collector.log"
 
     def log(self) -> str:
-        """What it has logged so far."""
+        """Returns the log so far."""
         return self.log_path.read_text(encoding="utf-8", errors="replace")
 
     def stop(self) -> int:
-        """Everything under way is finished; returns its exit code. Stopping twice changes nothing."""
+        """Finishes the work in progress, stops the process and returns its exit code. Returns 0 if it is not running.
+        Raises subprocess.TimeoutExpired after STOP_SECONDS; the process is killed then."""
         process = self._process
         if process is None:
             return 0
@@ -102,7 +103,7 @@ class CollectorProcess:
         return code
 
     def kill(self) -> None:
-        """SIGKILL: what a crash looks like. Its Postgres is left behind; the next start on the folder ends that."""
+        """Sends SIGKILL, to simulate a crash. Its Postgres keeps running; the next start with the same folder stops it."""
         if (process := self._process) is not None:
             process.kill()
             process.wait()
@@ -111,7 +112,7 @@ class CollectorProcess:
     def __enter__(self) -> Self:
         try:
             return self.start()
-        except BaseException:  # Ctrl-C, too: by then it may be on its way up
+        except BaseException:  # Ctrl-C, too: the process may already be starting
             self.__exit__(None, None, None)
             raise
 
@@ -130,5 +131,5 @@ class CollectorProcess:
         if not self._temporary or not self.data_dir.exists():
             return
         if self._embedded and (self.data_dir / "postgres" / "postmaster.pid").exists():
-            embedded.start(self.data_dir).stop()  # ends what a killed collector left behind
+            embedded.start(self.data_dir).stop()  # stops the Postgres that a killed collector left behind
         shutil.rmtree(self.data_dir, ignore_errors=True)

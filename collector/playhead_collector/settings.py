@@ -1,6 +1,6 @@
-"""What an operator can set: one table, which `--help`, `doctor`, the documentation and `load` all read.
+"""The collector's settings: one table, which `--help`, `doctor`, the documentation and `load` all read.
 
-Read once, at start, by the composition root; a value that cannot be used ends the start with one sentence.
+The composition root reads it once, at start. An unusable value ends the start with one sentence.
 """
 
 import os
@@ -43,7 +43,7 @@ def _names(text: str) -> tuple[str, ...]:
 
 
 def _networks(text: str) -> tuple[str, ...]:
-    return tuple(str(ip_network(each.strip())) for each in text.split(",") if each.strip())
+    return tuple(str(ip_network(network.strip())) for network in text.split(",") if network.strip())
 
 
 def _grace(text: str) -> float:
@@ -63,7 +63,7 @@ def _postgres_url(text: str) -> str:
     return text
 
 
-# Zero asks the operating system for any free port, which is what a test wants.
+# Zero takes any free port, which is useful in tests.
 PORT = s.ValueKind("a port number, 0 to 65535", s.whole(0, 65535))
 GRPC_PORT = s.ValueKind("a port number, 0 to 65535, or off", _grpc_port)
 COUNT = s.ValueKind("a whole number from 1 to 1000", s.whole(1, 1000))
@@ -85,16 +85,16 @@ POSTGRES_URL = s.ValueKind("a Postgres URL, postgresql://user:password@host:5432
 def default_data_dir(
     platform: str = sys.platform, environ: Mapping[str, str] = os.environ, *, as_root: bool | None = None
 ) -> Path:
-    """Where programs of this platform keep a user's data; by default the user is whoever runs this."""
+    """Returns the folder for user data on this platform. By default, `as_root` is whether this process runs as root."""
     if platform == "win32":
         return Path(environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local") / "playhead"
     if as_root is None:
         as_root = os.geteuid() == 0
-    if as_root:  # Postgres runs as somebody else then, who may not enter root's home
+    if as_root:  # Postgres runs as another user then, who may not read root's home
         return Path("/var/lib/playhead")
     if platform == "darwin":
         return Path.home() / "Library" / "Application Support" / "playhead"
-    # XDG: a relative path in this variable is to be ignored.
+    # XDG says to ignore a relative path in this variable.
     named = Path(environ.get("XDG_DATA_HOME", ""))
     return (named if named.is_absolute() else Path.home() / ".local" / "share") / "playhead"
 
@@ -109,11 +109,11 @@ class CollectorSettings:
     data_dir: Path = setting(
         "PLAYHEAD_DATA_DIR", default_data_dir, s.FOLDER, "where the Postgres that is started for you keeps its data"
     )
-    # Loopback: whoever reaches the collector reads prompts, so opening it to a network has to be somebody's decision.
+    # Loopback: anyone who reaches the collector can read prompts, so opening it to a network must be a decision.
     host: str = setting("PLAYHEAD_HOST", "127.0.0.1", s.TEXT, "address to listen on")
-    # OTLP's own port, so that an exporter which nobody configured finds us.
+    # OTLP's standard port: exporters without configuration find the collector.
     port: int = setting("PLAYHEAD_PORT", 4318, PORT, "port for OTLP/HTTP, the API and the UI")
-    # OTLP's own port for gRPC.
+    # OTLP's standard port for gRPC.
     grpc_port: int | None = setting("PLAYHEAD_GRPC_PORT", 4317, GRPC_PORT, "port for OTLP/gRPC; off: none")
     api_key: str | None = setting(
         "PLAYHEAD_API_KEY",
@@ -122,33 +122,34 @@ class CollectorSettings:
         "a key that may do everything; without any key, everybody may",
         secret=True,
     )
-    # False: a scraper can be given a key; figures say how much is done with agents, and when.
+    # False: a scraper can be given a key, and the figures tell how much agents do, and when.
     metrics_open: bool = setting("PLAYHEAD_METRICS_OPEN", False, s.SWITCH, "whether /metrics needs no key")
     # 64 MiB: what OTLP's specification asks servers to limit a request to; also counted after decompression, since a
     # few kilobytes can unpack into gigabytes.
     max_request_bytes: int = setting(
         "PLAYHEAD_MAX_REQUEST_BYTES", 64 * MIB, s.BYTES, "largest request accepted, before and after decompression"
     )
-    # None: names that are not ours may be a website's that resolves to this machine. Addresses are always allowed.
+    # None: an unknown name may be a website's that resolves to this machine (DNS rebinding). Addresses are always
+    # allowed.
     allowed_hosts: tuple[str, ...] = setting(
         "PLAYHEAD_ALLOWED_HOSTS", (), NAMES, "names of the collector besides localhost; *.example.com for all below"
     )
     allowed_origins: tuple[str, ...] = setting(
         "PLAYHEAD_ALLOWED_ORIGINS", (), NAMES, "websites whose pages may ask it: https://traces.example.com"
     )
-    # Loopback: a proxy on this machine; of others, a client could send the same headers.
+    # Loopback: only proxies on this machine. From other addresses, a client could send the same headers.
     trusted_proxies: tuple[str, ...] = setting(
         "PLAYHEAD_TRUSTED_PROXIES",
         ("127.0.0.0/8", "::1/128"),
         NETWORKS,
         "proxies that are believed when they say X-Forwarded-Proto and X-Forwarded-Prefix",
     )
-    # 1,000: what common limits of descriptors (1,024) leave room for; an idle one takes 10 kB.
+    # 1,000: common limits of descriptors (1,024) allow so many; an idle connection takes 10 kB.
     max_connections: int = setting(
         "PLAYHEAD_MAX_CONNECTIONS", 1_000, MANY, "connections at a time; beyond, they are answered with 503"
     )
-    # 400: a program has one or two, so this is some 200 of them on a machine, and three machines to take all. Raise it
-    # where a proxy stands in front, since all connections come from its address then.
+    # 400: a program has one or two, so this is some 200 programs on a machine, and three machines use up all. Raise it
+    # behind a proxy, since all connections come from the proxy's address then.
     max_connections_per_client: int = setting(
         "PLAYHEAD_MAX_CONNECTIONS_PER_CLIENT", 400, MANY, "connections from one address at a time"
     )
@@ -156,24 +157,25 @@ class CollectorSettings:
     max_head_bytes: int = setting(
         "PLAYHEAD_MAX_HEAD_BYTES", 32 * KIB, s.BYTES, "largest head of a request: its URL and headers"
     )
-    # 10 s: a head is one packet or two; this is a bad line with several losses.
+    # 10 s: a head is one packet or two; this allows for a bad line with several losses.
     head_seconds: float = setting("PLAYHEAD_HEAD_SECONDS", 10.0, s.SECONDS, "time for a request's head to arrive")
-    # 60 s: the largest request over 10 Mbit/s; exporters give up after 10 s.
+    # 60 s: enough for the largest request at 10 Mbit/s; exporters give up after 10 s.
     body_seconds: float = setting("PLAYHEAD_BODY_SECONDS", 60.0, s.SECONDS, "time for a request's body to arrive")
-    # 20 s for each 256 KiB: slower than the slowest line that anybody works with.
+    # 20 s for each 256 KiB: slower than any line that people work with.
     send_seconds: float = setting(
         "PLAYHEAD_SEND_SECONDS", 20.0, s.SECONDS, "time that a client has for each 256 KiB of its answer"
     )
-    # Longer than the 5 s after which exporters send again, and than the 60 s of common proxies: they do not meet a
-    # connection that is just closing.
+    # Longer than the 5 s after which exporters send again, and than the 60 s of common proxies: neither of them sends
+    # on a connection that is just closing.
     idle_seconds: float = setting(
         "PLAYHEAD_IDLE_SECONDS", 75.0, s.SECONDS, "time that a connection is kept after an answer"
     )
-    # 100,000: exporters send 512 at a time, the OpenTelemetry Collector 8,192; a request is stored by portions.
+    # 100,000: exporters send 512 at a time, the OpenTelemetry Collector 8,192; a request is stored in portions.
     max_spans_per_request: int = setting(
         "PLAYHEAD_MAX_SPANS_PER_REQUEST", 100_000, MANY, "most spans, log records or metrics in one request"
     )
-    # 10,000: OpenTelemetry's SDKs keep 128 attributes, events and links each; beyond, one is a hundred times its bytes.
+    # 10,000: OpenTelemetry's SDKs keep 128 attributes, events and links each; a part takes up to a hundred times its
+    # bytes in memory.
     max_span_parts: int = setting(
         "PLAYHEAD_MAX_SPAN_PARTS", 10_000, MANY, "most attributes, events, links and values of one span or log record"
     )
@@ -185,25 +187,25 @@ class CollectorSettings:
     max_answering_bytes: int = setting(
         "PLAYHEAD_MAX_ANSWERING_BYTES", 128 * MIB, s.BYTES, "bytes of large answers that clients are taking, together"
     )
-    # 20,000: a hundred times what Playhead's SDK puts into one; each takes half a kilobyte besides its bytes.
+    # 20,000: a hundred times as many as Playhead's SDK sends in one; each takes half a kilobyte besides its bytes.
     max_pack_items: int = setting(
         "PLAYHEAD_MAX_PACK_ITEMS", 20_000, MANY, "most contents, and messages of threads, in one upload"
     )
-    # 64: an exporter has one request open at a time, so this is as many busy processes; each waits for one of the
-    # pool's connections, and more of them would wait longer than exporters do, which is 10 s.
+    # 64: an exporter has one request open at a time, so this allows 64 busy processes. Each request waits for a
+    # connection of the pool; more of them would wait longer than exporters do, which is 10 s.
     max_requests_in_work: int = setting(
         "PLAYHEAD_MAX_REQUESTS_IN_WORK", 64, COUNT, "requests taken at a time; beyond, senders are asked to come back"
     )
-    # 1: analysis computes, and the second core of a small machine is Postgres'. 0 saves its 70 MB; a long question then
-    # holds up everything else, and nothing bounds it.
+    # 1: analysis uses the processor, and the second core of a small machine is left to Postgres. 0 saves the process's
+    # 70 MB, but a long question then blocks everything else, and nothing limits it.
     analysis_processes: int = setting(
         "PLAYHEAD_ANALYSIS_PROCESSES", 1, PROCESSES, "processes that answer analysis questions; 0: the collector does"
     )
-    # 30 s: the longest run of 100,000 events takes a few; nobody looks at a page for longer.
+    # 30 s: the longest run of 100,000 events takes a few seconds; nobody waits longer for a page.
     analysis_seconds: float = setting(
         "PLAYHEAD_ANALYSIS_SECONDS", 30.0, s.SECONDS, "time for an analysis question, and for waiting until it begins"
     )
-    # 32: what a few open pages ask at once; a question waits at most as long as one may take.
+    # 32: a few open pages ask so many at once; a question waits at most as long as one may take.
     analysis_waiting: int = setting(
         "PLAYHEAD_ANALYSIS_WAITING", 32, COUNT, "analysis questions that wait; beyond, callers are asked to come back"
     )
@@ -211,14 +213,15 @@ class CollectorSettings:
     analysis_memory_bytes: int = setting(
         "PLAYHEAD_ANALYSIS_MEMORY_BYTES", 1024 * MIB, s.BYTES, "memory that an analysis process may take (Linux)"
     )
-    # 4: they are mostly Postgres' work, which two connections per core keep busy; each may hold an answer of some MB.
+    # 4: reads are mostly work of Postgres, which two connections per core keep busy; each may hold an answer of some
+    # MB.
     max_reads: int = setting(
         "PLAYHEAD_MAX_READS",
         4,
         COUNT,
         "questions that read from the database at a time (events, state, context); at most half of PLAYHEAD_POOL_SIZE",
     )
-    # 64: a few open pages ask some ten each; of the common ones, that many are answered within a second.
+    # 64: a few open pages ask some ten each; 64 common questions are answered within a second.
     reads_waiting: int = setting(
         "PLAYHEAD_READS_WAITING", 64, COUNT, "such questions that wait; beyond, callers are asked to come back"
     )
@@ -226,26 +229,28 @@ class CollectorSettings:
     max_streams: int = setting(
         "PLAYHEAD_MAX_STREAMS", 500, MANY, "clients that follow runs live at a time; beyond, they are answered with 503"
     )
-    # 15 s: proxies close connections on which nothing came for 30 to 60 s.
+    # 15 s: proxies close connections that are silent for 30 to 60 s.
     stream_heartbeat_seconds: float = setting(
         "PLAYHEAD_STREAM_HEARTBEAT_SECONDS", 15.0, s.SECONDS, "longest silence of a live stream"
     )
-    # 15 minutes: a key that was revoked gives no access for longer; coming back costs a client nothing.
+    # 15 minutes: a revoked key gives access for no longer; reconnecting costs a client nothing.
     stream_seconds: float = setting(
         "PLAYHEAD_STREAM_SECONDS", 900.0, s.SECONDS, "time after which a live stream ends, and its client comes back"
     )
-    # 64 MiB: some 30,000 events. A client that is further behind is cut off, and comes back to what it missed.
+    # 64 MiB: some 30,000 events. A client that is further behind is disconnected, and gets what it missed when it
+    # reconnects.
     stream_memory_bytes: int = setting(
         "PLAYHEAD_STREAM_MEMORY_BYTES", 64 * MIB, s.BYTES, "memory for recent events of runs that are followed live"
     )
-    # A day: a laptop that was closed overnight goes on. A row of 100 bytes for each time that a run was projected.
+    # A day: a laptop that was closed overnight can continue. Each projection of a run takes a row of 100 bytes.
     stream_resume_seconds: float = setting(
         "PLAYHEAD_STREAM_RESUME_SECONDS",
         86_400.0,
         s.SECONDS,
         "how long a client of a live stream may be away and still get exactly what it missed",
     )
-    # 64 MiB: a content is held in memory whole to check its digest, and one that is larger could not be sent anyway.
+    # 64 MiB: a content is held in memory whole to check its digest, and a larger one does not fit into a request
+    # anyway.
     max_content_bytes: int = setting(
         "PLAYHEAD_MAX_CONTENT_BYTES", 64 * MIB, s.BYTES, "largest content kept; of a larger one, a marker is kept"
     )
@@ -257,12 +262,12 @@ class CollectorSettings:
         INLINE,
         "longest text kept within a span whose dialect is not understood; a longer one becomes content",
     )
-    # 30 s: exporters batch for 5 s and retry with growing pauses; what is later than this is appended and marked late.
+    # 30 s: exporters batch for 5 s and retry with growing pauses; later spans are appended and marked late.
     seal_after_seconds: float = setting(
         "PLAYHEAD_SEAL_AFTER_SECONDS", 30.0, s.SECONDS, "quiet time after which an ended run's seqs never change again"
     )
-    # 15 min: longer than a model thinks or a tool works, as a rule, and than the SDK waits before it delivers again. A
-    # run that goes on afterwards is running again.
+    # 15 min: longer than most model calls and tool calls take, and than the SDK waits before it delivers again. A lost
+    # run that continues becomes running again.
     run_lost_after_seconds: float = setting(
         "PLAYHEAD_RUN_LOST_AFTER_SECONDS",
         900.0,
@@ -280,34 +285,34 @@ class CollectorSettings:
     kept_runs_bytes: int = setting(
         "PLAYHEAD_KEPT_RUNS_BYTES", 64 * MIB, s.BYTES, "memory for what runs that go on need, not to be projected anew"
     )
-    # 24 h: longer than senders are cut off from the collector, as a rule; what they rely on has to be there. An hour is
-    # what senders believe without asking, so less than two would be no grace. Counted in whole days, rounded up.
+    # 24 h: senders are seldom cut off from the collector for longer, and rely on content that was stored. They do so
+    # for an hour without asking, so the minimum is two hours. Counted in whole days, rounded up.
     content_grace_seconds: float = setting(
         "PLAYHEAD_CONTENT_GRACE_SECONDS",
         86_400.0,
         GRACE,
         "how long content is kept after the last run that named it was deleted, and up to a day more",
     )
-    # 30 days: journals of machines that are off for long arrive within it; each tombstone is a row of 100 bytes.
+    # 30 days: journals of machines that were off for long arrive within it; each tombstone is a row of 100 bytes.
     tombstone_seconds: float = setting(
         "PLAYHEAD_TOMBSTONE_SECONDS", 30 * 86_400.0, s.SECONDS, "how long late spans of a deleted run are dropped"
     )
-    # 10: Postgres is busiest with about two connections per core; a wider pool makes transactions wait inside Postgres
-    # instead of in front of it, and a small server allows 100 connections to everybody together.
+    # 10: Postgres does most with about two connections per core. In a larger pool, transactions wait inside Postgres
+    # instead of in front of it, and a small server allows 100 connections for all its clients together.
     pool_size: int = setting("PLAYHEAD_POOL_SIZE", 10, COUNT, "most connections to Postgres at a time")
-    # 5 s: half of the 10 s after which exporters give up, so that they are told when to come back.
+    # 5 s: half of the 10 s after which exporters give up, so that they get the answer with `Retry-After` in time.
     pool_wait_seconds: float = setting(
         "PLAYHEAD_POOL_WAIT_SECONDS", 5.0, s.SECONDS, "time to wait for one of these connections; then 503"
     )
-    # 4 s: with the second question, a second later, in time for exporters, too. One whose machine is only busy answers
-    # a question without work sooner.
+    # 4 s: with the second question, sent a second later, still in time for exporters. A Postgres that is only busy
+    # answers an empty question sooner.
     database_silent_seconds: float = setting(
         "PLAYHEAD_DATABASE_SILENT_SECONDS",
         4.0,
         s.SECONDS,
         "how long Postgres may say nothing at all before what waits for it is answered with 503",
     )
-    # 60 s: the largest upload on a slow disk takes some of them.
+    # 60 s: the largest upload on a slow disk takes a good part of it.
     statement_seconds: float = setting(
         "PLAYHEAD_STATEMENT_SECONDS", 60.0, s.SECONDS, "time for one statement of a Postgres that answers others"
     )
@@ -317,28 +322,29 @@ class CollectorSettings:
     reasoning_tag: str = setting(
         "PLAYHEAD_REASONING_TAG", "reasoning", TAG, "tag between which models write down their reasoning in a form"
     )
-    # 262144: longer than what models are given as one message; an analysis reads that in about half a second.
+    # 262144: longer than most single messages to models; an analysis reads so much in about half a second.
     max_analysed_characters: int = setting(
         "PLAYHEAD_MAX_ANALYSED_CHARACTERS",
         262_144,
         CHARACTERS,
         "how much of one text analyses read; answers say what was cut",
     )
-    # On: the index takes about as many bytes again as what is stored; it is made when nothing else is to be done.
+    # On: the index takes about as many bytes again as the stored data; it is built when there is nothing else to do.
     search: bool = setting("PLAYHEAD_SEARCH", True, ON_OFF, "whether runs are indexed, to search decisions and texts")
-    # simple: runs have many languages, and it takes words as they are. english finds `refunded` for `refund`, too.
+    # simple: runs are in many languages, and `simple` takes words as they are. `english` finds `refunded` for `refund`,
+    # too.
     search_language: str = setting(
         "PLAYHEAD_SEARCH_LANGUAGE", "simple", LANGUAGE, "Postgres text search configuration; a new one indexes all anew"
     )
-    # 32768: longer than most messages; what follows in a longer text is data more often than words.
+    # 32768: longer than most messages; the rest of a longer text is mostly data.
     search_characters: int = setting(
         "PLAYHEAD_SEARCH_CHARACTERS", 32_768, CHARACTERS, "how many characters of one content are searched"
     )
-    # 10: a first page takes less than a fifth of a second; who still waits after ten would rather ask for less.
+    # 10: a first page takes less than a fifth of a second; after ten seconds it is better to narrow the search.
     search_seconds: float = setting(
         "PLAYHEAD_SEARCH_SECONDS", 10.0, s.SECONDS, "how long one search may take; then it is given up"
     )
-    # None by default: what was recorded goes to no model that nobody chose.
+    # None by default: recorded data is sent to no model that the operator did not choose.
     explain_url: str | None = setting(
         "PLAYHEAD_EXPLAIN_URL", None, s.HTTP_URL, "OpenAI-compatible API that explains runs: https://.../v1"
     )
@@ -346,15 +352,15 @@ class CollectorSettings:
     explain_api_key: str | None = setting(
         "PLAYHEAD_EXPLAIN_API_KEY", None, s.KEY, "its key, if it needs one", secret=True
     )
-    # None by default: a model costs money, and whoever asks chooses the words.
+    # None by default: model calls cost money, and the caller chooses the prompt.
     ask_models: tuple[str, ...] = setting(
         "PLAYHEAD_ASK_MODELS", (), NAMES, "further models at PLAYHEAD_EXPLAIN_URL that calls may be asked again of"
     )
-    # 4: each holds a call's context in memory for as long as a model thinks.
+    # 4: each holds a call's context in memory until the model has answered.
     max_asked: int = setting(
         "PLAYHEAD_MAX_ASKED", 4, COUNT, "calls that are asked again at a time; beyond, callers are asked to come back"
     )
-    # By default the address it listens on, which is right on one machine and wrong behind a proxy.
+    # None: links use the address it listens on, which is right on one machine and wrong behind a proxy.
     public_url: str | None = setting(
         "PLAYHEAD_PUBLIC_URL", None, s.HTTP_URL, "where people reach it: forwarded spans link to runs there"
     )
@@ -364,7 +370,7 @@ class CollectorSettings:
         FILE,
         "a TOML file of destinations, besides those of PLAYHEAD_FORWARD_* variables",
     )
-    # 7 days: longer than backends are down, weekends and holidays included.
+    # 7 days: backends are seldom down for longer, weekends and holidays included.
     forward_max_age_seconds: float = setting(
         "PLAYHEAD_FORWARD_MAX_AGE_SECONDS",
         7 * 86_400.0,
@@ -378,14 +384,14 @@ class CollectorSettings:
         ITEMS,
         "spans and log events that wait for one destination; beyond, the oldest are not forwarded",
     )
-    # 60 s: senders upload contents first, and repeat what failed within it.
+    # 60 s: senders upload contents before spans, and retry failed uploads within this time.
     forward_content_wait_seconds: float = setting(
         "PLAYHEAD_FORWARD_CONTENT_WAIT_SECONDS",
         60.0,
         s.SECONDS,
         "how long a span waits for content that it names and that has not arrived; then it is forwarded without",
     )
-    # 10 s: OpenTelemetry's processors send every 5 s, so a call's other spans and log records are here by then.
+    # 10 s: OpenTelemetry's processors send every 5 s, so the call's other spans and log records have arrived by then.
     forward_settle_seconds: float = setting(
         "PLAYHEAD_FORWARD_SETTLE_SECONDS",
         10.0,
@@ -393,25 +399,26 @@ class CollectorSettings:
         "how long a call that another instrumentation recorded waits for other spans and log records of the same call, "
         "so that Langfuse and Phoenix count it once; calls of a run that has ended do not wait",
     )
-    # 5 %: less than ingest's throughput differs by anyway. What is left stays in the outbox, and goes out afterwards.
+    # 5 %: less than the variation of ingest's throughput. The rest stays in the outbox and is sent afterwards.
     forward_busy_share: float = setting(
         "PLAYHEAD_FORWARD_BUSY_SHARE",
         0.05,
         SHARE,
         "the share of time that forwarding takes while ingest needs the processor",
     )
-    # None: what runs ask people goes to nobody whom the operator did not choose. Not shown, since paths may be keys.
+    # None: questions of runs are sent only where the operator chose. Secret, since paths may be keys.
     promise_webhook: str | None = setting(
         "PLAYHEAD_PROMISE_WEBHOOK", None, s.HTTP_URL, "where open promises are announced by POST", secret=True
     )
     promise_webhook_secret: bytes | None = setting(
         "PLAYHEAD_PROMISE_WEBHOOK_SECRET", None, WEBHOOK_SECRET, "the key that signs announcements", secret=True
     )
-    # 10 s: receivers are to answer first and work then; one that hangs holds up the promises behind it for as long.
+    # 10 s: receivers should answer before they process; a hanging receiver delays the promises behind it for as long.
     promise_webhook_seconds: float = setting(
         "PLAYHEAD_PROMISE_WEBHOOK_SECONDS", 10.0, s.SECONDS, "time that the webhook has for its answer"
     )
-    # 3 days: a receiver that is down over a weekend gets all that still waits; what is older, nobody may need any more.
+    # 3 days: a receiver that was down over a weekend still gets everything; older promises are probably no longer
+    # needed.
     promise_webhook_max_age_seconds: float = setting(
         "PLAYHEAD_PROMISE_WEBHOOK_MAX_AGE_SECONDS", 3 * 86_400.0, s.SECONDS, "how old promises are announced at most"
     )
@@ -420,18 +427,19 @@ class CollectorSettings:
         "PLAYHEAD_LOG_LEVEL", "info", s.one_of("debug", "info", "warning", "error"), "least important log line shown"
     )
     destinations: tuple[DestinationSettings, ...] = ()
-    """What is forwarded where: `load` reads it from PLAYHEAD_FORWARD_* variables and PLAYHEAD_FORWARD_FILE."""
+    """Destinations of forwarded spans. `load` reads them from PLAYHEAD_FORWARD_* variables and PLAYHEAD_FORWARD_FILE.
+    """
 
 
 def table() -> tuple[Setting, ...]:
-    """Every setting, in the order in which to show them."""
+    """Returns every setting, in the order in which to show them."""
     return table_of(CollectorSettings)
 
 
 def in_force(environ: Mapping[str, str] = os.environ, **options: Any) -> tuple[InForce, ...]:
-    """Every setting with its value and where that comes from: an option, else the environment, else the default.
+    """Returns every setting with its value and where it comes from: an option, else the environment, else the default.
 
-    Options go by field name; None means that the option was not given.  Raises BadSetting.
+    Options go by field name; None means that the option was not given. Raises BadSetting.
     """
     try:
         return in_force_of(CollectorSettings, environ, options)
@@ -440,6 +448,6 @@ def in_force(environ: Mapping[str, str] = os.environ, **options: Any) -> tuple[I
 
 
 def load(environ: Mapping[str, str] = os.environ, **options: Any) -> CollectorSettings:
-    """The settings in force; `options` win over the environment.  Raises BadSetting."""
+    """Returns the settings in force; `options` override the environment. Raises BadSetting."""
     values = {line.setting.field: line.value for line in in_force(environ, **options)}
     return CollectorSettings(**values, destinations=destinations(environ, values["forward_file"]))

@@ -1,17 +1,16 @@
-"""Log lines that a stranger can cause: at most one in a while for each message, so that nobody can fill the disk."""
+"""A log for lines that strangers can cause: each message at most once per interval, so that nobody can fill the disk."""
 
 import logging
 import time
 from collections.abc import Callable
 
-# Often enough to be seen while it goes on, and 8,640 lines a day at most.
+# Often enough to notice the problem while it lasts, and at most 8,640 lines a day.
 PAUSE_SECONDS = 10.0
 
 
 class ThrottledLog:
-    """Writes each message (by its template) at most once per `pause_seconds`; the next line says how many were left
-    out. Not thread-safe: for the event loop. `clock` gives seconds.
-    """
+    """Writes each message (identified by its template) at most once per `pause_seconds`; the next line says how many
+    were left out. Not thread-safe: use it on the event loop only. `clock` gives seconds."""
 
     def __init__(
         self,
@@ -26,7 +25,7 @@ class ThrottledLog:
         self._left_out: dict[str, int] = {}
 
     def warning(self, template: str, *values: object, exc_info: BaseException | None = None) -> None:
-        """A warning. `template` has to be a constant: there is one counter for each."""
+        """Writes a warning. `template` must be a constant, because each template has its own counter."""
         now = self._clock()
         if now < self._next.get(template, now):
             self._left_out[template] = self._left_out.get(template, 0) + 1
@@ -37,6 +36,6 @@ class ThrottledLog:
         self._log.warning(template + "%s", *values, more, exc_info=exc_info)
 
     def forget(self) -> None:
-        """As if nothing had been logged yet."""
+        """Resets all counters and intervals."""
         self._next.clear()
         self._left_out.clear()
