@@ -1,4 +1,4 @@
-"""Settings of the operator on which answers depend."""
+"""Settings of the operator that the analyses read."""
 
 import time
 from collections.abc import Callable
@@ -14,9 +14,13 @@ from playhead_collector.read.prices import Prices, shipped
 
 @dataclass(frozen=True, slots=True)
 class Configured:
-    """Prices, the tag in which models write down reasoning, the model that explains, the models for
-    asking calls again and how many of these questions run at a time, and how many characters of a text an analysis
-    reads; `search` (None: it is off); `clock` gives ns since 1970."""
+    """Settings of the analyses.
+
+    `prices`: prices of models. `reasoning_tag`: the tag in which models write their reasoning. `explainer`: the model
+    that explains runs; None: not configured. `asked`: the models for asking recorded calls again; None: not configured.
+    `max_asked`: calls that are asked again at a time. `longest_text`: characters that an analysis reads of one text.
+    `search`: settings of the search index; None: search is off. `clock`: returns ns since 1970.
+    """
 
     prices: Prices = field(default_factory=shipped)
     reasoning_tag: str = TAG

@@ -1,6 +1,6 @@
 """[analysis] → a model.  Asks an OpenAI-compatible API; the only place where the collector talks to a model.
 
-Every error there becomes Refused, with the other side's message and the settings to look at.
+Every error of the API becomes Refused, with its message and the names of the settings to check.
 """
 
 from collections.abc import AsyncGenerator, Generator, Mapping, Sequence
@@ -15,32 +15,32 @@ from playhead.model.canonical import parse_json
 from playhead.settings.table import MIB, without_password
 from playhead_collector.errors import Refused
 
-# Until the first word of an answer, and between two pieces of it: models think for a while.
+# Longest time until the first word of an answer, and between two pieces of it.
 _SILENCE_SECONDS = 120.0
 _MAX_ERROR_LENGTH = 300
-# A streamed answer of 60,000 tokens, each in an object of 250 bytes; explanations have a few thousand.
+# Enough for a streamed answer of 60,000 tokens of 250 bytes each; explanations have a few thousand tokens.
 _MAX_ANSWER_BYTES = 16 * MIB
 _LOOPBACK = {"localhost", "127.0.0.1", "::1"}
 
 
 @dataclass(frozen=True, slots=True)
 class ModelApi:
-    """The model named `model` at `url`, which ends where `/chat/completions` begins."""
+    """The model named `model` of the API at `url` (without `/chat/completions`)."""
 
     url: str
     model: str
     api_key: str | None = field(default=None, repr=False)
     transport: httpx.AsyncBaseTransport | None = None
     others: tuple[str, ...] = ()
-    """Further models at `url`, for asking calls again."""
+    """Further models at `url`, for asking recorded calls again."""
 
     @property
     def names(self) -> tuple[str, ...]:
-        """All models; the first is the one that explains."""
+        """Names of all models; the first one explains."""
         return tuple(dict.fromkeys((self.model, *self.others)))
 
     async def complete(self, body: Mapping[str, Any]) -> dict[str, Any]:
-        """The chat completion for a request's body. Raises Refused."""
+        """Sends a request body, and returns the chat completion. Raises Refused."""
         with self._refusing():
             async with self._client() as http, http.stream("POST", self._path, json=dict(body)) as response:
                 whole = await _whole(response)
@@ -78,7 +78,7 @@ class ModelApi:
 
     def _client(self) -> httpx.AsyncClient:
         headers = {"authorization": f"Bearer {self.api_key}"} if self.api_key else {}
-        # A proxy that is set for the Internet does not reach a model on this machine.
+        # Proxies from the environment are not used for a model on this machine.
         outside = urlsplit(self.url).hostname not in _LOOPBACK
         return httpx.AsyncClient(headers=headers, timeout=_SILENCE_SECONDS, trust_env=outside, transport=self.transport)
 
@@ -88,9 +88,9 @@ class ModelApi:
     def _refused(self, status: int, body: bytes) -> Refused:
         return self._bad_gateway("explainer_failed", f"answered {status}: {_reason(body)}")
 
-    def _bad_gateway(self, code: str, what: str) -> Refused:
+    def _bad_gateway(self, code: str, problem: str) -> Refused:
         where = f"the model {self.model!r} at {without_password(self.url)}"
-        message = f"{where} {what}: see PLAYHEAD_EXPLAIN_URL, _MODEL and _API_KEY"
+        message = f"{where} {problem}: see PLAYHEAD_EXPLAIN_URL, _MODEL and _API_KEY"
         return Refused(502, code, message)
 
 
@@ -148,5 +148,5 @@ def _reason(body: bytes) -> str:
 
 
 def _message(error: Any) -> str:
-    said = cast(dict[str, Any], error).get("message") if isinstance(error, dict) else error
-    return str(said)[:_MAX_ERROR_LENGTH]
+    text = cast(dict[str, Any], error).get("message") if isinstance(error, dict) else error
+    return str(text)[:_MAX_ERROR_LENGTH]

@@ -1,8 +1,7 @@
-"""[analysis]: rules, and how strong the evidence is that each of them gives.  Pure.
+"""[analysis]: inference rules, and the strength of their evidence. Pure.
 
-The strengths were set by hand from what each rule looks at; nothing is calibrated, so they are words and no numbers.
-Each folder that has rules lists them in its `rules.py`; docs/reference-questions.md repeats the lists, and a test
-compares them.
+The strengths were set by hand. They are not calibrated, so they are words and not probabilities. Each folder with rules
+lists them in its `rules.py`; docs/reference-questions.md repeats the lists, and a test compares them.
 """
 
 from dataclasses import dataclass
@@ -14,7 +13,7 @@ _ORDER: tuple[Strength, ...] = ("weak", "likely", "strong")
 
 @dataclass(frozen=True, slots=True)
 class StrengthRule:
-    """A rule that gives answers.  `name` is stable: programs may test for it."""
+    """A rule by which an answer was found. `name` is stable: programs may compare it."""
 
     name: str
     strength: Strength
@@ -22,10 +21,10 @@ class StrengthRule:
 
     @property
     def level(self) -> int:
-        """For comparisons: greater is stronger."""
+        """Rank of the strength, for comparisons: 0 (weak), 1 (likely) or 2 (strong)."""
         return _ORDER.index(self.strength)
 
 
-def weaker(one: StrengthRule, other: StrengthRule) -> StrengthRule:
-    """Of two rules that an answer rests on, the one that limits it; the first if they are equally strong."""
-    return min(one, other, key=lambda rule: rule.level)
+def weaker(first: StrengthRule, second: StrengthRule) -> StrengthRule:
+    """Returns the rule with the weaker strength; `first` if both are equally strong."""
+    return min(first, second, key=lambda rule: rule.level)

@@ -1,4 +1,4 @@
-"""Which runs are looked at together, and which of them succeeded."""
+"""Selects the runs that a question is about, and finds which of them succeeded."""
 
 import dataclasses
 from collections.abc import Mapping, Sequence
@@ -18,7 +18,7 @@ _HALF: Final = 0.5  # least score of a success if the condition has no compariso
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """A run that has ended, and whether it succeeded; None: that is not known."""
+    """A run that has ended, and whether it succeeded; None: not known."""
 
     row: RunRow
     succeeded: bool | None
@@ -31,31 +31,31 @@ class Member:
 
 @dataclass(frozen=True, slots=True)
 class Cohort:
-    """Runs that are looked at together: those that have ended, newest first; and how they were chosen."""
+    """The runs that a question is about (only ended ones, newest first), and how they were selected."""
 
     members: Sequence[Member]
     population: Population
 
 
 async def read_cohort(store: ReadStore, project_id: int, options: Mapping[str, Any]) -> Cohort:
-    """The runs that `options` choose: see `cohort_options`."""
+    """Reads the runs that `options` select: see `cohort_options`."""
     where, limit = RunFilter(**options["where"]), options["runs"]
     outcome = None if options["outcome"] is None else ScoreCondition(**options["outcome"])
-    found = await store.run_facts(project_id, where, outcome.name if outcome else None, limit=limit + 1)
-    return cohort_of(found[:limit], outcome, more=len(found) > limit)
+    runs = await store.run_facts(project_id, where, outcome.name if outcome else None, limit=limit + 1)
+    return cohort_of(runs[:limit], outcome, more=len(runs) > limit)
 
 
-def cohort_of(found: Sequence[RunFacts], outcome: ScoreCondition | None, *, more: bool) -> Cohort:
-    """The cohort of these runs. `more`: others met the conditions, too.  Pure."""
-    members = [Member(each.row, succeeded(each, outcome)) for each in found if each.row.ended_ns is not None]
-    known = [member.succeeded for member in members if member.succeeded is not None]
+def cohort_of(runs: Sequence[RunFacts], outcome: ScoreCondition | None, *, more: bool) -> Cohort:
+    """Builds the cohort of these runs. `more`: further runs meet the conditions.  Pure."""
+    members = [Member(facts.row, succeeded(facts, outcome)) for facts in runs if facts.row.ended_ns is not None]
+    outcomes = [member.succeeded for member in members if member.succeeded is not None]
     population: Population = {
         "runs": len(members),
-        "succeeded": sum(known),
-        "failed": len(known) - sum(known),
-        "without_outcome": len(members) - len(known),
-        "unfinished": len(found) - len(members),
-        "unindexed": sum(not each.indexed for each in found if each.row.ended_ns is not None),
+        "succeeded": sum(outcomes),
+        "failed": len(outcomes) - sum(outcomes),
+        "without_outcome": len(members) - len(outcomes),
+        "unfinished": len(runs) - len(members),
+        "unindexed": sum(not facts.indexed for facts in runs if facts.row.ended_ns is not None),
         "more": more,
         "outcome": outcome_text(outcome),
     }
@@ -63,7 +63,7 @@ def cohort_of(found: Sequence[RunFacts], outcome: ScoreCondition | None, *, more
 
 
 def succeeded(facts: RunFacts, outcome: ScoreCondition | None) -> bool | None:
-    """Whether the run succeeded; None when that is not known."""
+    """Whether the run succeeded, by its score or (`outcome` None) by its status; None if that is not known."""
     if outcome is None:
         return {COMPLETED: True, FAILED: False}.get(facts.row.status)
     number, wanted = facts.score_number, outcome.value
@@ -87,8 +87,8 @@ def succeeded(facts: RunFacts, outcome: ScoreCondition | None) -> bool | None:
 
 
 def cohort_options(where: RunFilter, outcome: ScoreCondition | None, runs: int) -> dict[str, Any]:
-    """The options of `read_cohort` as JSON values, for another process: conditions, when a run has succeeded (`outcome`
-    None: when it completed), and how many runs are read at most."""
+    """Returns the options of `read_cohort` as JSON values, for another process. `outcome`: when a run has succeeded
+    (None: when it completed). `runs`: the most runs that are read."""
     return {
         "where": {name: value for name, value in dataclasses.asdict(where).items() if value is not None},
         "outcome": None if outcome is None else dataclasses.asdict(outcome),
@@ -97,7 +97,7 @@ def cohort_options(where: RunFilter, outcome: ScoreCondition | None, runs: int) 
 
 
 def outcome_text(outcome: ScoreCondition | None) -> str:
-    """How it is known that a run succeeded: `status`, or the condition for its score."""
+    """What decides whether a run succeeded, as text: `status`, or the condition for its score."""
     if outcome is None:
         return "status"
     if outcome.comparison is None:

@@ -16,27 +16,29 @@ _EVIDENCE: Final = 5
 async def answer_compression_outcomes(
     store: ReadStore, project_id: int, cohort: Mapping[str, Any]
 ) -> CompressionOutcomes:
-    """The outcomes of the runs that `cohort` chooses, by how often they were compressed."""
+    """Returns the outcomes of the runs that `cohort` selects, by number of compressions."""
     return compression_outcomes(await read_cohort(store, project_id, cohort))
 
 
 def compression_outcomes(cohort: Cohort) -> CompressionOutcomes:
-    """The outcomes of these runs, by how often they were compressed.  Pure."""
+    """Returns the outcomes of these runs, by number of compressions.  Pure."""
     by_times: dict[str, list[Member]] = {}
     for member in sorted(cohort.members, key=lambda member: min(member.row.compressions, _MANY)):
         times = member.row.compressions
         by_times.setdefault(str(times) if times < _MANY else f"{_MANY}+", []).append(member)
-    some = success_rate(member.succeeded for member in cohort.members if member.row.compressions)
-    none = success_rate(member.succeeded for member in cohort.members if not member.row.compressions)
-    of_some, of_none = (each["succeeded"] + each["failed"] for each in (some, none))
-    enough = min(of_some, of_none) >= MIN_RUNS
+    compressed = success_rate(member.succeeded for member in cohort.members if member.row.compressions)
+    uncompressed = success_rate(member.succeeded for member in cohort.members if not member.row.compressions)
+    compressed_runs, uncompressed_runs = (rate["succeeded"] + rate["failed"] for rate in (compressed, uncompressed))
+    enough = min(compressed_runs, uncompressed_runs) >= MIN_RUNS
     return {
         "population": cohort.population,
         "by_compressions": {
             times: success_rate(member.succeeded for member in members) for times, members in by_times.items()
         },
-        "compressed": some,
-        "uncompressed": none,
-        "p": fisher_exact(some["succeeded"], of_some, none["succeeded"], of_none) if enough else None,
+        "compressed": compressed,
+        "uncompressed": uncompressed,
+        "p": fisher_exact(compressed["succeeded"], compressed_runs, uncompressed["succeeded"], uncompressed_runs)
+        if enough
+        else None,
         "evidence": [member.run for member in cohort.members if member.row.compressions][:_EVIDENCE],
     }

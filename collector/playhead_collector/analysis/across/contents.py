@@ -1,4 +1,4 @@
-"""Which contents fill the contexts most?  Each message of the newest runs, by its bytes times how often it was sent."""
+"""Which contents fill the contexts most?  Sorts the messages of runs by their bytes times the number of calls."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -18,7 +18,7 @@ _PREVIEW: Final = 200
 
 @dataclass(slots=True)
 class SentMessage:
-    """A message of contexts: how often it was sent, in which runs, and where first."""
+    """A message in contexts: how many model calls had it, in which runs, and one of the calls (`first`)."""
 
     first: RunMoment
     sent: int = 0
@@ -28,7 +28,7 @@ class SentMessage:
 async def answer_context_contents(
     store: ReadStore, project_id: int, cohort: Mapping[str, Any], *, limit: int
 ) -> ContextContents:
-    """The contents that fill the contexts of the runs that `cohort` chooses, at most `limit`."""
+    """Returns the contents that fill the contexts of the runs that `cohort` selects, at most `limit`."""
     chosen = await read_cohort(store, project_id, cohort)
     sent: dict[ContentRef, SentMessage] = {}
     for member in chosen.members:
@@ -43,21 +43,21 @@ async def _count(
     store: ReadStore, project_id: int, called: Sequence[LlmCalled], sent: dict[ContentRef, SentMessage]
 ) -> None:
     """Counts the messages of these model calls of a run.  Reads the last thread first: it often contains the others."""
-    known: dict[ContentRef, Sequence[ContentRef]] = {}
+    threads: dict[ContentRef, Sequence[ContentRef]] = {}
     for event in reversed(called):
         if event.thread is None:
             continue
-        if event.thread not in known:
+        if event.thread not in threads:
             try:
                 nodes = await store.thread(project_id, event.thread)
             except ContentMissing:
                 continue
             messages = [node.message for node in nodes]
-            known |= {node.ref: messages[: at + 1] for at, node in enumerate(nodes)}
-        for message in known[event.thread]:
-            found = sent.setdefault(message, SentMessage({"run": event.run, "seq": event.seq}))
-            found.sent += 1
-            found.runs.add(event.run)
+            threads |= {node.ref: messages[: index + 1] for index, node in enumerate(nodes)}
+        for message in threads[event.thread]:
+            entry = sent.setdefault(message, SentMessage({"run": event.run, "seq": event.seq}))
+            entry.sent += 1
+            entry.runs.add(event.run)
 
 
 async def _answer(
@@ -68,7 +68,7 @@ async def _answer(
     sizes: Mapping[ContentRef, int],
     limit: int,
 ) -> ContextContents:
-    totals = {ref: sizes.get(ref, 0) * each.sent for ref, each in sent.items()}
+    totals = {ref: sizes.get(ref, 0) * entry.sent for ref, entry in sent.items()}
     every = sum(totals.values())
     largest = sorted(totals, key=lambda ref: (-totals[ref], ref))[:limit]
     values = await fetch(store, project_id, largest)

@@ -1,7 +1,7 @@
 """What distinguishes failed from succeeded runs?
 
-Every feature that a run may have is tested, and all that were tested are counted: yes or no with Fisher's exact test,
-numbers with the Mann-Whitney U test; the p are corrected with Benjamini and Hochberg's method.
+Every feature of a run is tested: yes-or-no features with Fisher's exact test, numbers with the Mann-Whitney U test. All
+tests are counted, and the p values are corrected with the method of Benjamini and Hochberg.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -27,7 +27,7 @@ _LABELS: Final = {"tags": "tag", "agents": "agent", "models": "model"}
 async def answer_differences(
     store: ReadStore, project_id: int, cohort: Mapping[str, Any], *, limit: int
 ) -> OutcomeDifferences:
-    """The differences between the failed and succeeded ones of the runs that `cohort` chooses, at most `limit`."""
+    """Returns the differences between failed and succeeded runs of those that `cohort` selects, at most `limit`."""
     chosen = await read_cohort(store, project_id, cohort)
     return differences_of(chosen, await read_steps(store, project_id, chosen.members), limit)
 
@@ -36,19 +36,21 @@ def differences_of(cohort: Cohort, walks: Sequence[ToolPath], limit: int) -> Out
     """The differences between failed and succeeded runs among these.  Pure."""
     failed = [walk for walk in walks if walk.member.succeeded is False]
     succeeded = [walk for walk in walks if walk.member.succeeded is True]
-    found: list[OutcomeDifference] = []
+    differences: list[OutcomeDifference] = []
     note = None
     if min(len(failed), len(succeeded)) < MIN_RUNS:
         note = f"nothing was tested: it takes {MIN_RUNS} failed and {MIN_RUNS} succeeded runs"
     else:
-        found = [*_numbers(failed, succeeded), *_presences(failed, succeeded)]
-    for each, q in zip(found, benjamini_hochberg([each["p"] for each in found]), strict=True):
-        each["q"], each["significant"] = q, q <= _SIGNIFICANT
-    found.sort(key=lambda each: (each["p"], each["feature"]))
+        differences = [*_numbers(failed, succeeded), *_presences(failed, succeeded)]
+    for difference, q in zip(
+        differences, benjamini_hochberg([difference["p"] for difference in differences]), strict=True
+    ):
+        difference["q"], difference["significant"] = q, q <= _SIGNIFICANT
+    differences.sort(key=lambda difference: (difference["p"], difference["feature"]))
     return {
         "population": cohort.population,
-        "differences": found[:limit],
-        "tried": len(found),
+        "differences": differences[:limit],
+        "tried": len(differences),
         "correction": CORRECTION,
         "note": note,
     }
@@ -56,15 +58,15 @@ def differences_of(cohort: Cohort, walks: Sequence[ToolPath], limit: int) -> Out
 
 def features(walk: ToolPath) -> set[str]:
     """The yes-or-no features of a run: tools, failures of tools, choices after a result, models, agents, tags."""
-    found = {f"calls {step.tool}" for step in walk.steps}
-    found |= {f"{step.tool} fails" for step in walk.steps if step.result == FAILED}
-    found |= {f"{step.tool} returns an error" for step in walk.steps if step.result == RETURNED_ERROR}
-    found |= {f"calls {tool} again" for tool, times in _counts(walk).items() if times > 1}
+    properties = {f"calls {step.tool}" for step in walk.steps}
+    properties |= {f"{step.tool} fails" for step in walk.steps if step.result == FAILED}
+    properties |= {f"{step.tool} returns an error" for step in walk.steps if step.result == RETURNED_ERROR}
+    properties |= {f"calls {tool} again" for tool, times in _counts(walk).items() if times > 1}
     for (tool, result), choice, _ in choices(walk):
-        found.add(f"{choice} after {tool}" + (f" {result}" if result else ""))
+        properties.add(f"{choice} after {tool}" + (f" {result}" if result else ""))
     for field, name in _LABELS.items():
-        found |= {f"{name} {value}" for value in getattr(walk.member.row, field)}
-    return found
+        properties |= {f"{name} {value}" for value in getattr(walk.member.row, field)}
+    return properties
 
 
 def _counts(walk: ToolPath) -> dict[str, int]:
@@ -108,7 +110,7 @@ def _numbers(failed: Sequence[ToolPath], succeeded: Sequence[ToolPath]) -> Itera
         if min(len(values), len(others)) < MIN_RUNS or len({*values, *others}) == 1:
             continue
         tested = mann_whitney(values, others)
-        extreme = sorted(first, key=lambda each: each[1], reverse=tested.larger >= 1 / 2)
+        extreme = sorted(first, key=lambda pair: pair[1], reverse=tested.larger >= 1 / 2)
         yield {
             "feature": name,
             "test": "mann_whitney_u",

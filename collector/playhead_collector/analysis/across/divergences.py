@@ -1,9 +1,9 @@
-"""Where do runs of one task part ways, and which way succeeds?
+"""Where do runs of one task first differ, and which choice succeeds?
 
-Runs of a task form a tree of decisions: each a tool call with its arguments, the last one the end.  Where runs with
-the same choices so far choose differently, the mutual information between choice and outcome measures how much the
-choice predicts the outcome.  It is no proof of a cause.  Prose in arguments is not compared: models never write the
-same twice.
+Runs of a task form a tree of choices: a choice is a tool call with its arguments, or the end of the run. Where runs
+with the same choices so far choose differently, the mutual information between choice and outcome measures how much the
+choice predicts the outcome. It is no proof of a cause. Prose in arguments is not compared: models never write the same
+twice.
 """
 
 import math
@@ -24,7 +24,7 @@ from playhead_collector.store.ports import ReadStore
 
 _EVIDENCE: Final = 5
 _LEAST_GAIN: Final = 1e-9
-_PROSE_WORDS: Final = 8  # a text of so many words or more is prose
+_PROSE_WORDS: Final = 8  # texts with at least so many words are prose
 _PROSE: Final = "…"
 
 
@@ -47,7 +47,7 @@ class TaskPath:
 
 @dataclass(slots=True)
 class _Junction:
-    """Runs that did the same so far, and what they did next, by tool and arguments."""
+    """Runs with the same choices so far, and their next choices, by tool and arguments."""
 
     paths: list[TaskPath] = field(default_factory=list[TaskPath])
     branches: "dict[tuple[str, bytes], _Junction]" = field(default_factory=dict[tuple[str, bytes], "_Junction"])
@@ -56,11 +56,10 @@ class _Junction:
 async def answer_divergences(
     store: ReadStore, project_id: int, cohort: Mapping[str, Any], *, task: str, limit: int
 ) -> Divergences:
-    """The divergences of the runs that `cohort` chooses. `task`: what runs of one task have in common: `input`, `name`,
-    `session`, `user`, or `tag:` and what the tag begins with."""
+    """Returns the divergences of the runs that `cohort` selects, at most `limit`. `task`: see `same_task`."""
     chosen = await read_cohort(store, project_id, cohort)
-    known = [member for member in chosen.members if member.succeeded is not None]
-    paths = [await _read_path(store, project_id, member, task) for member in known]
+    members = [member for member in chosen.members if member.succeeded is not None]
+    paths = [await _read_path(store, project_id, member, task) for member in members]
     return divergences_of(chosen, [path for path in paths if path is not None], limit)
 
 
@@ -69,19 +68,31 @@ def divergences_of(cohort: Cohort, paths: Sequence[TaskPath], limit: int) -> Div
     tasks: dict[str, list[TaskPath]] = {}
     for path in paths:
         tasks.setdefault(path.task, []).append(path)
-    mixed = {task: some for task, some in tasks.items() if len({path.member.succeeded for path in some}) > 1}
-    found = [each for task, some in mixed.items() for each in _of_task(task, some)]
-    found.sort(key=lambda each: (-each["gain"], -each["runs"], each["task"], len(each["after"])))
-    return {"population": cohort.population, "tasks": len(mixed), "read": len(paths), "divergences": found[:limit]}
+    mixed = {task: group for task, group in tasks.items() if len({path.member.succeeded for path in group}) > 1}
+    divergences = [divergence for task, group in mixed.items() for divergence in _of_task(task, group)]
+    divergences.sort(
+        key=lambda divergence: (
+            -divergence["gain"],
+            -divergence["runs"],
+            divergence["task"],
+            len(divergence["after"]),
+        )
+    )
+    return {
+        "population": cohort.population,
+        "tasks": len(mixed),
+        "read": len(paths),
+        "divergences": divergences[:limit],
+    }
 
 
 def gain(groups: Iterable[Sequence[bool | None]]) -> float:
-    """The mutual information, in bits, between the group and the outcome."""
-    known = [group for group in groups if group]
-    every = [outcome for group in known for outcome in group]
+    """Returns the mutual information, in bits, between group and outcome. Each group lists the outcomes of its runs."""
+    nonempty = [group for group in groups if group]
+    every = [outcome for group in nonempty for outcome in group]
     if not every:
         return 0.0
-    return max(0.0, _entropy(every) - sum(len(group) / len(every) * _entropy(group) for group in known))
+    return max(0.0, _entropy(every) - sum(len(group) / len(every) * _entropy(group) for group in nonempty))
 
 
 def _entropy(outcomes: Sequence[bool | None]) -> float:
@@ -139,7 +150,10 @@ async def _read_path(store: ReadStore, project_id: int, member: Member, by: str)
     called = [event for event in events if isinstance(event, ToolCalled)]
     values = await fetch(store, project_id, [event.arguments for event in called])
     arguments = [_canonical(values.parsed(event.arguments), event.arguments) for event in called]
-    choices = [TaskChoice(event.name, given, event.seq) for event, given in zip(called, arguments, strict=True)]
+    choices = [
+        TaskChoice(event.name, call_arguments, event.seq)
+        for event, call_arguments in zip(called, arguments, strict=True)
+    ]
     return TaskPath(task, member, [*choices, TaskChoice(END, b"null", member.row.events)])
 
 
@@ -153,7 +167,7 @@ def without_prose(value: Any) -> Any:
     if isinstance(value, str):
         return _PROSE if len(value.split(maxsplit=_PROSE_WORDS)) >= _PROSE_WORDS else value
     if isinstance(value, list):
-        return [without_prose(each) for each in cast(list[Any], value)]
+        return [without_prose(item) for item in cast(list[Any], value)]
     if isinstance(value, dict):
-        return {name: without_prose(each) for name, each in cast(dict[str, Any], value).items()}
+        return {name: without_prose(item) for name, item in cast(dict[str, Any], value).items()}
     return value

@@ -1,6 +1,6 @@
-"""Which failures are alike?  Failed runs, by their last error and their last decisions.
+"""Which failures are alike?  Groups failed runs by their last error and their last tool calls.
 
-Of some runs of the largest clusters, the last tool call is attributed (see `provenance`).
+In the largest clusters, the last tool call of some runs is attributed (see `provenance`).
 """
 
 from collections import Counter
@@ -20,14 +20,14 @@ from playhead_collector.read.record import stored_record
 from playhead_collector.store.ports import ReadStore
 from playhead_collector.store.ports.cohorts import LastError
 
-_LAST: Final = 2  # decisions that clusters are made by
+_LAST: Final = 2  # last tool calls that runs of a cluster share
 _ATTRIBUTED: Final = 5  # clusters whose runs are attributed
 _EVIDENCE: Final = 5
 
 
 @dataclass(slots=True)
 class FailureGroup:
-    """Failed runs with the same last error and last decisions. `error`: that of the first of them."""
+    """Failed runs with the same last error and last tool calls. `error`: the last error of the first run, or None."""
 
     error: LastError | None
     last: tuple[tuple[str, str], ...]
@@ -37,11 +37,11 @@ class FailureGroup:
 async def answer_failures(
     store: ReadStore, project_id: int, cohort: Mapping[str, Any], *, limit: int
 ) -> FailureClusters:
-    """The clusters of failed runs among those that `cohort` chooses, at most `limit`."""
+    """Returns the clusters of the failed runs among those that `cohort` selects, at most `limit`."""
     chosen = await read_cohort(store, project_id, cohort)
     failed = [member for member in chosen.members if member.succeeded is False]
     walks = await read_steps(store, project_id, failed)
-    errors = {each.run: each for each in await store.last_errors(project_id, [member.run for member in failed])}
+    errors = {error.run: error for error in await store.last_errors(project_id, [member.run for member in failed])}
     groups = groups_of(walks, errors)
     clusters = [
         await _cluster(store, project_id, group, len(failed), attribute=place < _ATTRIBUTED)
@@ -65,15 +65,15 @@ async def _cluster(
     store: ReadStore, project_id: int, group: FailureGroup, failed: int, *, attribute: bool
 ) -> FailureCluster:
     error_type, about = await _error_names(store, project_id, group.error)
-    some = [walk for walk in group.walks if walk.steps][:_EVIDENCE]
+    with_tools = [walk for walk in group.walks if walk.steps][:_EVIDENCE]
     kinds, suspects = Counter[str](), Counter[str]()
-    for walk in some if attribute else ():
-        with suppress(Refused, ContentMissing):  # deleted meanwhile, or not whole: the others are attributed
+    for walk in with_tools if attribute else ():
+        with suppress(Refused, ContentMissing):  # the run was deleted, or contents are missing: go on with the others
             record = await stored_record(store, project_id, walk.member.run)
-            found = await answer_attribution(record, str(_last(walk).seq))
-            kinds[found["kind"]] += 1
-            suspects.update(found["suspects"])
-    shown = some or group.walks[:_EVIDENCE]
+            attribution = await answer_attribution(record, str(_last(walk).seq))
+            kinds[attribution["kind"]] += 1
+            suspects.update(attribution["suspects"])
+    examples = with_tools or group.walks[:_EVIDENCE]
     return {
         "error_type": error_type,
         "about": about,
@@ -84,7 +84,8 @@ async def _cluster(
         "attributions": dict(kinds),
         "suspects": dict(suspects),
         "evidence": [
-            {"run": walk.member.run, "seq": _last(walk).seq if walk.steps else walk.member.row.events} for walk in shown
+            {"run": walk.member.run, "seq": _last(walk).seq if walk.steps else walk.member.row.events}
+            for walk in examples
         ],
     }
 
@@ -97,8 +98,8 @@ async def _error_names(store: ReadStore, project_id: int, error: LastError | Non
     """Returns the type of an error and the name of what failed, from its event: rows have only numbers for them."""
     if error is None:
         return None, None
-    found: Sequence[RunEvent] = await store.events(project_id, error.run, after=error.seq - 1, upto=error.seq)
-    match found[0] if found else None:
+    events: Sequence[RunEvent] = await store.events(project_id, error.run, after=error.seq - 1, upto=error.seq)
+    match events[0] if events else None:
         case LlmFailed(model=about) | ToolFailed(name=about) | StepCompleted(name=about) as event:
             return event.error_type, about
         case RunFailed() as event:

@@ -13,7 +13,7 @@ from playhead_collector.store.ports import ReadStore
 
 
 class Situation(NamedTuple):
-    """The last tool and its result, before a choice; at the beginning of a run, `BEGIN` and None."""
+    """The last tool call before a choice, and its result; `BEGIN` and None at the beginning of a run."""
 
     tool: str
     result: str | None
@@ -22,29 +22,31 @@ class Situation(NamedTuple):
 async def answer_patterns(
     store: ReadStore, project_id: int, cohort: Mapping[str, Any], *, limit: int
 ) -> DecisionPatterns:
-    """The patterns of the runs that `cohort` chooses, at most `limit`."""
+    """Returns the patterns of the runs that `cohort` selects, at most `limit`."""
     chosen = await read_cohort(store, project_id, cohort)
     return patterns_of(chosen, await read_steps(store, project_id, chosen.members), limit)
 
 
 def patterns_of(cohort: Cohort, walks: Sequence[ToolPath], limit: int) -> DecisionPatterns:
     """The patterns of these runs.  Pure."""
-    found: dict[tuple[Situation, str], Occurrences] = {}
+    occurrences: dict[tuple[Situation, str], Occurrences] = {}
     times = Counter[Situation]()
     runs: dict[Situation, dict[str, bool | None]] = {}
     for walk in walks:
         for situation, choice, seq in choices(walk):
-            found.setdefault((situation, choice), Occurrences()).add(walk, seq)
+            occurrences.setdefault((situation, choice), Occurrences()).add(walk, seq)
             times[situation] += 1
             runs.setdefault(situation, {})[walk.member.run] = walk.member.succeeded
-    frequent = [(*key, each) for key, each in found.items() if len(each.runs) >= MIN_RUNS]
-    patterns = [_pattern(situation, choice, each, times, runs) for situation, choice, each in frequent]
-    patterns.sort(key=lambda each: (-each["runs"], -each["times"], each["tool"], each["result"] or "", each["choice"]))
-    return {"population": cohort.population, "patterns": patterns[:limit], "rare": len(found) - len(frequent)}
+    frequent = [(*key, entry) for key, entry in occurrences.items() if len(entry.runs) >= MIN_RUNS]
+    patterns = [_pattern(situation, choice, entry, times, runs) for situation, choice, entry in frequent]
+    patterns.sort(
+        key=lambda entry: (-entry["runs"], -entry["times"], entry["tool"], entry["result"] or "", entry["choice"])
+    )
+    return {"population": cohort.population, "patterns": patterns[:limit], "rare": len(occurrences) - len(frequent)}
 
 
 def choices(walk: ToolPath) -> Iterator[tuple[Situation, str, int]]:
-    """Each choice of a run: the situation, the tool that was called (or `END`), and the seq at which it shows."""
+    """Yields each choice of a run: situation, next tool (or `END`), and seq of its call (`END`: of the last call)."""
     situation, seq = Situation(BEGIN, None), 1
     for step in walk.steps:
         yield situation, step.tool, step.seq
@@ -55,19 +57,19 @@ def choices(walk: ToolPath) -> Iterator[tuple[Situation, str, int]]:
 def _pattern(
     situation: Situation,
     choice: str,
-    each: Occurrences,
+    occurrences: Occurrences,
     times: Mapping[Situation, int],
     runs: Mapping[Situation, Mapping[str, bool | None]],
 ) -> DecisionPattern:
-    others = (outcome for run, outcome in runs[situation].items() if run not in each.runs)
+    others = (outcome for run, outcome in runs[situation].items() if run not in occurrences.runs)
     return {
         "tool": situation.tool,
         "result": situation.result,
         "choice": choice,
-        "times": each.times,
-        "runs": len(each.runs),
-        "share": round(each.times / times[situation], 6),
-        "success": success_rate(each.runs.values()),
+        "times": occurrences.times,
+        "runs": len(occurrences.runs),
+        "share": round(occurrences.times / times[situation], 6),
+        "success": success_rate(occurrences.runs.values()),
         "otherwise": success_rate(others),
-        "evidence": each.first,
+        "evidence": occurrences.first,
     }

@@ -7,12 +7,12 @@ from typing import Final
 from playhead.wire.answers.across.analytics import SuccessRate
 
 MIN_RUNS: Final = 5
-"""Nothing that fewer runs have is called a pattern."""
+"""Least number of runs for a pattern."""
 _Z: Final = 1.959963984540054  # of 95 %
 
 
 def wilson(hits: int, of: int) -> tuple[float, float] | None:
-    """The 95 % Wilson score interval of a share; None without a case."""
+    """Returns the 95 % Wilson score interval of the share `hits / of`; None if `of` is 0."""
     if of == 0:
         return None
     share, spread = hits / of, _Z * _Z / of
@@ -22,14 +22,14 @@ def wilson(hits: int, of: int) -> tuple[float, float] | None:
 
 
 def success_rate(outcomes: Iterable[bool | None]) -> SuccessRate:
-    """How many of these runs succeeded; runs without an outcome are left out of the share."""
-    known = [outcome for outcome in outcomes if outcome is not None]
-    succeeded = sum(known)
-    bounds = wilson(succeeded, len(known))
+    """Counts the runs that succeeded and failed, with the share of success. None (no outcome) is not counted."""
+    known_outcomes = [outcome for outcome in outcomes if outcome is not None]
+    succeeded = sum(known_outcomes)
+    bounds = wilson(succeeded, len(known_outcomes))
     return {
         "succeeded": succeeded,
-        "failed": len(known) - succeeded,
-        "rate": None if bounds is None else round(succeeded / len(known), 6),
+        "failed": len(known_outcomes) - succeeded,
+        "rate": None if bounds is None else round(succeeded / len(known_outcomes), 6),
         "low": None if bounds is None else round(bounds[0], 6),
         "high": None if bounds is None else round(bounds[1], 6),
     }

@@ -1,7 +1,7 @@
-"""[analysis]: runs of the same task, and those of them that succeeded.
+"""[analysis]: finds succeeded runs of the same task.
 
-`task` names what runs of one task have in common: `input`, `name`, `session`, `user`, or `tag:` and what the tag begins
-with.
+`task` says what runs of one task have in common: `input`, `name`, `session`, `user`, or `tag:` and the beginning of a
+tag.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -20,13 +20,13 @@ from playhead_collector.store.ports.scores import ScoreCondition, ScoreFilter, S
 INPUT: Final = "input"
 TAG: Final = "tag:"
 TASK_TAG: Final = "tag:task:"
-"""The default of `task` for runs with such a tag: a tag that begins with `task:`."""
+"""Default of `task` for runs with a tag that begins with `task:`."""
 MAX_SIBLINGS: Final = 5
 _BY_FIELD: Final = ("name", "session", "user")
 _LONGEST_TASK: Final = 200
 # Agents change: what a run did a quarter of a year before or after says little about this one.
 _WINDOW_NS: Final = 90 * 24 * 3600 * 10**9
-# The newest trials of a task. Of each that succeeded, at most the first block of events is read to find five.
+# Newest runs of a task that are examined. Of each one that succeeded, at most the first block of events is read.
 _MOST_CANDIDATES: Final = 100
 _MOST_SCORES: Final = 100
 _HALF: Final = 0.5
@@ -34,9 +34,11 @@ _HALF: Final = 0.5
 
 @dataclass(frozen=True, slots=True)
 class SameTaskRuns:
-    """Succeeded runs of the same task, newest first.  `task` is what they have in common, None if this run has no task;
-    `outcome` how it is known that they succeeded: `status`, or a condition for a score.  `more`: not all runs of the
-    task were looked at."""
+    """Succeeded runs of the same task, newest first.
+
+    `task`: what they have in common; None if this run has no task. `outcome`: what decides success: `status`, or a
+    condition for a score. `more`: not all runs of the task were examined.
+    """
 
     task: str | None
     outcome: str
@@ -45,7 +47,7 @@ class SameTaskRuns:
 
 
 def task_of(row: RunRow, by: str, started: RunStarted | None) -> str | None:
-    """The task of a run; None when it has none. `started` is needed for `input` only."""
+    """Returns the task of a run; None if it has none. `started` is needed only if `by` is `input`."""
     if by == INPUT:
         return str(started.input) if started is not None and started.input is not None else None
     if by in _BY_FIELD:
@@ -55,17 +57,17 @@ def task_of(row: RunRow, by: str, started: RunStarted | None) -> str | None:
 
 
 def beginning_of(events: Iterable[RunEvent]) -> RunStarted | None:
-    """The event with which a run began."""
+    """The event with which a run began, or None."""
     return next((event for event in events if isinstance(event, RunStarted)), None)
 
 
 async def read_succeeded_runs(
     record: RunRecord, *, task: str | None = None, outcome: Mapping[str, Any] | None = None
 ) -> SameTaskRuns:
-    """At most five runs of this run's task that succeeded.
+    """Returns at most five succeeded runs of this run's task.
 
-    `task` None: the tag that begins with `task:`, of a run without such a tag its input. `outcome`: the fields of a
-    `ScoreCondition`; None: the score by which this run failed, without any the status.
+    `task` None: the tag that begins with `task:` or, if the run has no such tag, its input. `outcome`: the fields of a
+    `ScoreCondition`; None: the score by which this run failed or, if there is none, the status.
     """
     started = beginning_of(await record.events(limit=BLOCK))
     by = task or (TASK_TAG if _tag(record.row, TASK_TAG) is not None else INPUT)
@@ -96,14 +98,14 @@ def _may_be_sibling(record: RunRecord, facts: RunFacts) -> bool:
 async def _candidates(
     record: RunRecord, by: str, started: RunStarted | None, outcome: ScoreCondition | None
 ) -> tuple[Sequence[RunFacts], bool]:
-    """Runs that may be of the task, newest first; and whether there are more. All are found by indexes."""
+    """Returns runs that may be of the task, newest first, and whether there are more. Uses indexes only."""
     store, project_id, score = record.store, record.project_id, None if outcome is None else outcome.name
     if by == INPUT and started is not None and started.input is not None:
         totals = await store.use_totals(project_id, started.input)
         indexed = await store.uses(project_id, started.input, limit=_MOST_CANDIDATES + 1)
         runs = list(dict.fromkeys(use.run for use in (*totals.recent, *indexed[:_MOST_CANDIDATES])))
-        found = await store.facts_of_runs(project_id, runs, score)
-        return found, totals.unread or len(indexed) > _MOST_CANDIDATES
+        facts = await store.facts_of_runs(project_id, runs, score)
+        return facts, totals.unread or len(indexed) > _MOST_CANDIDATES
     where: dict[str, Any] = {"tag": _tag(record.row, by)} if by.startswith(TAG) else {by: getattr(record.row, by)}
     began = record.row.started_ns
     runs_like = RunFilter(
@@ -112,12 +114,12 @@ async def _candidates(
         since_ns=began - _WINDOW_NS,
         until_ns=began + _WINDOW_NS,
     )
-    found = await store.run_facts(project_id, runs_like, score, limit=_MOST_CANDIDATES + 1)
-    return found[:_MOST_CANDIDATES], len(found) > _MOST_CANDIDATES
+    facts = await store.run_facts(project_id, runs_like, score, limit=_MOST_CANDIDATES + 1)
+    return facts[:_MOST_CANDIDATES], len(facts) > _MOST_CANDIDATES
 
 
 async def _failed_by(record: RunRecord) -> ScoreCondition | None:
-    """The condition for the score by which the run failed: its newest one that is false, or from 0 to below 0.5."""
+    """Condition for the newest score of the run that is false, or from 0 to below 0.5; None if there is none."""
     where = ScoreFilter(run=record.run, latest=True)
     scores = await record.store.scores(record.project_id, where, limit=_MOST_SCORES)
     failing = next((score for score in scores if _is_failure(score)), None)

@@ -1,4 +1,4 @@
-"""Tests whether two groups differ, and the correction for how many were tried.  Pure.
+"""Tests whether two groups differ, and the correction for the number of tests.  Pure.
 
 Fisher's exact test for yes and no; the Mann-Whitney U test (two-sided, normal approximation with corrections for ties
 and continuity) for numbers, which assumes no distribution; Benjamini-Hochberg for the share of false discoveries.
@@ -9,18 +9,19 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
-_TIE = 1 + 1e-7  # probabilities that are equal but for rounding
+_TIE = 1 + 1e-7  # tolerance for probabilities that differ only by rounding
 
 
 class RankTest(NamedTuple):
-    """`larger`: how likely a number of the first group is larger than one of the second (ties count half)."""
+    """Result of `mann_whitney`. `larger`: probability that a number of the first group is larger than one of the second
+    (ties count half)."""
 
     larger: float
     p: float
 
 
 def fisher_exact(first_with: int, first_of: int, second_with: int, second_of: int) -> float:
-    """The two-sided p that both groups have the property equally often."""
+    """Returns the two-sided p of the hypothesis that both groups have the property equally often."""
     total, having = first_of + second_of, first_with + second_with
     low, high = max(0, having - second_of), min(having, first_of)
     logs = [_log_choose(first_of, k) + _log_choose(second_of, having - k) for k in range(low, high + 1)]
@@ -31,7 +32,7 @@ def fisher_exact(first_with: int, first_of: int, second_with: int, second_of: in
 
 
 def mann_whitney(first: Sequence[float], second: Sequence[float]) -> RankTest:
-    """Whether numbers of one group tend to be larger. Both groups need a number."""
+    """Tests whether the numbers of one group tend to be larger. Both groups need at least one number."""
     ranks, ties = _ranks([*first, *second])
     n, m = len(first), len(second)
     u = math.fsum(ranks[:n]) - n * (n + 1) / 2
@@ -43,25 +44,25 @@ def mann_whitney(first: Sequence[float], second: Sequence[float]) -> RankTest:
 
 
 def benjamini_hochberg(ps: Sequence[float]) -> list[float]:
-    """The corrected p (q) of each, in the order given."""
-    order = sorted(range(len(ps)), key=lambda at: ps[at], reverse=True)
+    """Returns the corrected value (q) of each p, in the order of `ps`."""
+    order = sorted(range(len(ps)), key=lambda index: ps[index], reverse=True)
     corrected, least = [1.0] * len(ps), 1.0
-    for done, at in enumerate(order):
-        least = min(least, ps[at] * len(ps) / (len(ps) - done))
-        corrected[at] = least
+    for done, index in enumerate(order):
+        least = min(least, ps[index] * len(ps) / (len(ps) - done))
+        corrected[index] = least
     return corrected
 
 
 def _ranks(values: Sequence[float]) -> tuple[list[float], float]:
-    """The rank of each (equal ones share the mean of theirs), and the sum of t³ - t over groups of t equal ones."""
-    order = sorted(range(len(values)), key=lambda at: values[at])
+    """The rank of each value (equal ones have their mean rank), and the sum of t³ - t over groups of t equal values."""
+    order = sorted(range(len(values)), key=lambda index: values[index])
     ranks, ties, start = [0.0] * len(values), 0.0, 0
     while start < len(order):
         end = start
         while end < len(order) and values[order[end]] == values[order[start]]:
             end += 1
-        for at in order[start:end]:
-            ranks[at] = (start + 1 + end) / 2
+        for index in order[start:end]:
+            ranks[index] = (start + 1 + end) / 2
         ties += (end - start) ** 3 - (end - start)
         start = end
     return ranks, ties

@@ -34,16 +34,18 @@ class ToolPath(NamedTuple):
 
 async def read_steps(store: ReadStore, project_id: int, members: Sequence[Member]) -> list[ToolPath]:
     """The tool calls of these runs, in their order."""
-    found = {each.run: each for each in await store.tool_steps(project_id, [member.run for member in members])}
-    return steps_of(members, found)
+    steps_by_run = {
+        steps.run: steps for steps in await store.tool_steps(project_id, [member.run for member in members])
+    }
+    return steps_of(members, steps_by_run)
 
 
-def steps_of(members: Iterable[Member], found: Mapping[str, ToolSteps]) -> list[ToolPath]:
-    """Returns the tool calls with names: the numbers of tools are resolved with the runs' summaries.  Pure."""
+def steps_of(members: Iterable[Member], steps_by_run: Mapping[str, ToolSteps]) -> list[ToolPath]:
+    """Returns the tool calls with the names of tools: resolves their numbers with the rows of the runs.  Pure."""
     names: dict[int | None, str] = {}
     walks: list[ToolPath] = []
     for member in members:
-        steps = found.get(member.run)
+        steps = steps_by_run.get(member.run)
         if steps is None:
             walks.append(ToolPath(member, ()))
             continue

@@ -16,14 +16,14 @@ EVIDENCE: Final = 3
 
 @dataclass(slots=True)
 class Occurrences:
-    """How often something happened, and in which runs: whether they succeeded, by run, and the first moment in each."""
+    """How often something happened, whether its runs succeeded (by run), and its first moment in some of them."""
 
     times: int = 0
     runs: dict[str, bool | None] = field(default_factory=dict[str, bool | None])
     first: list[RunMoment] = field(default_factory=list[RunMoment])
 
     def add(self, walk: ToolPath, seq: int) -> None:
-        """Counts one more, at the event `seq` of this run."""
+        """Counts one more occurrence, at the event `seq` of this run."""
         self.times += 1
         if walk.member.run not in self.runs:
             self.runs[walk.member.run] = walk.member.succeeded
@@ -32,21 +32,21 @@ class Occurrences:
 
 
 async def answer_transitions(store: ReadStore, project_id: int, cohort: Mapping[str, Any]) -> TransitionGraph:
-    """The transitions of the runs that `cohort` chooses."""
+    """Returns the transitions of the runs that `cohort` selects."""
     chosen = await read_cohort(store, project_id, cohort)
     return transitions_of(chosen, await read_steps(store, project_id, chosen.members))
 
 
 def transitions_of(cohort: Cohort, walks: Sequence[ToolPath]) -> TransitionGraph:
     """The transitions of these runs.  Pure."""
-    found: dict[tuple[str, str], Occurrences] = {}
-    left = Counter[str]()
+    occurrences: dict[tuple[str, str], Occurrences] = {}
+    departures = Counter[str]()
     for walk in walks:
         for source, to, seq in _moves(walk):
-            found.setdefault((source, to), Occurrences()).add(walk, seq)
-            left[source] += 1
-    transitions = [_transition(source, to, each, left[source]) for (source, to), each in found.items()]
-    transitions.sort(key=lambda each: (-each["times"], each["source"], each["to"]))
+            occurrences.setdefault((source, to), Occurrences()).add(walk, seq)
+            departures[source] += 1
+    transitions = [_transition(source, to, entry, departures[source]) for (source, to), entry in occurrences.items()]
+    transitions.sort(key=lambda entry: (-entry["times"], entry["source"], entry["to"]))
     return {"population": cohort.population, "transitions": transitions}
 
 
@@ -58,13 +58,13 @@ def _moves(walk: ToolPath) -> Iterator[tuple[str, str, int]]:
     yield source, END, seq
 
 
-def _transition(source: str, to: str, each: Occurrences, left: int) -> Transition:
+def _transition(source: str, to: str, occurrences: Occurrences, departures: int) -> Transition:
     return {
         "source": source,
         "to": to,
-        "times": each.times,
-        "runs": len(each.runs),
-        "share": round(each.times / left, 6),
-        "success": success_rate(each.runs.values()),
-        "evidence": each.first,
+        "times": occurrences.times,
+        "runs": len(occurrences.runs),
+        "share": round(occurrences.times / departures, 6),
+        "success": success_rate(occurrences.runs.values()),
+        "evidence": occurrences.first,
     }

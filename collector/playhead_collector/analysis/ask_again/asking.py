@@ -1,4 +1,4 @@
-"""Asks the operator's model once more what a recorded call asked, and keeps its answer beside the run."""
+"""Repeats the request of a recorded call with a model of the operator, and stores its answer beside the run."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -19,21 +19,21 @@ from playhead_collector.read.values import ContentCache, fetch, fetch_thread
 
 
 class ChatModels(Protocol):
-    """The models that the operator configured; the first is asked when no other is named."""
+    """The models that the operator configured; the first one is the default."""
 
     @property
     def names(self) -> Sequence[str]:
-        """Their names."""
+        """Names of the models."""
         ...
 
     async def complete(self, body: Mapping[str, Any]) -> dict[str, Any]:
-        """The chat completion for a request's body.  Raises Refused (502)."""
+        """Sends a request body, and returns the chat completion.  Raises Refused (502)."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class PreparedQuestion:
-    """A question that is ready to be asked."""
+    """A prepared request: `body` for the model, `settings` in it, and the `recorded` answer (None: not recorded)."""
 
     record: RunRecord
     begin: LlmCalled
@@ -44,11 +44,11 @@ class PreparedQuestion:
 
 
 async def prepare(record: RunRecord, at: str | None, changes: Changes, models: ChatModels) -> PreparedQuestion:
-    """Prepares the call that `at` belongs to (default: the last one), with the changes.  Raises Refused."""
+    """Prepares the call that `at` belongs to (None: the last one), with the changes.  Raises Refused."""
     model = models.names[0] if changes.model is None else changes.model
     if model not in models.names:
-        known = ", ".join(models.names)
-        message = f"the model {model[:100]!r} is not configured: name one of {known}, or add it to PLAYHEAD_ASK_MODELS"
+        names = ", ".join(models.names)
+        message = f"the model {model[:100]!r} is not configured: name one of {names}, or add it to PLAYHEAD_ASK_MODELS"
         raise Refused(422, "unknown_model", message)
     begin = (await model_call_at(record, await seq_at(record, at))).begin
     others = (begin.system, begin.tools, begin.request)
@@ -97,7 +97,7 @@ async def _recorded_answer(record: RunRecord, begin: LlmCalled) -> AskedAnswer |
     if call is None or not call.outputs:
         return None
     cache: ContentCache = await fetch(record.store, record.project_id, call.outputs)
-    return cast(AskedAnswer, chosen_in(each for ref in call.outputs if (each := cache.parsed_message(ref))))
+    return cast(AskedAnswer, chosen_in(message for ref in call.outputs if (message := cache.parsed_message(ref))))
 
 
 def _usage(completion: Mapping[str, Any]) -> dict[str, int]:

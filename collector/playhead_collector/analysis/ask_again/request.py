@@ -14,7 +14,7 @@ from playhead_collector.read.values import ContentCache, text_of
 
 _SYSTEM_ROLES = ("system", "developer")
 _ROLES = (*_SYSTEM_ROLES, "user", "assistant", "tool")
-# Settings that mean the same to every model; others (tool_choice, thinking, ...) have forms of their own.
+# Settings that mean the same to every model. Others (tool_choice, thinking, ...) differ between providers.
 _SETTINGS = (
     "temperature", "top_p", "max_tokens", "max_completion_tokens", "seed", "stop", "frequency_penalty",
     "presence_penalty",
@@ -23,7 +23,7 @@ _SETTINGS = (
 
 @dataclass(frozen=True, slots=True)
 class Changes:
-    """What the caller changes; None: as recorded.  `messages` have the form of Chat Completions."""
+    """Changes of the caller; None: as recorded.  `messages`: in the form of Chat Completions."""
 
     model: str | None = None
     system: str | None = None
@@ -31,28 +31,32 @@ class Changes:
 
     @property
     def names(self) -> list[str]:
-        """The names of what is changed."""
+        """Names of the changed fields."""
         return [name for name in ("model", "system", "messages") if getattr(self, name) is not None]
 
 
 def request_body(
     begin: LlmCalled, thread: Sequence[ContentRef], cache: ContentCache, changes: Changes, model: str
 ) -> dict[str, Any]:
-    """The body for `model`.  Raises Refused: 404 if a part that is needed is not stored, 422 if the call is no chat."""
+    """Builds the body for `model`.  Raises Refused: 404 if a needed part is not stored, 422 if the call is no chat."""
     if begin.thread is None and changes.messages is None:
         raise Refused(422, "not_a_chat", f"the call at {begin.seq} had no messages: give `messages` to ask it again")
     system = _recorded_system(begin, cache) if changes.system is None else [_system(changes.system)]
     body: dict[str, Any] = {"model": model, "stream": False, **settings_of(begin, cache)}
     if changes.messages is None:
         recorded = [_stored(cache.parsed_message(ref), begin) for ref in thread]
-        kept = [each for each in recorded if changes.system is None or each["role"] not in _SYSTEM_ROLES]
-        body["messages"] = [*system, *(native for each in kept for native in _native(each))]
+        messages = [message for message in recorded if changes.system is None or message["role"] not in _SYSTEM_ROLES]
+        body["messages"] = [*system, *(native for message in messages for native in _native(message))]
     else:
-        given = list(map(_checked, changes.messages))
+        new_messages = list(map(_checked, changes.messages))
         recorded = [cache.parsed_message(ref) for ref in thread] if changes.system is None else []
-        own = [openai.from_message(each) for each in recorded if each and each["role"] in _SYSTEM_ROLES]
-        has_system = any(each["role"] in _SYSTEM_ROLES for each in given)
-        body["messages"] = given if has_system and changes.system is None else [*system, *own, *given]
+        system_messages = [
+            openai.from_message(message) for message in recorded if message and message["role"] in _SYSTEM_ROLES
+        ]
+        has_system = any(message["role"] in _SYSTEM_ROLES for message in new_messages)
+        body["messages"] = (
+            new_messages if has_system and changes.system is None else [*system, *system_messages, *new_messages]
+        )
     if begin.tools is not None:
         tools = tools_of(_stored(cache.parsed(begin.tools), begin))
         body |= {"tools": tools} if tools else {}
@@ -67,23 +71,22 @@ def settings_of(begin: LlmCalled, cache: ContentCache) -> dict[str, Any]:
 
 
 def tools_of(recorded: Any) -> list[dict[str, Any]]:
-    """The functions among recorded tools, whatever the provider's form was."""
+    """The functions among recorded tools (in any provider's form), in the form of Chat Completions."""
     return [
         {
             "type": "function",
             "function": {
-                "name": each.name,
-                "description": each.description,
-                "parameters": dict(each.schema) or {"type": "object", "properties": {}},
+                "name": definition.name,
+                "description": definition.description,
+                "parameters": dict(definition.schema) or {"type": "object", "properties": {}},
             },
         }
-        for each in definitions_of(recorded).values()
+        for definition in definitions_of(recorded).values()
     ]
 
 
 def _native(message: Message) -> list[dict[str, Any]]:
-    """Converts a recorded message. Each tool result becomes a message of its own, which it is not with all
-    providers."""
+    """Converts a recorded message. Each tool result becomes one message: some providers put several into one."""
     results = [part for part in message["parts"] if part.get("type") == "tool_call_response"]
     others = [part for part in message["parts"] if part.get("type") != "tool_call_response"]
     if not results or (len(results) == 1 and not others):
@@ -95,7 +98,7 @@ def _native(message: Message) -> list[dict[str, Any]]:
 
 
 def _recorded_system(begin: LlmCalled, cache: ContentCache) -> list[dict[str, Any]]:
-    """System instructions that were not a message."""
+    """System instructions that were recorded outside the messages."""
     return [] if begin.system is None else [_system(text_of(_stored(cache.parsed(begin.system), begin)))]
 
 

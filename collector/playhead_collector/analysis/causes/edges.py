@@ -1,15 +1,15 @@
 """[analysis]: edges between the events of a run: which event rests on which. Pure.
 
-Edges are facts (a call returned, a result entered the context) or attributions, with the strength of their rule. What a
-model had in its context and did not use is no cause: `read` and `answered` are followed only from the event in
-question.
+Edges are facts (a call returned, a result entered the context) or attributions, with the strength of their rule. A
+message that a model had in its context and did not use is no cause: `read` and `answered` are followed only at the
+event of the question.
 
 | effect | rests on |
 |---|---|
 | tool call | the model's answer that asked for it (requested); messages that its values are from (value) |
-| model's answer | the evidence of what it asked for (user_request, follow_up, ...); facts that it tells (cites); the newest message (replies); its call (answered) |
+| model's answer | the evidence for the tool calls that it requests (user_request, follow_up, ...); facts in its text (cites); the newest message (replies); its call (answered) |
 | message of a result | the end of the tool call (entered), which rests on its start (returned) |
-| message said | the model's answer (said) |
+| message of an answer | the model's answer (said) |
 | model call | the messages that were new to it (read) |
 | state, plan, handoff, annotation, end of the run | the last answer or result before it (noted, ended) |
 """  # noqa: E501 - a table reads best whole
@@ -28,7 +28,7 @@ from playhead_collector.analysis.rules import StrengthRule
 from playhead_collector.analysis.texts.passages import USER, passages_of
 from playhead_collector.analysis.transcript.transcript import ToolRun, Transcript, Turn
 
-# Later calls that are examined: effects mostly follow soon, and to find them each later call has to be attributed.
+# Later calls that are examined. Effects mostly follow soon, and each examined call has to be attributed.
 MAX_LATER = 400
 
 
@@ -45,7 +45,7 @@ class Edge:
 
 
 class Causes:
-    """Finds the edges of the events that are asked about."""
+    """Finds the edges of single events, and keeps those of each call."""
 
     def __init__(self, transcript: Transcript) -> None:
         self._story = transcript
@@ -66,13 +66,13 @@ class Causes:
         return _distinct(edge for edge in (*edges, *self._others[seq]) if edge.effect == seq)
 
     def effects_of(self, seq: int) -> list[Edge]:
-        """Edges to the effects of an event, within the next events that are examined."""
+        """The edges of later events, which include the effects of this one. Of later calls, only `MAX_LATER`."""
         later = self._later(seq)
         others = (edge for edges in self._others.values() for edge in edges if edge.effect > seq)
         return _distinct((*(edge for unit in later[:MAX_LATER] for edge in self._edges(unit)), *others))
 
     def has_more_after(self, seq: int) -> bool:
-        """Whether there are more events after this one than are examined."""
+        """Whether there are more calls after this event than are examined."""
         return len(self._later(seq)) > MAX_LATER
 
     def _later(self, seq: int) -> list[Turn | ToolRun]:
@@ -92,7 +92,7 @@ class Causes:
 
 
 def _effects(unit: Turn | ToolRun) -> Iterator[int]:
-    """The events of a call that may rest on something."""
+    """Yields the seqs of the events of a call that may be effects."""
     yield unit.begin.seq
     if unit.end is not None:
         yield unit.end.seq
@@ -113,8 +113,8 @@ def _distinct(edges: Iterable[Edge]) -> list[Edge]:
     """Drops duplicate edges (of equal cause, effect, reason and path the last one stays) and edges whose cause does not
     come before its effect.
     """
-    kept = {(edge.cause, edge.effect, edge.why, edge.path): edge for edge in edges if edge.cause < edge.effect}
-    return list(kept.values())
+    edges_by_key = {(edge.cause, edge.effect, edge.why, edge.path): edge for edge in edges if edge.cause < edge.effect}
+    return list(edges_by_key.values())
 
 
 # --- edges ------------------------------------------------------------------------------------------------------------
@@ -122,23 +122,23 @@ def _distinct(edges: Iterable[Edge]) -> list[Edge]:
 
 def _tool_edges(transcript: Transcript, contexts: Contexts, tool: ToolRun) -> Iterator[Edge]:
     begin, end = tool.begin, tool.end
-    found = attribute(transcript, contexts.index, tool, traced_call_of(transcript, tool, contexts.at(tool)))
+    attribution = attribute(transcript, contexts.index, tool, traced_call_of(transcript, tool, contexts.at(tool)))
     decided = tool.turn.end.seq if tool.request and tool.turn and tool.turn.end else None
     if decided is not None:
         yield Edge(decided, begin.seq, "requested")
-    for each in found.evidence:
-        if each.seq is not None and each.seq != decided:
-            yield Edge(each.seq, decided or begin.seq, found.kind, found.rule, None, each.quote)
-    yield from _value_edges(transcript, found)
+    for evidence in attribution.evidence:
+        if evidence.seq is not None and evidence.seq != decided:
+            yield Edge(evidence.seq, decided or begin.seq, attribution.kind, attribution.rule, None, evidence.quote)
+    yield from _value_edges(transcript, attribution)
     if end is not None:
         yield Edge(begin.seq, end.seq, "returned")
         if tool.result_seq is not None:
             yield Edge(end.seq, tool.result_seq, "entered")
 
 
-def _value_edges(transcript: Transcript, found: ToolAttribution) -> Iterator[Edge]:
-    begin = found.tool.begin
-    for origin in found.origins:
+def _value_edges(transcript: Transcript, attribution: ToolAttribution) -> Iterator[Edge]:
+    begin = attribution.tool.begin
+    for origin in attribution.origins:
         for hit in origin.evidence:
             seq = entered_at(transcript, hit.passage.content, begin.seq)
             if seq is not None:

@@ -1,4 +1,4 @@
-"""What does an event rest on, back to the user's words, and what rested on it?
+"""What does an event rest on, back to the user's words, and what rested on it later?
 
 `edges` finds the edges; this module follows them and builds the answer.
 """
@@ -27,19 +27,19 @@ _PASSING = ("read", "answered")
 
 
 async def answer_causes(record: RunRecord, at: str, direction: Direction = "both") -> CausalGraph:
-    """The graph around an event.  Raises Refused."""
+    """Returns the graph of causes and effects around an event.  Raises Refused."""
     seq = await seq_at(record, at)
     transcript = await read_transcript_page(record, seq - 1, MAX_LATER, ev.LlmCompleted, with_contexts=True)
     walk = await asyncio.to_thread(_walked, transcript, seq, direction)
-    # Causes before the first event of the page are nodes, too, but are followed no further.
-    before = [each for each in sorted(walk.distances) if each < transcript.events[0].seq]
-    events = [await record.event(each) for each in before]
+    # Causes before the first event of the page are nodes, too, but their own causes are not searched.
+    before = [node_seq for node_seq in sorted(walk.distances) if node_seq < transcript.events[0].seq]
+    events = [await record.event(node_seq) for node_seq in before]
     cache = await fetch(record.store, record.project_id, refs_in_events(events))
     beyond = Transcript(transcript.run, events, cache, {})
     nodes = [_node(beyond, event, walk.distances[event.seq]) for event in events]
     nodes += [
-        _node(transcript, transcript.event(each), walk.distances[each])
-        for each in sorted(walk.distances)[len(before) :]
+        _node(transcript, transcript.event(node_seq), walk.distances[node_seq])
+        for node_seq in sorted(walk.distances)[len(before) :]
     ]
     has_cause = {edge.effect for edge in walk.chosen}
     goes_on = direction != "back" and transcript.events[-1].seq < record.last
@@ -49,7 +49,7 @@ async def answer_causes(record: RunRecord, at: str, direction: Direction = "both
         "direction": direction,
         "nodes": nodes,
         "edges": [_edge(edge) for edge in walk.chosen],
-        "roots": [each for each in sorted(walk.distances) if each not in has_cause],
+        "roots": [node_seq for node_seq in sorted(walk.distances) if node_seq not in has_cause],
         "truncated": walk.truncated or bool(before) or goes_on,
     }
 

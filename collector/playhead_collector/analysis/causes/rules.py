@@ -1,4 +1,4 @@
-"""[analysis]: the rules by which events are causes of others, beside those of provenance."""
+"""[analysis]: the rules of edges between events, in addition to the rules of `provenance`."""
 
 from playhead_collector.analysis.rules import StrengthRule
 

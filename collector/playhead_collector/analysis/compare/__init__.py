@@ -1,5 +1,5 @@
-"""How do two runs differ: what is common, where do they part, and what came of it?
+"""How do two runs differ: which calls are the same, where is the first difference, and how do the outcomes differ?
 
 Method: the calls of both runs are aligned (same name and arguments, in order), then aligned calls are compared value by
-value.  Deterministic; the cost grows with the length of the runs.
+value. Deterministic; the cost grows linearly with the length of the runs.
 """

@@ -1,8 +1,8 @@
 """[analysis]: aligns the calls of two runs. Pure, deterministic, linear time.
 
-Calls that are equal in every respect and occur once in each run fix the alignment (as in a patience diff), then
-calls that asked the same. The calls between are paired by similarity. Pairs never cross, and are the same pairs
-whichever run is named first.
+Anchors fix the alignment, as in a patience diff: first calls with equal requests and responses that occur once in each
+run, then calls with equal requests. The calls between anchors are paired by similarity. Pairs never cross, and do not
+depend on which run is named first.
 """
 
 from bisect import bisect_left
@@ -10,18 +10,18 @@ from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass
 
-# What lies between two anchors is weighed pair by pair up to this many pairs: 100 calls against 100, a few ms, so that
-# a run of n calls costs 100 n at most. Larger stretches have little in common, and are paired in order.
+# Between two anchors, all pairs are compared if there are at most so many: 100 calls with 100, a few ms, so that a run
+# of n calls costs 100 n at most. Larger stretches have little in common, and are paired in order.
 _MAX_CELLS = 10_000
 _LOOK_AHEAD = 100
-# Anchors are looked for again between anchors, which finds almost all; each time costs one pass.
+# Anchors are searched again between anchors, so many times: each time is one pass over the calls.
 _MAX_PASSES = 8
 
 
 @dataclass(frozen=True, slots=True)
 class Facets:
-    """What calls are compared by. Only calls of the same `sort` are paired; `request` and `response` are parallel
-    lists for them."""
+    """The values by which a call is compared. Only calls of the same `sort` are paired; they have the same facets in
+    `request` and `response`, in the same order."""
 
     sort: Hashable
     request: tuple[Hashable, ...]
@@ -32,7 +32,7 @@ class Facets:
         if self.sort != other.sort:
             return 0
         ours, theirs = (*self.request, *self.response), (*other.request, *other.response)
-        return 1 + sum(one == another for one, another in zip(ours, theirs, strict=False))
+        return 1 + sum(left == right for left, right in zip(ours, theirs, strict=False))
 
 
 Pair = tuple[int | None, int | None]
@@ -42,22 +42,23 @@ _Key = Callable[[Facets], Hashable]
 
 
 def align(ours: Sequence[Facets], theirs: Sequence[Facets]) -> list[Pair]:
-    """Every call of both exactly once, in the order of both; between two pairs, first what only `ours` has.
+    """Returns pairs that have every call of both runs exactly once, in the order of both runs.
 
-    `align(theirs, ours)` has the same pairs, the other way round.
+    Between two pairs of calls, the calls that only `ours` has come first. `align(theirs, ours)` has the same pairs,
+    with their positions exchanged.
     """
-    # Of alignments that are equally good one is taken, and it must not depend on which run comes first.
+    # Which one of equally good alignments is returned must not depend on which run is named first.
     if _comes_first(theirs, ours):
         return _ours_first([(i, j) for j, i in _aligned(theirs, ours)])
     return _ours_first(_aligned(ours, theirs))
 
 
-def _comes_first(one: Sequence[Facets], other: Sequence[Facets]) -> bool:
-    """Whether `one` comes before `other` in an order that does not depend on which run is named first."""
-    for a, b in zip(one, other, strict=False):
+def _comes_first(left: Sequence[Facets], right: Sequence[Facets]) -> bool:
+    """Whether `left` comes before `right` in a fixed order of call lists."""
+    for a, b in zip(left, right, strict=False):
         if a != b:
             return repr(a) < repr(b)
-    return len(one) < len(other)
+    return len(left) < len(right)
 
 
 def _ours_first(pairs: Sequence[Pair]) -> list[Pair]:
@@ -76,7 +77,7 @@ def _ours_first(pairs: Sequence[Pair]) -> list[Pair]:
 
 def _aligned(ours: Sequence[Facets], theirs: Sequence[Facets]) -> list[Pair]:
     pairs: list[Pair] = []
-    # What is left to do, the first on top: stretches, and pairs that are settled.
+    # Open stretches and final pairs, the next one on top.
     stack: list[tuple[_Range, int] | Pair] = [((0, len(ours), 0, len(theirs)), 0)]
     while stack:
         top = stack.pop()
@@ -143,20 +144,20 @@ def _anchors(ours: Sequence[Facets], theirs: Sequence[Facets], stretch: _Range, 
     """The longest sequence of calls that occur once in each run and have the same order in both."""
     a, a_end, b, b_end = stretch
     here, there = _unique_positions(ours, a, a_end, key), _unique_positions(theirs, b, b_end, key)
-    found = [(i, there[k]) for k, i in here.items() if k in there]
+    candidates = [(i, there[k]) for k, i in here.items() if k in there]
     # Longest increasing subsequence; `ends`: for each length the lowest position at which one ends.
     ends: list[int] = []
     last: list[int] = []
     before: list[int | None] = []
-    for n, (_, j) in enumerate(found):
-        at = bisect_left(ends, j)
-        before.append(last[at - 1] if at else None)
-        ends[at:] = [j, *ends[at + 1 :]] if at < len(ends) else [j]
-        last[at:] = [n, *last[at + 1 :]] if at < len(last) else [n]
+    for n, (_, j) in enumerate(candidates):
+        index = bisect_left(ends, j)
+        before.append(last[index - 1] if index else None)
+        ends[index:] = [j, *ends[index + 1 :]] if index < len(ends) else [j]
+        last[index:] = [n, *last[index + 1 :]] if index < len(last) else [n]
     line: list[tuple[int, int]] = []
     here_at: int | None = last[-1] if last else None
     while here_at is not None:
-        line.append(found[here_at])
+        line.append(candidates[here_at])
         here_at = before[here_at]
     return line[::-1]
 
@@ -207,8 +208,8 @@ def _in_order(ours: Sequence[Facets], theirs: Sequence[Facets], stretch: _Range)
         positions[theirs[j].sort].append(j)
     for i in range(a, a_end):
         of_sort = positions.get(ours[i].sort, [])
-        at = bisect_left(of_sort, b)
-        j = of_sort[at] if at < len(of_sort) else b_end
+        index = bisect_left(of_sort, b)
+        j = of_sort[index] if index < len(of_sort) else b_end
         if j >= min(b_end, b + _LOOK_AHEAD):
             yield i, None
             continue

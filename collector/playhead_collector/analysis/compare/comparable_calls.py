@@ -1,7 +1,7 @@
 """[analysis]: the calls of a run in a form that can be compared with another run's. Pure except for reading.
 
-A model call is compared by what was new to it, not by its whole context: one message that differs would make all later
-calls differ, too.  Ids of tool calls, which providers draw anew each time, make no difference.
+A model call is compared by its new messages, not by its whole context: otherwise one different message would make all
+later calls differ. Ids of tool calls, which providers generate for each call, are ignored.
 """
 
 from collections.abc import AsyncIterator, Hashable, Iterable, Mapping, Sequence
@@ -23,14 +23,14 @@ _ENDS = (ev.LlmCompleted, ev.LlmFailed, ev.ToolCompleted, ev.ToolFailed, ev.Step
 MODEL_REQUEST = ("model", "system", "tools", "settings", "messages", "input")
 CALL_REQUEST = ("arguments",)
 MODEL_RESPONSE, CALL_RESPONSE = ("status", "error", "answer"), ("status", "error", "result")
-# Messages that are read at a time: only their keys are kept.
+# Messages that are read at a time; only their keys are kept.
 _AT_ONCE = 1_000
 Keys = Mapping[ContentRef, Hashable]
 
 
 @dataclass(slots=True)
 class ComparableCall:
-    """A call: what was new in its request, and its answer."""
+    """A call: the new messages of its request, and its answer."""
 
     begin: Begin
     end: End | None = None
@@ -46,7 +46,7 @@ class ComparableCall:
 
     @property
     def name(self) -> str | None:
-        """The tool or function; of a model call, the model."""
+        """Name of the tool or function; of a model call, the model (or None)."""
         return self.begin.model if isinstance(self.begin, ev.LlmCalled) else self.begin.name
 
     @property
@@ -87,7 +87,7 @@ class ComparableRun:
     begun: ev.RunStarted | None = None
     ended: ev.RunCompleted | ev.RunFailed | None = None
     parts: list[tuple[str, int]] = field(default_factory=list[tuple[str, int]])
-    """Runs that recorded its events, each with the last seq: a fork's first events are its parent's."""
+    """Runs that recorded the events, each with its last seq: the first events of a fork are its parent's."""
     _open: dict[str, ComparableCall] = field(default_factory=dict[str, ComparableCall])
     _waiting: dict[str, list[ContentRef]] = field(default_factory=dict[str, list[ContentRef]])
     _of_span: dict[str, ComparableCall] = field(default_factory=dict[str, ComparableCall])
@@ -144,8 +144,8 @@ async def read_run(record: RunRecord) -> ComparableRun:
 
 
 async def read_keys(record: RunRecord, calls: Iterable[ComparableCall]) -> Keys:
-    """For messages with tool calls, a key that ignores the ids of the calls. Other messages are
-    compared by their refs.
+    """Returns, for messages with tool calls, a key that ignores the ids of the calls. Other messages are compared by
+    their refs.
     """
     named = dict.fromkeys(ref for call in calls for ref in (*call.new, *call.outputs))
     keys: dict[ContentRef, Hashable] = {}
@@ -156,8 +156,8 @@ async def read_keys(record: RunRecord, calls: Iterable[ComparableCall]) -> Keys:
 
 
 async def _messages(record: RunRecord, refs: Sequence[ContentRef]) -> AsyncIterator[tuple[ContentRef, Message]]:
-    for some in (refs[at : at + _AT_ONCE] for at in range(0, len(refs), _AT_ONCE)):
-        for ref, content in (await record.store.get_many(record.project_id, some)).items():
+    for batch in (refs[start : start + _AT_ONCE] for start in range(0, len(refs), _AT_ONCE)):
+        for ref, content in (await record.store.get_many(record.project_id, batch)).items():
             try:
                 yield ref, read_message(content.data)
             except (ValueError, RecursionError):
@@ -175,12 +175,12 @@ def facets_of(call: ComparableCall, keys: Keys) -> Facets:
     """The values by which the call is compared, in the order of `MODEL_REQUEST` and `MODEL_RESPONSE` (or the two lists
     for other calls).
     """
-    asked = call.request_refs()
+    refs = call.request_refs()
     if isinstance(call.begin, ev.LlmCalled):
-        new, said = _keyed(call.new, keys), _keyed(call.outputs, keys)
-        model = (call.begin.model, asked["system"], asked["tools"], asked["settings"], new, asked["input"])
-        return Facets("llm", model, (call.status, call.error, (said, call.result())))
-    return Facets((call.kind, call.name), (asked["arguments"],), (call.status, call.error, call.result()))
+        new, answer = _keyed(call.new, keys), _keyed(call.outputs, keys)
+        model = (call.begin.model, refs["system"], refs["tools"], refs["settings"], new, refs["input"])
+        return Facets("llm", model, (call.status, call.error, (answer, call.result())))
+    return Facets((call.kind, call.name), (refs["arguments"],), (call.status, call.error, call.result()))
 
 
 def differing(ours: Facets, theirs: Facets) -> list[str]:
@@ -188,7 +188,7 @@ def differing(ours: Facets, theirs: Facets) -> list[str]:
     of_model = ours.sort == "llm"
     named = (*MODEL_REQUEST, *MODEL_RESPONSE) if of_model else (*CALL_REQUEST, *CALL_RESPONSE)
     values = zip(named, (*ours.request, *ours.response), (*theirs.request, *theirs.response), strict=True)
-    return [name for name, one, another in values if one != another]
+    return [name for name, left, right in values if left != right]
 
 
 def _keyed(refs: Iterable[ContentRef], keys: Keys) -> tuple[Hashable, ...]:

@@ -1,4 +1,4 @@
-"""Compares two runs: their common part, where they part, their aligned calls and their outcomes."""
+"""Compares two runs: their common part, their first difference, their aligned calls and their outcomes."""
 
 import asyncio
 from collections import Counter
@@ -28,28 +28,28 @@ _FIGURES = ("llm_calls", "tool_calls", "input_tokens", "output_tokens")
 
 
 async def answer_compare(a: RunRecord, b: RunRecord, limit: int, after: int) -> c.Comparison:
-    """Aligns the calls of two runs. `items`: pairs after the common part, from pair number `after` on."""
-    one, other = await read_run(a), await read_run(b)
-    shared = _shared_calls(one.calls, other.calls)
-    rest = [*one.calls[shared:], *other.calls[shared:]]
+    """Compares two runs. `items`: at most `limit` pairs of calls after the common part, from pair number `after` on."""
+    run_a, run_b = await read_run(a), await read_run(b)
+    shared = _shared_calls(run_a.calls, run_b.calls)
+    rest = [*run_a.calls[shared:], *run_b.calls[shared:]]
     keys = await read_keys(a, rest)
-    facets = [[facets_of(call, keys) for call in run.calls[shared:]] for run in (one, other)]
+    facets = [[facets_of(call, keys) for call in run.calls[shared:]] for run in (run_a, run_b)]
     pairs = [(n, n) for n in range(shared)] + [
         (_moved(i, shared), _moved(j, shared)) for i, j in await asyncio.to_thread(align, *facets)
     ]
-    comparison = RunComparison(one, other, shared, facets[0], facets[1])
+    comparison = RunComparison(run_a, run_b, shared, facets[0], facets[1])
     ops = [comparison.op(pair) for pair in pairs]
     first = next((n for n, op in enumerate(ops) if op != SAME), len(pairs))
-    shown = pairs[first + after : first + after + limit]
-    end = after + len(shown)
+    page = pairs[first + after : first + after + limit]
+    end = after + len(page)
     return {
-        "a": _run(one),
-        "b": _run(other),
-        "common": _common(one, other, pairs[:first]),
+        "a": _run(run_a),
+        "b": _run(run_b),
+        "common": _common(run_a, run_b, pairs[:first]),
         "parts": await _first_difference(comparison, pairs[first]) if first < len(pairs) else None,
         "counts": cast(c.PairCounts, {op: Counter(ops)[op] for op in (SAME, CHANGED, ONLY_A, ONLY_B)}),
-        "outcome": await _outcome(one, other, keys),
-        "items": [comparison.pair(pair) for pair in shown],
+        "outcome": await _outcome(run_a, run_b, keys),
+        "items": [comparison.pair(pair) for pair in page],
         "next_cursor": str(end) if first + end < len(pairs) else None,
     }
 
@@ -83,7 +83,7 @@ class RunComparison:
         return None if i is None else self.one.calls[i], None if j is None else self.other.calls[j]
 
     def pair(self, pair: Pair) -> c.CallPair:
-        """A pair as an answer."""
+        """Converts a pair to an answer."""
         ours, theirs = self.calls(pair)
         return {
             "op": self.op(pair),
@@ -96,9 +96,9 @@ class RunComparison:
 def _shared_calls(ours: Sequence[ComparableCall], theirs: Sequence[ComparableCall]) -> int:
     """Number of leading calls whose events, ends included, are the same events in both runs."""
     count = 0
-    for one, other in zip(ours, theirs, strict=False):
-        ends = (one.end and one.end.id, other.end and other.end.id)
-        if one.begin.id != other.begin.id or ends[0] != ends[1] or one.status != other.status:
+    for left, right in zip(ours, theirs, strict=False):
+        ends = (left.end and left.end.id, right.end and right.end.id)
+        if left.begin.id != right.begin.id or ends[0] != ends[1] or left.status != right.status:
             break
         count += 1
     return count
@@ -141,13 +141,13 @@ def _call(call: ComparableCall) -> c.ComparedCall:
     }
 
 
-def _common(one: ComparableRun, other: ComparableRun, pairs: Sequence[Pair]) -> c.CommonPart:
+def _common(run_a: ComparableRun, run_b: ComparableRun, pairs: Sequence[Pair]) -> c.CommonPart:
     i, j = pairs[-1] if pairs else (None, None)
     return {
         "calls": len(pairs),
-        "a": 0 if i is None else _until(one.calls[i]),
-        "b": 0 if j is None else _until(other.calls[j]),
-        "shared": _shared_events(one.parts, other.parts),
+        "a": 0 if i is None else _until(run_a.calls[i]),
+        "b": 0 if j is None else _until(run_b.calls[j]),
+        "shared": _shared_events(run_a.parts, run_b.parts),
     }
 
 
@@ -173,34 +173,34 @@ async def _first_difference(comparison: RunComparison, pair: Pair) -> c.FirstDif
     sides = [_differing_refs(call, differs) for call in (ours, theirs)]
     record = comparison.one.record
     cache = await fetch(
-        record.store, record.project_id, [ref for said in sides for refs in said.values() for ref in refs]
+        record.store, record.project_id, [ref for side in sides for refs in side.values() for ref in refs]
     )
     changes: list[c.ChangedText] = []
-    for what in differs if ours and theirs else dict.fromkeys(what for said in sides for what in said):
-        texts = [_text(call, what, said.get(what, ()), cache) for call, said in zip((ours, theirs), sides, strict=True)]
+    for name in differs if ours and theirs else dict.fromkeys(name for side in sides for name in side):
+        texts = [_text(call, name, side.get(name, ()), cache) for call, side in zip((ours, theirs), sides, strict=True)]
         if lines := unified(*texts):
-            changes.append({"what": what, "lines": lines})
+            changes.append({"what": name, "lines": lines})
     return {**comparison.pair(pair), "changes": changes}
 
 
 def _differing_refs(call: ComparableCall | None, differs: Sequence[str]) -> dict[str, Sequence[ContentRef]]:
-    """Refs of requests and results that differ; all of them for a call without a counterpart."""
+    """Refs of the facets that differ, by name; of all facets for a call without a counterpart."""
     if call is None:
         return {}
-    said: dict[str, Sequence[ContentRef]] = {
+    refs_by_name: dict[str, Sequence[ContentRef]] = {
         name: [ref] for name, ref in call.request_refs().items() if ref is not None
     }
     result = call.result()
     results = [] if result is None else [result]
     if isinstance(call.begin, ev.LlmCalled):
-        said |= {"messages": call.new, "answer": [*call.outputs, *results]}
+        refs_by_name |= {"messages": call.new, "answer": [*call.outputs, *results]}
     else:
-        said["result"] = results
-    return {name: refs for name, refs in said.items() if name in differs} if differs else said
+        refs_by_name["result"] = results
+    return {name: refs for name, refs in refs_by_name.items() if name in differs} if differs else refs_by_name
 
 
-def _text(call: ComparableCall | None, what: str, refs: Sequence[ContentRef], cache: ContentCache) -> list[str]:
-    match what:
+def _text(call: ComparableCall | None, name: str, refs: Sequence[ContentRef], cache: ContentCache) -> list[str]:
+    match name:
         case _ if call is None:
             return []
         case "status":
@@ -213,11 +213,11 @@ def _text(call: ComparableCall | None, what: str, refs: Sequence[ContentRef], ca
             return [line for ref in refs for line in lines_of(ref, cache)]
 
 
-async def _outcome(one: ComparableRun, other: ComparableRun, keys: Keys) -> c.ComparedOutcome:
-    runs = (one, other)
+async def _outcome(run_a: ComparableRun, run_b: ComparableRun, keys: Keys) -> c.ComparedOutcome:
+    runs = (run_a, run_b)
     rows = [run.record.row for run in runs]
     answers = [run.answer() for run in runs]
-    cache = await fetch(one.record.store, one.record.project_id, answers)
+    cache = await fetch(run_a.record.store, run_a.record.project_id, answers)
     figures: dict[str, c.Both] = {name: _both(*(getattr(row, name) for row in rows)) for name in _FIGURES}
     figures["status"] = _both(*(row.status for row in rows))
     figures["error"] = _both(*(_error(run) for run in runs))

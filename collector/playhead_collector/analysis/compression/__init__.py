@@ -1,6 +1,6 @@
 """What did a compression drop from the context, and was it needed later?
 
-Method: the messages before and after are aligned; facts (ids, numbers, dates, names) of dropped messages that no kept
-message and no summary contains are lost; a lost fact is needed if a later step of the agent looks it up again or uses
-it.
+Method: the messages before and after are aligned. Facts (ids, numbers, dates, names) of removed messages are lost if no
+kept message and no summary contains them. A lost fact was needed if the agent later asks for it, looks it up again,
+uses it, or uses a wrong value.
 """

@@ -1,4 +1,4 @@
-"""[analysis]: the statements of a run after a compression, and when messages had entered the run before it."""
+"""[analysis]: the statements of a run after a compression, and the seqs with which messages entered before it."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -12,7 +12,7 @@ from playhead_collector.analysis.texts.passages import ASSISTANT, RESULT, Passag
 from playhead_collector.read.record import RunRecord
 from playhead_collector.read.values import ContentCache
 
-# Events that are searched: lost facts are missed soon or never, and each event's content has to be read.
+# Events that are searched after a compression: lost facts are missed soon or never.
 _MAX_EVENTS = 4_000
 _TOLD = (MessageAdded, ToolCalled, ToolCompleted)
 
@@ -20,7 +20,7 @@ CallIdentity = tuple[str, bytes]
 
 
 async def entered_before(record: RunRecord, seq: int) -> Mapping[ContentRef, Sequence[int]]:
-    """For each message, the seqs below this one at which it had entered the run."""
+    """Reads, for each message, the seqs below `seq` with which it entered the run."""
     entered: defaultdict[ContentRef, list[int]] = defaultdict(list)
     async for block in record.onwards(0):
         for event in block:
@@ -32,20 +32,20 @@ async def entered_before(record: RunRecord, seq: int) -> Mapping[ContentRef, Seq
 
 
 def latest_messages(entered: Mapping[ContentRef, Sequence[int]]) -> list[ContentRef]:
-    """The messages that entered the run last, up to a limit."""
+    """The last 4,000 messages by their first entry into the run."""
     return list(entered)[-_MAX_EVENTS:]
 
 
 async def events_after(record: RunRecord, since: ContextCompressed) -> tuple[list[RunEvent], int]:
-    """Messages, answers and tool calls of the same agent after the compression, and the last seq that was searched."""
-    found: list[RunEvent] = []
+    """Returns messages and tool calls of the same agent after the compression, and the last seq that was searched."""
+    events: list[RunEvent] = []
     async for block in record.onwards(since.seq):
         for event in block:
             if isinstance(event, _TOLD) and event.actor == since.actor:
-                found.append(event)
-                if len(found) == _MAX_EVENTS:
-                    return found, event.seq
-    return found, record.last
+                events.append(event)
+                if len(events) == _MAX_EVENTS:
+                    return events, event.seq
+    return events, record.last
 
 
 def refs_to_read(events: Iterable[RunEvent]) -> Iterator[ContentRef | None]:
@@ -63,19 +63,19 @@ def refs_to_read(events: Iterable[RunEvent]) -> Iterator[ContentRef | None]:
 
 
 def calls_in(messages: Iterable[Message | None]) -> set[CallIdentity]:
-    """Tool calls that messages request, as name and arguments."""
+    """The tool calls that messages request, by name and arguments."""
     parts = (part for message in messages if message for part in message["parts"])
     return {_call(part.get("name"), part.get("arguments")) for part in parts if part.get("type") == "tool_call"}
 
 
 def said_after(
-    events: Iterable[RunEvent], cache: ContentCache, made: set[CallIdentity], known: set[ContentRef]
+    events: Iterable[RunEvent], cache: ContentCache, made: set[CallIdentity], added: set[ContentRef]
 ) -> Iterator[LaterStatement]:
-    """Yields what was said after the compression, in order. `made`: calls from before; `known`: messages that the
-    compression itself added."""
+    """Yields the texts and tool calls after the compression, in order. `made`: tool calls before it; `added`: messages
+    that the compression itself added, which are left out."""
     for event in events:
         match event:
-            case MessageAdded() if event.message is not None and event.message not in known:
+            case MessageAdded() if event.message is not None and event.message not in added:
                 message = cache.parsed_message(event.message)
                 if message is not None:
                     yield from _said(event.seq, event.message, message, made)
@@ -92,7 +92,7 @@ def said_after(
 
 
 def tool_call_passages(ref: ContentRef, message: Message) -> Iterator[tuple[str, str | None, Passage]]:
-    """The tool calls that a message requests: name, id, and arguments as text."""
+    """Yields the tool calls that a message requests: name, id, and arguments as a passage."""
     for number, part in enumerate(message["parts"]):
         if part.get("type") == "tool_call":
             passage = passage_of(ref, number, ASSISTANT, part.get("arguments") or {})
@@ -115,10 +115,10 @@ def _call(name: object, arguments: object) -> CallIdentity:
 def entry_seqs(refs: Sequence[ContentRef], entered: Mapping[ContentRef, Sequence[int]]) -> list[int | None]:
     """Returns the seq at which each message entered the run; equal messages get successive seqs as far as there are
     enough."""
-    taken: Counter[ContentRef] = Counter()
+    occurrences: Counter[ContentRef] = Counter()
     seqs: list[int | None] = []
     for ref in refs:
         times = entered.get(ref, ())
-        seqs.append(times[min(taken[ref], len(times) - 1)] if times else None)
-        taken[ref] += 1
+        seqs.append(times[min(occurrences[ref], len(times) - 1)] if times else None)
+        occurrences[ref] += 1
     return seqs

@@ -1,4 +1,4 @@
-"""[analysis]: audits a compression, message by message and fact by fact: what was lost, and which of that was needed
+"""[analysis]: audits a compression: what became of each message, which facts were lost, and which of them were needed
 later. Pure.
 """
 
@@ -49,8 +49,8 @@ _MAX_FACTS, _MAX_QUOTES = 500, 3
 
 @dataclass(frozen=True, slots=True)
 class AuditInput:
-    """Input of an audit. `entered`: seqs at which messages entered the run; `events`: what came after the
-    compression."""
+    """Input of an audit. `entered`: seqs with which messages entered the run before. `events`: events after the
+    compression, searched up to seq `searched_to`. `system`: system instructions of the next call."""
 
     event: ContextCompressed
     fates: MessageFates
@@ -62,31 +62,31 @@ class AuditInput:
 
 
 def audit(head: Compression, audit_input: AuditInput) -> CompressionAudit:
-    """Builds the whole answer."""
+    """Builds the whole answer. `head`: the compression as an answer."""
     event, cache = audit_input.event, audit_input.cache
-    known = _known(audit_input.fates, cache)
-    fates = with_replacements(audit_input.fates, known)
+    messages = _known(audit_input.fates, cache)
+    fates = with_replacements(audit_input.fates, messages)
     audit_input = replace(audit_input, fates=fates)
-    lost, preserved, left = _facts(audit_input)
-    missed = [each for each in lost if each.needs]
-    shown = [*missed, *(each for each in lost if not each.needs)][:_MAX_FACTS]
+    lost, preserved, remaining = _facts(audit_input)
+    missed = [record for record in lost if record.needs]
+    listed = [*missed, *(record for record in lost if not record.needs)][:_MAX_FACTS]
     seqs = entry_seqs(fates.diff.before, audit_input.entered)
-    rule, reason = _rule(event, fates, known)
+    rule, reason = _rule(event, fates, messages)
     return {
         **head,
-        "kept": [_context_message(audit_input, known, seqs, position) for position in fates.positions(KEPT)],
+        "kept": [_context_message(audit_input, messages, seqs, position) for position in fates.positions(KEPT)],
         "summarised": [
-            _context_message(audit_input, known, seqs, position) for position in fates.positions(SUMMARISED)
+            _context_message(audit_input, messages, seqs, position) for position in fates.positions(SUMMARISED)
         ],
-        "dropped": [_context_message(audit_input, known, seqs, position) for position in fates.positions(DROPPED)],
+        "dropped": [_context_message(audit_input, messages, seqs, position) for position in fates.positions(DROPPED)],
         "summary": cache.parsed_message(event.summary),
         "strength": rule.strength,
         "rule": rule.name,
         "reason": reason,
-        "lost": [_lost_fact(each) for each in shown],
+        "lost": [_lost_fact(record) for record in listed],
         "lost_total": len(lost),
         "needed_total": len(missed),
-        "preserved": [_preserved_fact(each, left) for each in preserved[:_MAX_FACTS]],
+        "preserved": [_preserved_fact(record, remaining) for record in preserved[:_MAX_FACTS]],
         "preserved_total": len(preserved),
         "searched_to": audit_input.searched_to,
         "missing": cache.missing,
@@ -106,33 +106,33 @@ def _known(fates: MessageFates, cache: ContentCache) -> KnownMessages:
 
 
 def _facts(audit_input: AuditInput) -> tuple[list[LostFactRecord], list[PreservedFactRecord], ContextLeft]:
-    """Lost facts, with the evidence that they were needed; preserved facts; and what the context had left."""
+    """Returns lost facts with the evidence that they were needed, preserved facts, and the remaining context."""
     fates, cache = audit_input.fates, audit_input.cache
     made = retained(fates, audit_input.event)
-    left = ContextLeft()
+    remaining = ContextLeft()
     if audit_input.system is not None:
         text = readable(text_of(cache.parsed(audit_input.system)), audit_input.system)
-        left.add(IN_SYSTEM, Passage(audit_input.system, 0, SYSTEM, text))
+        remaining.add(IN_SYSTEM, Passage(audit_input.system, 0, SYSTEM, text))
     for position in made:
         ref = fates.diff.after[position]
         for passage in _passages(cache, ref):
-            left.add(IN_SUMMARY if ref == audit_input.event.summary else IN_KEPT, passage)
+            remaining.add(IN_SUMMARY if ref == audit_input.event.summary else IN_KEPT, passage)
     gone = sorted([*fates.positions(SUMMARISED), *fates.positions(DROPPED)])
     seqs = entry_seqs(fates.diff.before, audit_input.entered)
-    said = [
+    removed = [
         (seqs[position] or audit_input.event.seq, passage)
         for position in gone
         for passage in _passages(cache, fates.diff.before[position])
     ]
-    lost, preserved = facts_gone(said, left.whole)
+    lost, preserved = facts_gone(removed, remaining.whole)
     calls = calls_in(map(cache.parsed_message, fates.diff.before))
     brought = {fates.diff.after[position] for position in {*made} & {*fates.diff.added}}
     ever = FactIndex()
     for ref in {*latest_messages(audit_input.entered), *fates.diff.before} if lost else ():
         for passage in _passages(cache, ref):
             ever.add(passage.text)
-    find_needs(lost, said_after(audit_input.events, cache, calls, brought), left.whole, ever)
-    return lost, preserved, left
+    find_needs(lost, said_after(audit_input.events, cache, calls, brought), remaining.whole, ever)
+    return lost, preserved, remaining
 
 
 def _passages(cache: ContentCache, ref: ContentRef) -> Iterator[Passage]:
@@ -146,7 +146,7 @@ def _passages(cache: ContentCache, ref: ContentRef) -> Iterator[Passage]:
 # --- by which rule ----------------------------------------------------------------------------------------------------
 
 
-def _rule(event: ContextCompressed, fates: MessageFates, known: KnownMessages) -> tuple[StrengthRule, str]:
+def _rule(event: ContextCompressed, fates: MessageFates, messages: KnownMessages) -> tuple[StrengthRule, str]:
     if event.origin == "declared":
         return rules.DECLARED, "declared by who made it"
     if event.origin == "provider" and not fates.diff.removed:
@@ -154,10 +154,10 @@ def _rule(event: ContextCompressed, fates: MessageFates, known: KnownMessages) -
     went = f"{len(fates.diff.removed)} of {len(fates.diff.before)} messages are not in the next call's input"
     if event.summary is None:
         return rules.MESSAGES_GONE, f"{went}, what was said last is"
-    text = known.text(event.summary)
+    text = messages.text(event.summary)
     if classify_cut.says_summary(text):
         return rules.SAYS_SUMMARY, f"{went}; a new message says that it is a summary"
-    goes_on = classify_cut.is_same_conversation(fates.diff, fates.input_length, known)
+    goes_on = classify_cut.is_same_conversation(fates.diff, fates.input_length, messages)
     if not text or not goes_on:
         return rules.NEW_IN_PLACE, f"{went}; a new message stands in their place"
     return rules.NEW_BEFORE_KEPT, f"{went}; a new message stands in their place, before those that were kept"
@@ -167,7 +167,7 @@ def _rule(event: ContextCompressed, fates: MessageFates, known: KnownMessages) -
 
 
 def _context_message(
-    audit_input: AuditInput, known: KnownMessages, seqs: Sequence[int | None], position: int
+    audit_input: AuditInput, messages: KnownMessages, seqs: Sequence[int | None], position: int
 ) -> ContextMessage:
     fates = audit_input.fates
     ref = fates.diff.before[position]
@@ -175,7 +175,7 @@ def _context_message(
     answer: ContextMessage = {
         "position": position,
         "seq": seqs[position],
-        "role": known.roles.get(ref),
+        "role": messages.roles.get(ref),
         "message": ref,
         "after": fates.diff.kept.get(position),
         "summary": audit_input.event.summary if fates.by_position[position] == SUMMARISED else None,
@@ -197,14 +197,14 @@ def _lost_fact(lost: LostFactRecord) -> LostFact:
     }
 
 
-def _preserved_fact(preserved: PreservedFactRecord, left: ContextLeft) -> PreservedFact:
+def _preserved_fact(preserved: PreservedFactRecord, remaining: ContextLeft) -> PreservedFact:
     return {
         "kind": preserved.fact.kind,
         "text": preserved.fact.text,
         "label": preserved.fact.label or None,
         "times": len(preserved.occurrences),
         "quotes": [_quoted(words) for words in preserved.occurrences[:_MAX_QUOTES]],
-        "kept_in": left.places_of(preserved.fact),
+        "kept_in": remaining.places_of(preserved.fact),
     }
 
 

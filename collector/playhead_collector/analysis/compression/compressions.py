@@ -1,6 +1,6 @@
 """Lists the compressions of a run, and audits one.
 
-`list_compressions` only counts; `audit_compression` reads the messages before and after, and what followed.
+`list_compressions` only counts messages; `audit_compression` reads the messages before and after, and later events.
 """
 
 import asyncio
@@ -34,24 +34,24 @@ class _CompressionAndCall:
 
 
 async def list_compressions(record: RunRecord, limit: int, after: int) -> Page[Compression]:
-    """Compressions after seq `after`, in order."""
-    found = await _find(record, after, limit)
+    """Lists compressions after seq `after`, in order."""
+    compressions = await _find(record, after, limit)
     threads: dict[ContentRef, Sequence[ContentRef]] = {}
     items: list[Compression] = []
-    for each in found[:limit]:
-        fates = await _read_fates(record, each.event, threads)
-        items.append(compression(each.event, each.call, fates, _reported(each.event)))
-    return {"items": items, "next_cursor": str(items[-1]["seq"]) if len(found) > limit else None}
+    for entry in compressions[:limit]:
+        fates = await _read_fates(record, entry.event, threads)
+        items.append(compression(entry.event, entry.call, fates, _reported(entry.event)))
+    return {"items": items, "next_cursor": str(items[-1]["seq"]) if len(compressions) > limit else None}
 
 
 async def audit_compression(record: RunRecord, at: str) -> CompressionAudit:
-    """Audit of the compression at `at`. Raises Refused."""
+    """Audits the compression at `at`. Raises Refused."""
     seq = await seq_at(record, at)
-    found = await _find(record, seq - 1, 1)
-    if not found or found[0].event.seq != seq:
+    compressions = await _find(record, seq - 1, 1)
+    if not compressions or compressions[0].event.seq != seq:
         message = f"event {seq} of run {record.run} is no compression: GET .../compressions lists those that there are"
         raise Refused(404, "no_such_compression", message)
-    event, call = found[0].event, found[0].call
+    event, call = compressions[0].event, compressions[0].call
     fates = await _read_fates(record, event, {})
     entered = await entered_before(record, event.seq)
     events, searched_to = await events_after(record, event)
@@ -67,7 +67,7 @@ async def audit_compression(record: RunRecord, at: str) -> CompressionAudit:
 def compression(
     event: ContextCompressed, call: LlmCalled | None, fates: MessageFates, tokens: TokensSaved
 ) -> Compression:
-    """A compression as an answer."""
+    """Converts a compression to an answer."""
     refs: Mapping[str, ContentRef | None] = {"before": event.before, "after": event.after, "summary": event.summary}
     return {
         "run": event.run,
@@ -91,7 +91,7 @@ def compression(
 
 
 async def _find(record: RunRecord, after: int, limit: int) -> list[_CompressionAndCall]:
-    """Up to limit + 1 compressions after `after`, each with the first model call that saw the new context."""
+    """Finds up to limit + 1 compressions after `after`, each with the first model call that has the new context."""
     waiting: list[ContextCompressed] = []
     calls: dict[str, LlmCalled] = {}
     async for block in record.onwards(after):
@@ -99,8 +99,12 @@ async def _find(record: RunRecord, after: int, limit: int) -> list[_CompressionA
             if isinstance(event, ContextCompressed) and len(waiting) <= limit:
                 waiting.append(event)
             elif isinstance(event, LlmCalled):
-                calls |= {each.id: event for each in waiting if each.id not in calls and _is_first(event, each)}
-        if len(waiting) > limit and all(each.id in calls for each in waiting[:limit]):
+                calls |= {
+                    waiting_event.id: event
+                    for waiting_event in waiting
+                    if waiting_event.id not in calls and _is_first(event, waiting_event)
+                }
+        if len(waiting) > limit and all(waiting_event.id in calls for waiting_event in waiting[:limit]):
             break
     return [_CompressionAndCall(event, calls.get(event.id)) for event in waiting]
 
@@ -110,16 +114,16 @@ def _is_first(call: LlmCalled, event: ContextCompressed) -> bool:
 
 
 async def _read_fates(
-    record: RunRecord, event: ContextCompressed, known: dict[ContentRef, Sequence[ContentRef]]
+    record: RunRecord, event: ContextCompressed, threads: dict[ContentRef, Sequence[ContentRef]]
 ) -> MessageFates:
     for thread in (event.before, event.after):
-        if thread is not None and thread not in known:
+        if thread is not None and thread not in threads:
             try:
-                known[thread] = await messages_of(record.store, record.project_id, thread)
+                threads[thread] = await messages_of(record.store, record.project_id, thread)
             except ContentMissing:
-                known[thread] = []
-    before = known[event.before] if event.before else ()
-    return recorded_fates(event, before, known[event.after] if event.after else ())
+                threads[thread] = []
+    before = threads[event.before] if event.before else ()
+    return recorded_fates(event, before, threads[event.after] if event.after else ())
 
 
 def _reported(event: ContextCompressed) -> TokensSaved:
@@ -133,7 +137,7 @@ def _tokens(event: ContextCompressed, fates: MessageFates, cache: ContentCache) 
     reported = _reported(event)
     if reported["saved"] is not None:
         return reported
-    # The input of the call before did not have its own answer.
+    # The input of the call before did not have that call's answer.
     sides = (fates.diff.before[: fates.input_length], fates.diff.after)
     before, after = (estimate_all(cache.parsed_message(ref) for ref in side) for side in sides)
     factor = 1.0

@@ -1,8 +1,8 @@
 """[analysis]: finds the facts in a text that a summary may lose. Pure.
 
-A fact cannot be said in other words: an identifier, a number, a date, a name, a path, a URL, a quoted text, a name
-in code. `norm` is equal for equal facts in different spellings (`$1,250.00` and `1250`; `May 3rd` and `2026-05-03`
-as far as each says). `label` is the name that the text gives it (`order_id`, `account`).
+A fact is a text that cannot be replaced by other words: an identifier, a number, a date, a name, a path, a URL, a
+quoted text, a name in code. `norm` is the same for different spellings of a fact (`$1,250.00` and `1250`); in a date
+without a year, the year is `?`. `label` is the name that the text gives the fact (`order_id`, `account`).
 """
 
 import re
@@ -34,7 +34,7 @@ _PATH = re.compile(
 )
 _BACKTICKED = re.compile(r"`([^`\n]{2,80})`")
 _PROSE_QUOTED = re.compile(r"(?<!\w)(?:\"([^\"\n]{2,80})\"|“([^”\n]{2,80})”|«([^»\n]{2,80})»|'([^'\n]{3,80})'(?!\w))")
-# A string that is never closed goes to the end of the text: reading it again from each quote in it would take for ever.
+# A string that is not closed goes to the end of the text: reading it again from each quote in it would take too long.
 _JSON_STRING = re.compile(r'"(?P<inner>(?:[^"\\]++|\\.)*+)(?:(?P<closed>")|\\?\Z)', re.DOTALL)
 _COLON = re.compile(r"\s{0,64}+:")
 _MIXED = re.compile(
@@ -70,7 +70,7 @@ _NO_LABELS = {
 }  # fmt: skip
 _LABEL = re.compile(r"(?<![\w-])[^\W\d_]{2,}(?![\w-])")
 _BEFORE = 48
-# Places of a fact's rarest word that are compared: a text may repeat that word without limit.
+# Occurrences of a fact's rarest word that are compared: a text may repeat a word without limit.
 _MAX_PLACES = 4_096
 _MIN_NUMBER = 10
 
@@ -92,14 +92,14 @@ class FactIndex:
     """Index of the words, numbers and dates of some texts, to check which facts they contain."""
 
     words: list[str] = field(default_factory=list[str])
-    """All words, one after the other; an empty one between two texts."""
+    """All words in order, with an empty word after each text."""
     positions: "dict[str, array[int]]" = field(default_factory=lambda: {})  # noqa: PIE807 - keeps its type
     """Positions of each word in `words`."""
     numbers: set[str] = field(default_factory=set[str])
     years: dict[tuple[int | None, int], set[int | None]] = field(
         default_factory=dict[tuple[int | None, int], set[int | None]]
     )
-    """The years that each month and day occurs with; None: without a year."""
+    """The years with which each month and day occurs; None: without a year."""
 
     def add(self, text: str) -> None:
         """Adds a text."""
@@ -139,19 +139,19 @@ def facts_in(text: str) -> list[Fact]:
     finding = _FactFinder(bare)
     for kind, matches in _finders(bare, in_json=bool(keys)):
         finding.take(kind, matches)
-    found = sorted(finding.facts, key=lambda fact: fact.start)
-    return [_labelled(fact, bare, keys) for fact in found]
+    facts = sorted(finding.facts, key=lambda fact: fact.start)
+    return [_labelled(fact, bare, keys) for fact in facts]
 
 
 def label_words(label: str) -> set[str]:
-    """Words by which labels are compared: labels that share a word name the same thing (`order`, `orderId`). Empty for
-    no label.
+    """The words by which labels are compared: labels that share a word mean the same thing (`order`, `orderId`). Empty
+    if there is no label.
     """
     return set(name_words(label)) - _NO_LABELS or ({label} if label else set[str]())
 
 
 class _FactFinder:
-    """Collects facts, the most certain kinds first; characters that are part of a fact are not used for another one."""
+    """Collects facts without overlaps: kinds that are taken first have priority."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -187,9 +187,9 @@ def _finders(text: str, *, in_json: bool) -> Iterator[tuple[str, _Places]]:
 
 
 def _matches(pattern: re.Pattern[str], text: str, fits: Callable[[str], bool] = lambda _: True) -> _Places:
-    for found in pattern.finditer(text):
-        group = next((number for number in range(1, pattern.groups + 1) if found[number] is not None), 0)
-        start, end = found.span(group)
+    for match in pattern.finditer(text):
+        group = next((number for number in range(1, pattern.groups + 1) if match[number] is not None), 0)
+        start, end = match.span(group)
         if text[start] == "#":
             start += 1
         if fits(text[start:end]):
@@ -197,24 +197,24 @@ def _matches(pattern: re.Pattern[str], text: str, fits: Callable[[str], bool] = 
 
 
 def _strings(text: str) -> Iterator[tuple[int, int, str | None]]:
-    """Ranges of the strings of a JSON text, also of one that was cut. Of a key: its range up to and including the
-    colon, and the key.
+    """Yields the ranges of the strings of a JSON text (even of one that was cut). A key has a range that ends after its
+    colon, and its name; other strings have None.
     """
-    for found in _JSON_STRING.finditer(text):
-        colon = _COLON.match(text, found.end()) if found["closed"] else None
+    for match in _JSON_STRING.finditer(text):
+        colon = _COLON.match(text, match.end()) if match["closed"] else None
         if colon is not None:
-            yield found.start(), colon.end(), found["inner"]
-        elif found["closed"]:
-            yield found.start(), found.end(), None
+            yield match.start(), colon.end(), match["inner"]
+        elif match["closed"]:
+            yield match.start(), match.end(), None
 
 
 def _blanked(text: str, matches: Iterable[tuple[int, int]]) -> str:
     pieces: list[str] = []
-    at = 0
+    position = 0
     for start, end in matches:
-        pieces += (text[at:start], " " * (end - start))
-        at = end
-    return "".join((*pieces, text[at:]))
+        pieces += (text[position:start], " " * (end - start))
+        position = end
+    return "".join((*pieces, text[position:]))
 
 
 def _quoted_in_json(text: str) -> _Places:
@@ -231,9 +231,9 @@ def _numbers(text: str) -> _Places:
 
 
 def _names(text: str) -> _Places:
-    for found in _CAPITALISED.finditer(text):
-        start, end = found.span()
-        words = list(words_in(found[0]))
+    for match in _CAPITALISED.finditer(text):
+        start, end = match.span()
+        words = list(words_in(match[0]))
         # `Hello Maria` names Maria.
         while words and (words[0][0] in _NO_NAMES or len(words[0][0]) == 1):
             words.pop(0)
@@ -241,16 +241,16 @@ def _names(text: str) -> _Places:
             continue
         before = text[max(0, start - 8) : start]
         alone = len(words) == 1 and words[0][1] == 0 and _SENTENCE_START.search(before) is not None
-        if alone and not found[0].isupper():
-            continue  # any word begins with a capital there
+        if alone and not match[0].isupper():
+            continue  # at the start of a sentence, any word begins with a capital
         yield start + words[0][1], end, " ".join(word for word, _, _ in words)
 
 
 def _labelled(fact: Fact, text: str, keys: Sequence[tuple[int, str]]) -> Fact:
     """The fact with its label: the JSON key above it, else the last meaningful word before it."""
-    at = bisect_right(keys, (fact.start, "\U0010ffff")) - 1
-    if at >= 0:
-        label = keys[at][1]
+    index = bisect_right(keys, (fact.start, "\U0010ffff")) - 1
+    if index >= 0:
+        label = keys[index][1]
     else:
         before = _SENTENCE_END.split(text[max(0, fact.start - _BEFORE) : fact.start])[-1]
         words = [word for word in map(fold, _LABEL.findall(before)) if word not in _NO_LABELS]

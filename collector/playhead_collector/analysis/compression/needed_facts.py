@@ -1,15 +1,16 @@
-"""[analysis]: which of the facts that a compression lost were needed afterwards.  Pure.
+"""[analysis]: finds which lost facts were needed after a compression.  Pure.
 
-| how | what is seen later |
+| how | evidence after the compression |
 |---|---|
 | asked_again | the agent asks, and the user's next message has the fact |
-| told_again | a user's message has it, unasked |
-| looked_up_again | a tool that reads gives it once more, and the agent then uses it |
-| wrong_value | the agent names another value under the same name, which nobody has ever said |
-| used | the agent uses it although nothing in its context said it any more |
+| told_again | a user's message has the fact, and the agent had not asked |
+| looked_up_again | a tool that reads returns the fact again, and the agent then uses it |
+| wrong_value | the agent uses another value with the same label, which occurs nowhere before |
+| used | the agent uses the fact although nothing in its context has it any more |
 
-A fact is not needed just because a result has it: a read returns whole records, and a write echoes them.  So a fact of
-a read counts once the agent uses it, and one of a write (by the tool's name, see `writes`) is only back in the context.
+A fact is not needed only because a result has it: reads return whole records, and writes repeat them. So a fact in the
+result of a read counts once the agent uses it. In the result of a write (by the tool's name, see `writes`) it does not
+count, but is back in the context.
 """
 
 from collections import defaultdict
@@ -32,17 +33,17 @@ from playhead_collector.analysis.texts.passages import RESULT, USER, Passage
 from playhead_collector.analysis.texts.words import name_words, words_in
 
 ASKED, TOLD, LOOKED_UP, WRONG, USED = "asked_again", "told_again", "looked_up_again", "wrong_value", "used"
-# Most lost facts that one new value of a kind may replace, in arguments and in prose: numbers and dates may have been
-# computed, so that one which may replace several proves nothing.
+# Most lost facts that one new value may stand for, by kind, in arguments and in prose. Numbers and dates may have been
+# computed, so a value that may stand for several facts proves nothing.
 _MOST_RIVALS = {IDENTIFIER: (3, 3), NAME: (3, 2), DATE: (2, 2), NUMBER: (2, 1)}
-# A label of more lost facts than this (the rows of a table) does not tell which value would have been right.
+# A label that more lost facts have (the rows of a table) does not show which value would have been right.
 _ROWS = 3
 _COMPARED = (IDENTIFIER, NUMBER, DATE, NAME)
-# A fact that was used is needed; a thousand more uses of it say nothing new.
+# Evidence that is kept for each fact: further uses add nothing.
 _EACH = 5
 # Facts waiting to be used that are searched for in each text that the agent writes.
 _MAX_WAITING = 256
-# First verbs in the names of tools that change something; their results are echoes.
+# Verbs with which names of tools begin that change something. Their results repeat what was written.
 _WRITE_VERBS = (
     "add append apply approve archive assign book buy cancel change charge checkout clear close commit confirm copy "
     "create decline delete deploy disable drop edit enable exchange execute insert install make mark merge "
@@ -67,9 +68,9 @@ class TextSpan:
 
 @dataclass(frozen=True, slots=True)
 class LaterStatement:
-    """A statement after the compression: a passage, or the arguments of a tool call (`tool`).
+    """A text after the compression: a passage, or the arguments of a tool call (`tool`: its name).
 
-    `call`: which call it asks for, or answers; `again`: the same call had been made before the compression.
+    `call`: id of the tool call that it requests or answers. `again`: the same call was made before the compression.
     """
 
     seq: int
@@ -92,35 +93,35 @@ class FactNeed:
 
 @dataclass(slots=True)
 class LostFactRecord:
-    """A fact that is neither in the summary nor in what was kept, with the places where it was."""
+    """A fact that the context after the compression does not have, with its occurrences in removed messages."""
 
     fact: Fact
     occurrences: list[TextSpan]
     from_tool: bool = False
     pending_need: FactNeed | None = None
-    """A tool gave it again; it is needed once the agent uses it."""
+    """Evidence that a tool returned it again. It moves to `needs` once the agent uses the fact."""
     needs: list[FactNeed] = field(default_factory=list[FactNeed])
 
 
 @dataclass(slots=True)
 class PreservedFactRecord:
-    """A fact that the summary or a kept message has, too, with its places in the removed messages."""
+    """A fact that the context after the compression still has, with its occurrences in removed messages."""
 
     fact: Fact
     occurrences: list[TextSpan]
 
 
 def facts_gone(
-    gone: Iterable[tuple[int, Passage]], left: FactIndex
+    gone: Iterable[tuple[int, Passage]], remaining: FactIndex
 ) -> tuple[list[LostFactRecord], list[PreservedFactRecord]]:
-    """Facts (see `facts.py`) that occur in removed messages, each with the seq of the event that added it: those that
-    `left` does not have, and those that it has."""
+    """Returns the lost and the preserved facts (see `facts.py`) of removed passages: those that `remaining` does not
+    have, and those that it has. `gone`: passages with the seq of the event that added them."""
     lost: dict[tuple[str, str], LostFactRecord] = {}
     preserved: dict[tuple[str, str], PreservedFactRecord] = {}
     for seq, passage in gone:
         for fact in facts_in(passage.text):
             key, span = (fact.kind, fact.norm), TextSpan(seq, passage, fact.start, fact.end)
-            if key in preserved or (key not in lost and left.has(fact)):
+            if key in preserved or (key not in lost and remaining.has(fact)):
                 preserved.setdefault(key, PreservedFactRecord(fact, [])).occurrences.append(span)
                 continue
             record = lost.setdefault(key, LostFactRecord(fact, []))
@@ -130,121 +131,125 @@ def facts_gone(
 
 
 def find_needs(
-    lost: Sequence[LostFactRecord], later: Iterable[LaterStatement], left: FactIndex, ever: FactIndex
+    lost: Sequence[LostFactRecord], later: Iterable[LaterStatement], remaining: FactIndex, ever: FactIndex
 ) -> None:
-    """Adds to each lost fact the evidence that it was needed. `left`: index of the context after the compression,
-    extended by later statements; `ever`: index of everything before.
+    """Adds to each lost fact the evidence that it was needed. `remaining`: index of the context after the compression;
+    `later` statements are added to it. `ever`: index of all texts before.
     """
-    finding = _NeedFinder(lost, left, ever)
-    for each in later:
-        finding.take(each)
+    finding = _NeedFinder(lost, remaining, ever)
+    for statement in later:
+        finding.take(statement)
 
 
 class _NeedFinder:
     def __init__(self, lost: Sequence[LostFactRecord], left: FactIndex, ever: FactIndex) -> None:
         self.left, self.ever = left, ever
-        self.by_norm = {(each.fact.kind, each.fact.norm): each for each in lost}
+        self.by_norm = {(record.fact.kind, record.fact.norm): record for record in lost}
         self.by_label: defaultdict[tuple[str, str], list[LostFactRecord]] = defaultdict(list)
-        for each in lost:
-            for word in label_words(each.fact.label) if each.fact.kind in _COMPARED else ():
-                self.by_label[each.fact.kind, word].append(each)
+        for record in lost:
+            for word in label_words(record.fact.label) if record.fact.kind in _COMPARED else ():
+                self.by_label[record.fact.kind, word].append(record)
         self.question: TextSpan | None = None
         self.call: LaterStatement | None = None
         self.calls: dict[str, LaterStatement] = {}
-        # Facts that are back in the context: using them proves nothing any more.
+        # Facts that are back in the context, so that using them proves nothing.
         self.back: set[tuple[str, str]] = set()
         self.waiting: defaultdict[str, list[LostFactRecord]] = defaultdict(list)
-        """By their first word."""
+        """Facts that a tool returned again and the agent has not used yet, by their first word."""
 
-    def take(self, each: LaterStatement) -> None:
-        source = each.passage.source
-        facts = facts_in(each.passage.text)
+    def take(self, statement: LaterStatement) -> None:
+        source = statement.passage.source
+        facts = facts_in(statement.passage.text)
         if source == USER:
-            self._note_statement(each, facts)
+            self._note_statement(statement, facts)
         elif source == RESULT:
-            self._looked_up(each, facts)
+            self._looked_up(statement, facts)
         else:
-            self._said(each, facts)
-        self.left.add(each.passage.text)
-        if each.tool is not None:
-            self.call = each
-            if each.call is not None:
-                self.calls.setdefault(each.call, each)
+            self._said(statement, facts)
+        self.left.add(statement.passage.text)
+        if statement.tool is not None:
+            self.call = statement
+            if statement.call is not None:
+                self.calls.setdefault(statement.call, statement)
         elif source not in (USER, RESULT):
-            self.question = _question(each)
+            self.question = _question(statement)
         elif source == USER:
             self.question = None
 
-    def _note_statement(self, each: LaterStatement, facts: Sequence[Fact]) -> None:
+    def _note_statement(self, statement: LaterStatement, facts: Sequence[Fact]) -> None:
         how, rule = (TOLD, rules.TOLD_AGAIN) if self.question is None else (ASKED, rules.ASKED_AGAIN)
         evidence = () if self.question is None else (self.question,)
         for fact, lost in self._lost(facts):
-            seq = self.question.seq if self.question else each.seq
-            self._note(lost, FactNeed(how, seq, rule, (*evidence, _words(each, fact))))
+            seq = self.question.seq if self.question else statement.seq
+            self._note(lost, FactNeed(how, seq, rule, (*evidence, _words(statement, fact))))
 
-    def _looked_up(self, each: LaterStatement, facts: Sequence[Fact]) -> None:
-        call = self.calls.get(each.call or "", self.call)
+    def _looked_up(self, statement: LaterStatement, facts: Sequence[Fact]) -> None:
+        call = self.calls.get(statement.call or "", self.call)
         for fact, lost in self._lost(facts):
             if lost.from_tool and call is not None and not writes(call.tool or ""):
-                self._wait(lost, call, _words(each, fact))
+                self._wait(lost, call, _words(statement, fact))
             self.back.add((fact.kind, fact.norm))
 
-    def _wait(self, lost: LostFactRecord, call: LaterStatement, found: TextSpan) -> None:
+    def _wait(self, lost: LostFactRecord, call: LaterStatement, span: TextSpan) -> None:
         first = next((word for word, _, _ in words_in(lost.fact.text)), None)
         if first is None or lost.pending_need is not None or (lost.fact.kind, lost.fact.norm) in self.back:
             return
         rule = rules.SAME_CALL_AGAIN if call.again else rules.LOOKED_UP_AGAIN
-        asked = TextSpan(call.seq, call.passage, 0, len(call.passage.text))
-        lost.pending_need = FactNeed(LOOKED_UP, call.seq, rule, (asked, found))
+        request = TextSpan(call.seq, call.passage, 0, len(call.passage.text))
+        lost.pending_need = FactNeed(LOOKED_UP, call.seq, rule, (request, span))
         self.waiting[first].append(lost)
 
-    def _uses(self, each: LaterStatement, facts: Sequence[Fact]) -> None:
-        """Marks facts as needed that were looked up again, and that the agent now names."""
-        occurrences = {word: (start, end) for word, start, end in words_in(each.passage.text)} if self.waiting else {}
+    def _uses(self, statement: LaterStatement, facts: Sequence[Fact]) -> None:
+        """Marks facts as needed that were looked up again and that this statement uses."""
+        occurrences = (
+            {word: (start, end) for word, start, end in words_in(statement.passage.text)} if self.waiting else {}
+        )
         near = [lost for word in occurrences if word in self.waiting for lost in self.waiting[word]]
-        said = FactIndex()
+        index = FactIndex()
         if near:
-            said.add(each.passage.text)
+            index.add(statement.passage.text)
         named = {(fact.kind, fact.norm): (fact.start, fact.end) for fact in facts}
         same = [self.by_norm[key] for key in named if key in self.by_norm]
         for lost in {id(lost): lost for lost in (*same, *near[:_MAX_WAITING])}.values():
             key = (lost.fact.kind, lost.fact.norm)
-            if lost.pending_need is None or not (key in named or said.has(lost.fact)):
+            if lost.pending_need is None or not (key in named or index.has(lost.fact)):
                 continue
             need, lost.pending_need = lost.pending_need, None
             first = next(word for word, _, _ in words_in(lost.fact.text))
             self.waiting[first].remove(lost)
-            used = TextSpan(each.seq, each.passage, *(named.get(key) or occurrences[first]))
+            used = TextSpan(statement.seq, statement.passage, *(named.get(key) or occurrences[first]))
             lost.needs.append(FactNeed(need.how, need.seq, need.rule, (*need.words, used)))
 
-    def _said(self, each: LaterStatement, facts: Sequence[Fact]) -> None:
-        self._uses(each, facts)
+    def _said(self, statement: LaterStatement, facts: Sequence[Fact]) -> None:
+        self._uses(statement, facts)
         for fact, lost in self._lost(facts):
             if not self.left.has(fact):
-                self._note(lost, FactNeed(USED, each.seq, rules.USED_ANYWAY, (_words(each, fact),)))
+                self._note(lost, FactNeed(USED, statement.seq, rules.USED_ANYWAY, (_words(statement, fact),)))
         for fact in facts:
             if fact.kind in _COMPARED and not self.left.has(fact) and not self.ever.has(fact):
-                self._compare(each, fact)
+                self._compare(statement, fact)
 
-    def _compare(self, each: LaterStatement, fact: Fact) -> None:
-        """Marks lost facts as needed if `fact`, which occurs nowhere before, has their label."""
+    def _compare(self, statement: LaterStatement, fact: Fact) -> None:
+        """Marks lost facts as needed if `fact`, a value that occurs nowhere before, has their kind and label."""
         named = [self.by_label.get((fact.kind, word), []) for word in label_words(fact.label)]
         if any(len(lost) > _ROWS for lost in named):
             return
         rivals = list({id(lost): lost for each in named for lost in each}.values())
-        if len(rivals) > _MOST_RIVALS[fact.kind][0 if each.tool else 1]:
+        if len(rivals) > _MOST_RIVALS[fact.kind][0 if statement.tool else 1]:
             return
-        rule = _rule_of_another(fact, in_arguments=each.tool is not None, rivals=len(rivals))
+        rule = _rule_of_another(fact, in_arguments=statement.tool is not None, rivals=len(rivals))
         for lost in rivals:
             if (lost.fact.kind, lost.fact.norm) not in self.back:
-                self._note(lost, FactNeed(WRONG, each.seq, rule, (_words(each, fact),), fact.text), back=False)
+                self._note(
+                    lost, FactNeed(WRONG, statement.seq, rule, (_words(statement, fact),), fact.text), back=False
+                )
 
     def _lost(self, facts: Sequence[Fact]) -> list[tuple[Fact, LostFactRecord]]:
         return [(fact, self.by_norm[key]) for fact in facts if (key := (fact.kind, fact.norm)) in self.by_norm]
 
     def _note(self, lost: LostFactRecord, need: FactNeed, *, back: bool = True) -> None:
         key = (lost.fact.kind, lost.fact.norm)
-        # Once a fact is back in the context, its repetition is no need.
+        # Once a fact is back in the context, repeating it is no evidence of a need.
         if key not in self.back and len(lost.needs) < _EACH:
             lost.needs.append(need)
         if back:
@@ -267,15 +272,15 @@ def writes(tool: str) -> bool:
     return not reads and any(word in _WRITES for words in parts for word in words[:1])
 
 
-def _question(each: LaterStatement) -> TextSpan | None:
-    """The last question in what the agent said."""
-    text = each.passage.text
+def _question(statement: LaterStatement) -> TextSpan | None:
+    """The last question in a text of the agent, or None."""
+    text = statement.passage.text
     end = text.rfind("?") + 1
     if not end:
         return None
     start = max(text.rfind(mark, 0, end - 1) for mark in ".!?\n") + 1
-    return TextSpan(each.seq, each.passage, start + len(text[start:end]) - len(text[start:end].lstrip()), end)
+    return TextSpan(statement.seq, statement.passage, start + len(text[start:end]) - len(text[start:end].lstrip()), end)
 
 
-def _words(each: LaterStatement, fact: Fact) -> TextSpan:
-    return TextSpan(each.seq, each.passage, fact.start, fact.end)
+def _words(statement: LaterStatement, fact: Fact) -> TextSpan:
+    return TextSpan(statement.seq, statement.passage, fact.start, fact.end)

@@ -1,4 +1,4 @@
-"""[analysis]: where the facts of removed messages still occur after a compression.  Pure."""
+"""[analysis]: finds where facts of removed messages still occur after a compression.  Pure."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -9,14 +9,14 @@ from playhead_collector.analysis.texts.passages import Passage
 
 IN_SUMMARY, IN_SYSTEM, IN_KEPT = "summary", "system", "kept"
 _SORTS = (IN_SUMMARY, IN_SYSTEM, IN_KEPT)
-# A fact is looked for word by word in so many texts of each sort; beyond that only the sort is named.
+# Texts of each sort that are searched for a fact word by word. In further texts, only the sort is reported.
 _MAX_TEXTS = 1_000
 
 
 @dataclass(slots=True)
 class ContextLeft:
-    """The texts of the context after a compression, by what they are: the summary, the system instructions, and
-    messages that were kept or are new."""
+    """The texts of the context after a compression, by sort: the summary, the system instructions, and messages that
+    were kept or are new."""
 
     whole: FactIndex = field(default_factory=FactIndex)
     """Index of all texts."""
@@ -24,13 +24,14 @@ class ContextLeft:
     _indexes: dict[str, FactIndex] = field(default_factory=lambda: {where: FactIndex() for where in _SORTS})
 
     def add(self, where: str, passage: Passage) -> None:
-        """Adds a text."""
+        """Adds a text of the sort `where`."""
         self.whole.add(passage.text)
         self._indexes[where].add(passage.text)
         self._texts[where].append(passage)
 
     def places_of(self, fact: Fact) -> list[KeptIn]:
-        """Where the fact occurs: for each sort that has it in some form, the first text that has it word by word."""
+        """Returns one place for each sort that has the fact: its first literal occurrence, else (in another form) only
+        the sort."""
         return [
             next(self._literally(where, fact), _somewhere(where)) for where in _SORTS if self._indexes[where].has(fact)
         ]
@@ -39,9 +40,9 @@ class ContextLeft:
         for passage in self._texts[where][:_MAX_TEXTS]:
             start = passage.text.find(fact.text)
             if start >= 0:
-                found = _somewhere(where)
+                place = _somewhere(where)
                 end = start + len(fact.text)
-                yield {**found, "ref": passage.content, "part": passage.part, "start": start, "end": end}
+                yield {**place, "ref": passage.content, "part": passage.part, "start": start, "end": end}
 
 
 def _somewhere(where: str) -> KeptIn:

@@ -1,4 +1,4 @@
-"""[analysis]: the rules by which compressions are recognised, and lost facts are found to have been needed."""
+"""[analysis]: the rules that recognise compressions, and those that find that a lost fact was needed."""
 
 from playhead_collector.analysis.rules import StrengthRule
 

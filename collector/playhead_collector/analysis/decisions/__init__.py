@@ -1,5 +1,6 @@
 """Where did the agent choose, what did it choose, and what else was open?
 
-Method: each answer of a model that asks for tools, answers, hands off or stops is a decision; the alternatives are the
-tools and values that its context offered, and what was chosen elsewhere in exactly the same context.
+Method: decisions are answers of models, tool calls that models requested, and recorded handoffs, branches, approvals
+and ends of runs. The alternatives are the tools and values that were offered, and the choices that other model calls
+with exactly the same context made.
 """

@@ -2,8 +2,8 @@
 
 | kind | its event |
 |---|---|
-| tool_selection, answer | the end of a model call that asked for tools, or that only said something |
-| tool_arguments | the start of a tool call that a model asked for |
+| tool_selection, answer | the end of a model call that requested tools, or that answered without tools |
+| tool_arguments | the start of a tool call that a model requested |
 | handoff, branch, approval | the event that records it |
 | stop | the end of the run, for the model call that it ended with |
 """
@@ -47,20 +47,22 @@ _CALLS_BESIDE = 64
 
 
 async def list_decisions(record: RunRecord, limit: int, after: int) -> Page[Decision]:
-    """Decisions after seq `after`, in order."""
+    """Lists decisions after seq `after`, in order."""
     # Each end of a model call is a decision, so that `limit` ends are enough.
     transcript = await read_transcript_page(record, after, limit, ev.LlmCompleted, with_contexts=False)
-    found = await asyncio.to_thread(lambda: [each for each, _ in decisions(transcript) if each["seq"] > after])
-    more = len(found) > limit
-    return {"items": found[:limit], "next_cursor": str(found[limit - 1]["seq"]) if more else None}
+    items = await asyncio.to_thread(
+        lambda: [decision for decision, _ in decisions(transcript) if decision["seq"] > after]
+    )
+    more = len(items) > limit
+    return {"items": items[:limit], "next_cursor": str(items[limit - 1]["seq"]) if more else None}
 
 
 async def answer_decision(record: RunRecord, at: str) -> DecisionDetail:
-    """The decision at this event, or in its call, with context, options and attributions.  Raises Refused."""
+    """Returns the decision at this event, or in its call, with context, options and attributions.  Raises Refused."""
     seq = await seq_at(record, at)
     event = await record.event(seq)
     if isinstance(event, _OF_CALLS):
-        # Its decision is at one of the next two ends of model calls, unless calls run in parallel.
+        # Its decision is at one of the next two ends of model calls; if calls run in parallel, at a later one.
         transcript = await read_transcript_page(record, seq - 1, _CALLS_BESIDE, ev.LlmCompleted, with_contexts=True)
     else:
         transcript = await read_transcript(record)
@@ -85,7 +87,7 @@ async def answer_decision(record: RunRecord, at: str) -> DecisionDetail:
 
 
 def decisions(transcript: Transcript) -> Iterator[tuple[Decision, Turn | None]]:
-    """All decisions of a run in order, each with the model call that it was made in.  Pure."""
+    """Yields all decisions of a run in order, each with its model call (None: it belongs to none).  Pure."""
     turns = {turn.end.seq: turn for turn in transcript.turns if isinstance(turn.end, ev.LlmCompleted)}
     tools = {tool.begin.seq: tool for tool in transcript.tools}
     last: Turn | None = None
@@ -100,13 +102,13 @@ def decisions(transcript: Transcript) -> Iterator[tuple[Decision, Turn | None]]:
         elif (tool := tools.get(event.seq)) is not None and tool.request is not None:
             yield _decision(event, ARGUMENTS, tool.turn, _called(tool), tool.request.turn.answer_text), tool.turn
         else:
-            told = _declared_decision(transcript, event, last)
-            if told is not None:
-                yield told, last if told["call"] is not None else None
+            declared = _declared_decision(transcript, event, last)
+            if declared is not None:
+                yield declared, last if declared["call"] is not None else None
 
 
 def options_of(transcript: Transcript, decision: Decision, turn: Turn | None) -> list[Option]:
-    """What could have been chosen.  Pure."""
+    """Lists the options of a decision, chosen or not.  Pure."""
     thoughts = "\n".join(filter(None, (transcript.reasoning(turn), turn.answer_text if turn else "")))
     match decision["kind"]:
         case "branch":
@@ -125,8 +127,14 @@ def options_of(transcript: Transcript, decision: Decision, turn: Turn | None) ->
             offered = transcript.definitions(turn)
             unlisted = [ToolDefinition(name, "", {}, {}) for name in chosen if name not in offered]
             return [
-                _option(each.name, each.description or None, "tool_definition", each.name in chosen, thoughts)
-                for each in (*offered.values(), *unlisted)
+                _option(
+                    definition.name,
+                    definition.description or None,
+                    "tool_definition",
+                    definition.name in chosen,
+                    thoughts,
+                )
+                for definition in (*offered.values(), *unlisted)
             ]
 
 
@@ -144,7 +152,7 @@ def _decision(event: ev.RunEvent, kind: str, turn: Turn | None, chosen: Any, rea
 
 
 def _declared_decision(transcript: Transcript, event: ev.RunEvent, last: Turn | None) -> Decision | None:
-    """Returns the decision that an event declares by itself (handoff, branch, approval)."""
+    """Returns the decision that an event is by itself (handoff, branch, approval, stop), or None."""
     match event:
         case ev.AgentHandoff(to=to, reason=ref):
             reason = transcript.cache.parsed(ref)
@@ -165,7 +173,7 @@ def _declared_decision(transcript: Transcript, event: ev.RunEvent, last: Turn | 
 
 
 def _decision_at(transcript: Transcript, seq: int) -> tuple[Decision, Turn | None]:
-    """The decision at this seq, else the one made in the call to which the event belongs."""
+    """The decision at this seq, else the first one in the call to which the event belongs.  Raises Refused."""
     event = transcript.event(seq)
     part_of: tuple[Decision, Turn | None] | None = None
     for decision, turn in decisions(transcript):
@@ -181,7 +189,7 @@ def _decision_at(transcript: Transcript, seq: int) -> tuple[Decision, Turn | Non
 
 
 def choice_of(transcript: Transcript, turn: Turn) -> Any:
-    """What a model call answered: the tools that it asked for, and its text.  Pure."""
+    """Returns the answer of a model call: the requested tools and the text.  Pure."""
     if not turn.outputs and isinstance(turn.end, ev.LlmCompleted) and turn.end.output is not None:
         return {"tools": [], "text": transcript.cache.parsed(turn.end.output)}
     return chosen_in(message for event in turn.outputs if (message := transcript.message(event.message)))
@@ -206,16 +214,16 @@ def _noted(transcript: Transcript, decision: Decision) -> list[Option]:
 
 
 def _enums(transcript: Transcript, tool: ToolRun) -> Iterator[Option]:
-    """The allowed values of arguments that the tool's definition lists."""
+    """Yields the values that the tool's definition lists for each argument."""
     definition = transcript.definitions(tool.turn).get(tool.begin.name)
-    asked = TracedCall(tool.begin.name, tool.arguments, {}, definition)
+    traced = TracedCall(tool.begin.name, tool.arguments, {}, definition)
     for path, value in scalars(tool.arguments):
-        for other in alternatives(asked, path):
+        for other in alternatives(traced, path):
             yield _option(f"{path} = {other}", None, "enum", other == value, "")
 
 
 def _others(tool: ToolRun, thoughts: str) -> Iterator[Option]:
-    """The other tool calls that the same response requested."""
+    """Yields the other tool calls that the same response requested."""
     for request in tool.request.turn.requests if tool.request else ():
         if request is not tool.request:
             call = f"{request.name}({canonical_json(request.arguments).decode('utf-8', 'replace')})"
@@ -252,4 +260,4 @@ def _attributions(transcript: Transcript, decision: Decision) -> list[Attributio
         if tool.begin.seq == decision["seq"]
         or (tool.request and tool.request.turn.end and tool.request.turn.end.seq == decision["seq"])
     ]
-    return [attribution_answer(transcript, each) for each in attributions(transcript, about)]
+    return [attribution_answer(transcript, attribution) for attribution in attributions(transcript, about)]

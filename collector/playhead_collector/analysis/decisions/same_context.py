@@ -1,7 +1,7 @@
-"""What was chosen elsewhere in exactly this context?
+"""What did other model calls choose in exactly the same context?
 
-Two model calls had the same context when their threads have the same ref, in whatever runs.  Their answers are
-compared exactly, except for call ids.
+Two model calls, of any runs, had the same context if their threads have the same ref. Their answers are compared
+exactly, except for call ids.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -15,7 +15,7 @@ from playhead.model.ref import ContentRef
 from playhead_collector.read.record import RunRecord
 from playhead_collector.read.values import ContentCache, fetch
 
-# Runs that share a context are trials of one task, or continue one another: many more would say no more.
+# Other calls that are compared. Runs that share a context are trials of one task, or forks: more calls add little.
 _MAX_CALLS = 100
 _AT_ONCE = 256
 
@@ -32,20 +32,20 @@ class Sibling:
 
 @dataclass(slots=True)
 class Choice:
-    """One answer, and the calls that gave it."""
+    """An answer, and the calls that gave it."""
 
     chosen: Any
     calls: list[Sibling] = field(default_factory=list[Sibling])
 
 
 async def choices_elsewhere(record: RunRecord, begin: ev.LlmCalled) -> list[Choice]:
-    """The different answers to this call's context, in other calls; the most frequent first."""
+    """Returns the different answers of other calls with the context of this call, the most frequent first."""
     if begin.thread is None:
         return []
-    found = await record.store.calls_with_thread(record.project_id, begin.thread, limit=_MAX_CALLS + 1)
+    calls = await record.store.calls_with_thread(record.project_id, begin.thread, limit=_MAX_CALLS + 1)
     siblings = [
         sibling
-        for run, seq in found
+        for run, seq in calls
         if (run, seq) != (begin.run, begin.seq) and (sibling := await read_sibling(record, run, seq, begin.thread))
     ][:_MAX_CALLS]
     cache = await fetch(record.store, record.project_id, (ref for sibling in siblings for ref in sibling.outputs))
@@ -53,7 +53,7 @@ async def choices_elsewhere(record: RunRecord, begin: ev.LlmCalled) -> list[Choi
 
 
 def grouped(siblings: Iterable[Sibling], cache: ContentCache) -> list[Choice]:
-    """The answers, each once.  Pure."""
+    """Groups calls by their answer, the most frequent first.  Pure."""
     choices: dict[bytes, Choice] = {}
     for sibling in siblings:
         chosen = chosen_in(message for ref in sibling.outputs if (message := cache.parsed_message(ref)))
@@ -62,7 +62,7 @@ def grouped(siblings: Iterable[Sibling], cache: ContentCache) -> list[Choice]:
 
 
 def chosen_in(messages: Iterable[Message]) -> dict[str, Any]:
-    """What a model answered: the tools that it asked for, and its text; without ids, which differ from call to call."""
+    """Returns the answer in messages: the requested tools and the text, without ids, which differ from call to call."""
     calls: list[dict[str, Any]] = []
     texts: list[str] = []
     for part in (part for message in messages for part in message["parts"]):
@@ -74,7 +74,7 @@ def chosen_in(messages: Iterable[Message]) -> dict[str, Any]:
 
 
 async def read_sibling(record: RunRecord, run: str, seq: int, thread: ContentRef) -> Sibling | None:
-    """The call at this seq with its answer; None when its thread differs or it has not answered."""
+    """Reads the call at this seq with its answer; None if its thread differs or it has not ended."""
     after = seq - 1
     begin: ev.LlmCalled | None = None
     outputs: list[ContentRef] = []

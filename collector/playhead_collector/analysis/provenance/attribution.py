@@ -1,23 +1,24 @@
 """Why was a tool called?
 
-The main evidence is provenance: where the values in its arguments are from.  With what the model had just been told,
-these rules decide, in this order; the first that holds answers:
+The main evidence is the source of the values in its arguments, together with the newest input of the model. The first
+of these rules that matches gives the answer:
 
-| kind | when |
+| kind | condition |
 |---|---|
-| error_recovery | the model had just been told of an error, and by no user of anything else |
-| plan_step | a plan that was written down before speaks of this tool, or of values in this call |
-| agent_initiative | every value is the model's own wording, and the user's last words speak of no such thing |
-| user_request | a user had just spoken |
-| follow_up | a value is from the results that the model had just been given |
-| user_request | values are from a user's words, and none are from results |
+| error_recovery | a new result reports an error, and no message of a user is new |
+| error_recovery | no new input is recorded, and the tool call that ended last had raised |
+| plan_step | a plan that was written down before names this tool, or a value of this call |
+| agent_initiative | all values are the model's own texts or code, and no user or other agent had just asked for it |
+| user_request | a message of a user is new |
+| follow_up | a value is from a new result |
+| user_request | values are from a user's earlier words, at least as many as from results |
 | follow_up | values are from earlier results |
-| agent_message | values are from what another agent said: its plan, its instruction, what it handed over |
+| agent_message | values are from the words of another agent: its plan, its instruction, its handover |
 | agent_initiative | values are from the agent's own earlier words |
-| follow_up | the call whose result was just given had some of the same arguments |
-| agent_initiative | the model said, or thought, why |
-| agent_message | another agent had just spoken |
-| unknown | nothing of this holds |
+| follow_up | a call whose result is new had some of the same arguments |
+| agent_initiative | the model wrote a text with the call, or its reasoning was captured |
+| agent_message | a message of another agent is new |
+| unknown | no rule matches |
 
 Pure.
 """
@@ -55,7 +56,7 @@ _MAX_EVIDENCE = 5
 
 @dataclass(frozen=True, slots=True)
 class AttributionEvidence:
-    """Evidence for an attribution: `what` is message, result, error, plan or reasoning."""
+    """Evidence for an attribution. `what`: message, result, error, plan, reasoning, said or assistant."""
 
     what: str
     seq: int | None
@@ -68,7 +69,7 @@ class AttributionEvidence:
 
 @dataclass(frozen=True, slots=True)
 class ToolAttribution:
-    """Why a tool was called, what speaks for that, and where its arguments are from."""
+    """Why a tool was called: kind, rule and reason, with the evidence, and the origins of its arguments."""
 
     tool: ToolRun
     kind: str
@@ -80,22 +81,22 @@ class ToolAttribution:
 
 @dataclass(frozen=True, slots=True)
 class _NewInput:
-    """Passages that were new to the model when it chose, each with its message."""
+    """New passages in the input of the model call, each with the event of its message."""
 
     passages: Sequence[tuple[ev.MessageAdded, Passage]]
     of_agents: frozenset[ContentRef]
-    """Messages in a user's role that repeat an answer of another agent."""
+    """Messages with role `user` that repeat an answer of another agent."""
 
     def of(self, source: str) -> list[tuple[ev.MessageAdded, Passage]]:
-        """Those of a source; what another agent said is an agent's, in whichever role it is told."""
-        return [each for each in self.passages if self._source(each[1]) == source]
+        """New passages from a source. An answer of another agent has source ASSISTANT, also if its role is `user`."""
+        return [pair for pair in self.passages if self._source(pair[1]) == source]
 
     def _source(self, passage: Passage) -> str:
         return ASSISTANT if passage.source == USER and passage.content in self.of_agents else passage.source
 
 
 def attributions(transcript: Transcript, tools: Iterable[ToolRun]) -> Iterator[ToolAttribution]:
-    """Attributions of these tool calls, in the order of the run. The run is read once, whatever their number."""
+    """Yields the attribution of each tool call. `tools`: in the order of the run, so that messages are read once."""
     contexts = Contexts(transcript)
     for tool in tools:
         visible = contexts.at(tool)
@@ -103,7 +104,7 @@ def attributions(transcript: Transcript, tools: Iterable[ToolRun]) -> Iterator[T
 
 
 def traced_call_of(transcript: Transcript, tool: ToolRun, visible: Visible) -> TracedCall:
-    """A tool call as its model asked for it."""
+    """Builds the input of the tracing from a tool call. `visible`: the context of the call."""
     definition = transcript.definitions(tool.turn).get(tool.begin.name)
 
     def asked_for(passage: Passage) -> Any:
@@ -114,7 +115,7 @@ def traced_call_of(transcript: Transcript, tool: ToolRun, visible: Visible) -> T
 
 
 def attribute(transcript: Transcript, index: ContextIndex, tool: ToolRun, traced: TracedCall) -> ToolAttribution:
-    """The attribution of one tool call."""
+    """Finds the attribution of one tool call."""
     origins = trace_values(index, traced)
     deciding = _AttributionRules(transcript, tool, traced, origins, _new_input(transcript, tool))
     kind, rule, reason, evidence = next(answer for answer in deciding.rules() if answer)
@@ -122,16 +123,16 @@ def attribute(transcript: Transcript, index: ContextIndex, tool: ToolRun, traced
 
 
 def evidence_of(transcript: Transcript, hit: Hit, upto: int, *, last: bool = False) -> AttributionEvidence:
-    """A place in the context, and the event with which it entered."""
-    what = {USER: "message", RESULT: "result"}.get(hit.passage.source, hit.passage.source)
+    """Converts an occurrence to evidence. Its seq is that of `entered_at`."""
+    kind = {USER: "message", RESULT: "result"}.get(hit.passage.source, hit.passage.source)
     seq = entered_at(transcript, hit.passage.content, upto, last=last)
     return AttributionEvidence(
-        what, seq, hit.passage.content, hit.quote, hit.passage.part, hit.start, hit.end - hit.start
+        kind, seq, hit.passage.content, hit.quote, hit.passage.part, hit.start, hit.end - hit.start
     )
 
 
 def entered_at(transcript: Transcript, content: ContentRef | None, upto: int, *, last: bool = False) -> int | None:
-    """Returns the seq of the first (or last) event before `upto` with which a content entered the run."""
+    """Returns the seq of the first (or last) event below `upto` with which a content entered the run, or None."""
     seqs = [seq for seq in transcript.entry_seqs.get(content, ()) if seq < upto] if content is not None else []
     return None if not seqs else seqs[-1] if last else seqs[0]
 
@@ -148,7 +149,7 @@ class _AttributionRules:
     new_input: _NewInput
 
     def rules(self) -> Iterator[Answer]:
-        """What each rule says, in order."""
+        """Yields the result of each rule, in order. None: the rule does not match."""
         yield self._error()
         yield self._plan()
         yield self._own_wording()
@@ -175,13 +176,13 @@ class _AttributionRules:
         return self._raised()
 
     def _raised(self) -> Answer:
-        """A tool call that raised, where model calls were not recorded or the model did not see the error."""
+        """Checks whether the tool call that ended last had raised, if no new input of the model is recorded."""
         if self.new_input.passages:
             return None
         seq = self.tool.begin.seq
-        here = bisect_left(self.transcript.tools, seq, key=lambda each: each.begin.seq)
+        here = bisect_left(self.transcript.tools, seq, key=lambda tool_run: tool_run.begin.seq)
         before = (self.transcript.tools[place] for place in range(here - 1, -1, -1))
-        last = next((each for each in before if each.end is not None and each.end.seq < seq), None)
+        last = next((tool_run for tool_run in before if tool_run.end is not None and tool_run.end.seq < seq), None)
         if last is None or not isinstance(last.end, ev.ToolFailed):
             return None
         raised = AttributionEvidence("error", last.end.seq, None, last.end.message[:200])
@@ -214,10 +215,10 @@ class _AttributionRules:
         return INITIATIVE, rules.OWN_WORDING, reason, [*self._thoughts(), *self._triggers()]
 
     def _user_spoke(self) -> Answer:
-        said = self.new_input.of(USER)
-        if not said:
+        messages = self.new_input.of(USER)
+        if not messages:
             return None
-        event, passage = said[-1]
+        event, passage = messages[-1]
         here = [hit for origin in self.origins for hit in origin.evidence if hit.passage.content == passage.content]
         if here:
             return USER_REQUEST, rules.USER_JUST_SAID, "the user had just said values of it", self._hits(here)
@@ -244,7 +245,7 @@ class _AttributionRules:
         return None
 
     def _from_agents(self) -> Answer:
-        """Values from an agent's words: another agent's, or this agent's earlier ones."""
+        """Checks for values from the words of another agent, else from this agent's earlier words."""
         hits = self._from(ASSISTANT)
         others = [hit for hit in hits if self._author(hit.passage) != self.tool.begin.actor]
         if others:
@@ -256,10 +257,10 @@ class _AttributionRules:
         return None
 
     def _comes_from_an_agent(self) -> bool:
-        """Whether another agent had just spoken, or values are from another agent's words."""
+        """Whether a new message, or the source of a value, is from another agent."""
         new = [passage for _, passage in self.new_input.of(ASSISTANT)]
-        said = [*new, *(hit.passage for hit in self._from(ASSISTANT))]
-        return any(self._author(passage) != self.tool.begin.actor for passage in said)
+        passages = [*new, *(hit.passage for hit in self._from(ASSISTANT))]
+        return any(self._author(passage) != self.tool.begin.actor for passage in passages)
 
     def _agent_spoke(self) -> Answer:
         for event, passage in reversed(self.new_input.of(ASSISTANT)):
@@ -269,7 +270,7 @@ class _AttributionRules:
         return None
 
     def _author(self, passage: Passage) -> str | None:
-        """The agent whose model call produced this message; "" when that is not recorded."""
+        """Name of the agent that produced this message (None: no name); "" if no earlier model call has this answer."""
         turn = self.transcript.first_turn_by_text.get(passage.text.strip())
         if turn is None or turn.begin.seq >= self.tool.begin.seq:
             return ""
@@ -279,7 +280,7 @@ class _AttributionRules:
         return f"the agent {self._author(passage)!r}" if self._author(passage) else "another agent"
 
     def _goes_on(self) -> Answer:
-        """Whether the call whose result was just given shares arguments with this one."""
+        """Checks whether a call whose result is new had a distinctive argument value of this call."""
         mine = {value for _, value in self.traced.distinctive_values}
         for event, passage in self.new_input.of(RESULT):
             before = self.transcript.tool_run_by_result.get((passage.content, passage.part))
@@ -297,7 +298,7 @@ class _AttributionRules:
     # --- evidence -----------------------------------------------------------------------------------------------------
 
     def _from(self, source: str) -> list[Hit]:
-        """Values from this source, without small ones and coincidences."""
+        """Hits of values from this source, at most 3 per value. Values that may be there by chance are left out."""
         telling = [origin for origin in self.origins if origin.rule not in rules.BY_CHANCE]
         hits = [hit for origin in telling for hit in origin.evidence[:3]]
         return [hit for hit in hits if self._source(hit.passage) == source]
@@ -310,34 +311,34 @@ class _AttributionRules:
     def _hits(self, hits: Sequence[Hit]) -> list[AttributionEvidence]:
         return [evidence_of(self.transcript, hit, self.tool.begin.seq) for hit in dict.fromkeys(hits)]
 
-    def _whole(self, event: ev.MessageAdded, passage: Passage, what: str) -> AttributionEvidence:
+    def _whole(self, event: ev.MessageAdded, passage: Passage, kind: str) -> AttributionEvidence:
         length = min(200, len(passage.text))
         return AttributionEvidence(
-            what, event.seq, passage.content, quote(passage.text, 0, length), passage.part, 0, length
+            kind, event.seq, passage.content, quote(passage.text, 0, length), passage.part, 0, length
         )
 
     def _triggers(self) -> list[AttributionEvidence]:
-        what = {USER: "message", RESULT: "result"}
-        new_input = [(event, each) for event, each in self.new_input.passages if each.source in what]
-        return [self._whole(event, each, what[each.source]) for event, each in new_input]
+        kinds = {USER: "message", RESULT: "result"}
+        new_input = [(event, passage) for event, passage in self.new_input.passages if passage.source in kinds]
+        return [self._whole(event, passage, kinds[passage.source]) for event, passage in new_input]
 
     def _thoughts(self) -> list[AttributionEvidence]:
         turn = self.tool.turn if self.tool.request else None
-        found: list[AttributionEvidence] = []
+        evidence: list[AttributionEvidence] = []
         reasoning = self.transcript.reasoning(turn)
         if turn is not None and reasoning:
             ref = turn.end.reasoning if isinstance(turn.end, ev.LlmCompleted) else None
-            found.append(
+            evidence.append(
                 AttributionEvidence("reasoning", turn.end and turn.end.seq, ref, reasoning[:200], 0, 0, len(reasoning))
             )
         if turn is not None and turn.answer_text:
             output = turn.outputs[0]
-            found.append(
+            evidence.append(
                 AttributionEvidence(
                     "said", output.seq, output.message, turn.answer_text[:200], 0, 0, len(turn.answer_text)
                 )
             )
-        return found
+        return evidence
 
     def _speaks_of_it(self, text: str) -> bool:
         names = [word for word in name_words(self.tool.begin.name) if len(word) > 3]
@@ -347,17 +348,16 @@ class _AttributionRules:
 
 def _new_input(transcript: Transcript, tool: ToolRun) -> _NewInput:
     turn: Turn | None = tool.turn if tool.request else None
-    found: list[tuple[ev.MessageAdded, Passage]] = []
+    passages: list[tuple[ev.MessageAdded, Passage]] = []
     for event in turn.new_messages if turn else ():
         message = transcript.message(event.message)
         if message is not None and event.message is not None:
-            found += [(event, passage) for passage in passages_of(event.message, message)]
-    of_agents = (passage.content for _, passage in found if is_of_agent(transcript, tool, passage))
-    return _NewInput(found, frozenset(of_agents))
+            passages += [(event, passage) for passage in passages_of(event.message, message)]
+    of_agents = (passage.content for _, passage in passages if is_of_agent(transcript, tool, passage))
+    return _NewInput(passages, frozenset(of_agents))
 
 
 def is_of_agent(transcript: Transcript, tool: ToolRun, passage: Passage) -> bool:
-    """Whether the passage equals an earlier answer of another agent: frameworks pass such answers on in a user's
-    role."""
+    """Whether the passage equals an earlier answer of another agent. Frameworks pass answers on with role `user`."""
     turn = transcript.first_turn_by_text.get(passage.text.strip())
     return turn is not None and turn.begin.seq < tool.begin.seq and turn.begin.actor != tool.begin.actor

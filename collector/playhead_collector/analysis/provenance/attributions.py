@@ -1,4 +1,4 @@
-"""Attributions as answers, for one tool call or all of a run."""
+"""Answers: why tools were called, for one tool call or for all of a run."""
 
 import asyncio
 from collections.abc import Sequence
@@ -34,15 +34,15 @@ _OF_OTHER_CALLS = (LlmCalled, LlmCompleted, LlmFailed, MessageAdded, StepStarted
 
 
 async def list_attributions(record: RunRecord, limit: int, after: int) -> Page[Attribution]:
-    """Attributions of the tool calls that began after seq `after`."""
+    """Lists attributions of the tool calls that began after seq `after`."""
     transcript = await read_transcript_page(record, after, limit, ToolCalled, with_contexts=True)
     tools = [tool for tool in transcript.tools if tool.begin.seq > after]
-    found = await asyncio.to_thread(_answers, transcript, tools[:limit])
-    return {"items": found, "next_cursor": str(found[-1]["seq"]) if len(tools) > limit else None}
+    items = await asyncio.to_thread(_answers, transcript, tools[:limit])
+    return {"items": items, "next_cursor": str(items[-1]["seq"]) if len(tools) > limit else None}
 
 
 async def answer_attribution(record: RunRecord, at: str) -> Attribution:
-    """Attribution of the tool call that the event is part of. Raises Refused."""
+    """Returns the attribution of the tool call that the event is part of. Raises Refused."""
     seq = await seq_at(record, at)
     event = await record.event(seq)
     called = await _call_of(record, event)
@@ -50,7 +50,7 @@ async def answer_attribution(record: RunRecord, at: str) -> Attribution:
         await read_transcript_page(record, called.seq - 1, 0, ToolCalled, with_contexts=True) if called else None
     )
     tool = (
-        next((each for each in transcript.tools if called and each.begin.seq == called.seq), None)
+        next((tool_run for tool_run in transcript.tools if called and tool_run.begin.seq == called.seq), None)
         if transcript
         else None
     )
@@ -58,12 +58,12 @@ async def answer_attribution(record: RunRecord, at: str) -> Attribution:
         raise Refused(
             404, "no_such_tool_call", f"event {seq} of run {record.run} is part of no tool call: see its tool-calls"
         )
-    (found,) = await asyncio.to_thread(_answers, transcript, [tool])
-    return found
+    (answer,) = await asyncio.to_thread(_answers, transcript, [tool])
+    return answer
 
 
 async def _call_of(record: RunRecord, event: RunEvent) -> ToolCalled | None:
-    """The start event of the tool call that the event is part of."""
+    """The start event of the tool call that the event is part of, or None."""
     if event.span is None or isinstance(event, _OF_OTHER_CALLS):
         return None
     async for block in record.around(event.seq):
@@ -73,32 +73,32 @@ async def _call_of(record: RunRecord, event: RunEvent) -> ToolCalled | None:
     return None
 
 
-def attribution_answer(transcript: Transcript, found: ToolAttribution) -> Attribution:
-    """An attribution as an answer."""
-    begin: ToolCalled = found.tool.begin
-    turn = found.tool.turn if found.tool.request else None
-    values = [value_answer(transcript, origin, begin.seq) for origin in found.origins]
+def attribution_answer(transcript: Transcript, attribution: ToolAttribution) -> Attribution:
+    """Converts an attribution to an answer."""
+    begin: ToolCalled = attribution.tool.begin
+    turn = attribution.tool.turn if attribution.tool.request else None
+    values = [value_answer(transcript, origin, begin.seq) for origin in attribution.origins]
     return {
         "run": transcript.run,
         "seq": begin.seq,
         "event": begin.id,
         "name": begin.name,
-        "call_id": begin.call_id or (found.tool.request and found.tool.request.call_id),
+        "call_id": begin.call_id or (attribution.tool.request and attribution.tool.request.call_id),
         "actor": begin.actor,
         "decided_at": turn.end.seq if turn and turn.end else None,
-        "arguments": found.tool.arguments,
-        "kind": found.kind,
-        "strength": found.rule.strength,
-        "rule": found.rule.name,
-        "reason": found.reason,
-        "evidence": [evidence_answer(each) for each in found.evidence],
+        "arguments": attribution.tool.arguments,
+        "kind": attribution.kind,
+        "strength": attribution.rule.strength,
+        "rule": attribution.rule.name,
+        "reason": attribution.reason,
+        "evidence": [evidence_answer(evidence) for evidence in attribution.evidence],
         "values": values,
         "suspects": [value["path"] for value in values if value["suspect"]],
     }
 
 
 def value_answer(transcript: Transcript, origin: Origin, upto: int) -> ValueOrigin:
-    """A value's origin as an answer."""
+    """Converts the origin of a value to an answer. `upto`: seq of the tool call."""
     another = origin.subject_mismatch
     return {
         "path": origin.path,
@@ -113,20 +113,20 @@ def value_answer(transcript: Transcript, origin: Origin, upto: int) -> ValueOrig
         "first": origin.first and context_quote(transcript, origin.first, upto),
         "last": origin.last and context_quote(transcript, origin.last, upto, last=True),
         "unfounded": list(origin.unfounded),
-        "literals": [{"text": each.text, "source": each.source} for each in origin.literals],
+        "literals": [{"text": literal.text, "source": literal.source} for literal in origin.literals],
         "another_subject": another and {"path": another.path, "value": another.value, "others": list(another.others)},
     }
 
 
 def is_suspect(origin: Origin) -> bool:
-    """Whether the value occurs nowhere, or only in an example of the tool's definition; or facts in it occur nowhere;
-    or it belongs to another subject than the call names.
+    """Whether the value occurs nowhere or only in the tool's definition, has facts that occur nowhere, or belongs to
+    another subject than the call.
     """
     return origin.source in (INVENTED, "definition") or bool(origin.unfounded) or origin.subject_mismatch is not None
 
 
 def context_quote(transcript: Transcript, hit: Hit, upto: int, *, last: bool = False) -> ContextQuote:
-    """A place in the context as an answer."""
+    """Converts an occurrence in the context to an answer."""
     passage = hit.passage
     return {
         "seq": entered_at(transcript, passage.content, upto, last=last),
@@ -140,7 +140,7 @@ def context_quote(transcript: Transcript, hit: Hit, upto: int, *, last: bool = F
 
 
 def evidence_answer(evidence: AttributionEvidence) -> EvidenceAnswer:
-    """Evidence as an answer."""
+    """Converts evidence to an answer."""
     return {
         "what": evidence.what,
         "seq": evidence.seq,
@@ -153,4 +153,4 @@ def evidence_answer(evidence: AttributionEvidence) -> EvidenceAnswer:
 
 
 def _answers(transcript: Transcript, tools: Sequence[ToolRun]) -> list[Attribution]:
-    return [attribution_answer(transcript, each) for each in attributions(transcript, tools)]
+    return [attribution_answer(transcript, attribution) for attribution in attributions(transcript, tools)]

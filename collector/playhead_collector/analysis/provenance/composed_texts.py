@@ -1,8 +1,8 @@
 """[analysis]: traces each fact in texts that the model wrote itself (summaries, queries, formulas).
 
-Facts are numbers, dates, identifiers, addresses, quotations and names. A text is `derived` when its facts are known,
-whatever its wording; facts that occur nowhere are its `unfounded`. A text without any known fact or word is
-invented. Pure.
+Facts are numbers, dates, identifiers, addresses, quotations and names. A text is `derived` if the context has at least
+half of its facts, whatever its wording; facts that occur nowhere are `unfounded`. A text without facts is `derived` if
+the context has enough of its longer words. Any other text is `invented`. Pure.
 """
 
 import re
@@ -21,7 +21,7 @@ from playhead_collector.analysis.texts.words import SMALL, numbers_in, plain_num
 from playhead_collector.analysis.transcript.arguments import TracedCall, is_distinctive
 
 _MIN_WORDS = 4
-# Of a longer text so many facts are traced: a file that a model wrote has tens of thousands, and each is looked for.
+# Facts that are traced per text: a file that a model wrote may have tens of thousands, and each one is a search.
 _MAX_FACTS = 1_000
 _FACT = re.compile(
     r"(?P<address>\b[\w.+-]{1,64}+@[\w-]{1,64}+\.\w{1,64}|\bhttps?://\S{1,2000}|(?<!\w)(?:/[\w.-]{1,255}+){2,32}+)"
@@ -33,13 +33,13 @@ _FACT = re.compile(
 _OF_A_FORMULA = frozenset("0123456789 \t\r\n.,+*/()%^-")
 _OPERATION = re.compile(r"\d[\s.,]{0,16}+[+*/%^-]")
 _ORDINAL = re.compile(r"\d{1,9}+(?:st|nd|rd|th)", re.IGNORECASE)
-# Content words: shorter ones stand in every text.
+# Least length of a content word, since shorter words occur in every text; least share of them that must be known.
 _LONG, _MIN_KNOWN = 5, 0.3
 
 
 @dataclass(frozen=True, slots=True)
 class Composed:
-    """What a text's facts rest on."""
+    """Result for one text: evidence and number of its known facts, the unknown ones, and the share of known words."""
 
     hits: tuple[Hit, ...]
     unfounded: list[str]
@@ -49,14 +49,14 @@ class Composed:
 
     @property
     def is_baseless(self) -> bool:
-        """Whether most of its facts occur nowhere; or, without facts, whether it shares no words with the context."""
+        """Whether most of its facts occur nowhere; without facts, whether the context has few of its longer words."""
         if self.founded or self.unfounded:
             return len(self.unfounded) > self.founded
         return not self.formula and self.known_words < _MIN_KNOWN
 
     @property
     def rule(self) -> StrengthRule:
-        """By the share of facts that are known, or of known words when there are no facts."""
+        """The rule, by the share of known facts or, without facts, of known words."""
         if not (self.founded or self.unfounded):
             return rules.WORDING_UNKNOWN if self.is_baseless else rules.WORDING_KNOWN
         if self.is_baseless:
@@ -73,7 +73,7 @@ class Composed:
 
 
 def is_composed(text: str) -> bool:
-    """Whether a model wrote the text instead of copying it: it has several words, or is a formula."""
+    """Whether the text has 4 words or more, or is a formula, so that its facts are traced. A date is neither."""
     if read_date(text) is not None:
         return False
     worded = len(list(words_in(text))) >= _MIN_WORDS and " " in text.strip()
@@ -88,37 +88,37 @@ def _is_formula(text: str) -> bool:
 
 
 def trace_facts(index: ContextIndex, traced: TracedCall, path: str, text: str) -> Composed:
-    """Traces each fact of the text."""
+    """Traces each fact of the text, at most 1,000."""
     hits: list[Hit] = []
     unfounded: list[str] = []
     founded = 0
     numbers: dict[Decimal, Hit] = {}
     facts = list(islice(dict.fromkeys(facts_in(text)), _MAX_FACTS))
     for fact in facts:
-        found = find_basis(index, traced, path, fact)
-        if found is None:
+        basis = find_basis(index, traced, path, fact)
+        if basis is None:
             unfounded.append(fact)
         else:
-            hits += found
+            hits += basis
             founded += 1
             if (plain := _number(fact)) is not None:
-                numbers[Decimal(plain)] = found[0]
+                numbers[Decimal(plain)] = basis[0]
     worked_out = [fact for fact in unfounded if (plain := _number(fact)) and _follows(plain, numbers)]
     unfounded = [fact for fact in unfounded if fact not in worked_out]
     founded += len(worked_out)
     longer = {word for word, _, _ in words_in(text) if len(word) >= _LONG}
-    known = sum(index.has(word, traced.visible) for word in longer) / len(longer) if longer else 0.0
-    return Composed(tuple(dict.fromkeys(hits)), unfounded, founded, known, _is_formula(text))
+    known_share = sum(index.has(word, traced.visible) for word in longer) / len(longer) if longer else 0.0
+    return Composed(tuple(dict.fromkeys(hits)), unfounded, founded, known_share, _is_formula(text))
 
 
 def facts_in(text: str) -> Iterator[str]:
-    """The facts of a text (what can be true or false), as they are written."""
+    """Yields the facts of a text as they are written: first by pattern (addresses, quotations, ...), then numbers."""
     covered: list[tuple[int, int]] = []
-    for found in _FACT.finditer(text):
-        if found.lastgroup == "identifier" and _ORDINAL.fullmatch(found[0]):
+    for match in _FACT.finditer(text):
+        if match.lastgroup == "identifier" and _ORDINAL.fullmatch(match[0]):
             continue
-        covered.append(found.span())
-        yield found[0].strip('"“”').rstrip(".,;")
+        covered.append(match.span())
+        yield match[0].strip('"“”').rstrip(".,;")
     for plain, start, end in numbers_in(text):
         before = bisect_right(covered, (start, len(text) + 1)) - 1
         if plain.lstrip("-") not in SMALL and not (before >= 0 and start < covered[before][1]):
@@ -126,7 +126,7 @@ def facts_in(text: str) -> Iterator[str]:
 
 
 def find_basis(index: ContextIndex, traced: TracedCall, path: str, fact: str) -> tuple[Hit, ...] | None:
-    """Where a fact occurs, or what it follows from; None when there is neither."""
+    """Returns the occurrence of a fact, or the occurrences from which it is derived; None if there are neither."""
     words = [word for word, _, _ in words_in(fact)]
     hits = _preferred(index.find(words, traced.visible))
     plain = _number(fact)
@@ -159,7 +159,7 @@ def _follows(plain: str, numbers: Mapping[Decimal, Hit]) -> bool:
 
 
 def _hour(index: ContextIndex, traced: TracedCall, plain: str) -> Derivation | None:
-    """The hours or minutes of a time of day: 13 of `13:00`."""
+    """Derives a number as the hours or minutes of a time of day: 13 of `13:00`."""
     if not (plain.isdigit() and len(plain) <= 2):
         return None
     times = [
@@ -176,11 +176,11 @@ def _preferred(hits: list[Hit]) -> list[Hit]:
 
 
 def cited(index: ContextIndex, visible: Visible, text: str) -> Iterator[tuple[str, Hit]]:
-    """The facts of a text that occur in users' words or in results, each with its first occurrence."""
+    """Yields the facts of a text that occur in users' words or in results, with their first occurrence."""
     for fact in islice(dict.fromkeys(facts_in(text)), _MAX_FACTS):
         plain = _number(fact)
         words = [word for word, _, _ in words_in(fact)]
         hits = index.number(plain, visible) if plain is not None else index.find(words, visible)
-        said = [hit for hit in hits if hit.whole and hit.passage.source in (USER, RESULT)]
-        if said and is_distinctive(fact):
-            yield fact, said[0]
+        matches = [hit for hit in hits if hit.whole and hit.passage.source in (USER, RESULT)]
+        if matches and is_distinctive(fact):
+            yield fact, matches[0]

@@ -11,12 +11,12 @@ from playhead_collector.analysis.texts.passages import ASSISTANT, RESULT, SYSTEM
 from playhead_collector.analysis.texts.words import plain_number
 from playhead_collector.analysis.transcript.arguments import TracedCall
 
-# Every further number makes it likelier that two of them give any value by chance.
+# With more numbers or factors, more values could be computed by chance.
 _MAX_NUMBERS, _MAX_FACTOR = 60, 5
-# No source of a value; but a fact in a text that can be computed at all is not from nowhere.
+# Never the source of an argument; but a fact within a text that can be computed like this is not unfounded.
 TOO_MANY_WAYS = StrengthRule("too_many_ways", "weak", "computed in so many ways that none says anything")
 
-# How many other ways, as plain as the plainest one (by its rank, 0 to 3), a rule allows.  -1: not even one way.
+# For each rule: the most other ways of the simplest rank, by that rank (0 to 3). -1: the rule never applies.
 _MOST_RIVALS = (
     (rules.COMPUTED, (0, 0, -1, -1)),
     (rules.COMPUTED_INDIRECTLY, (2, 1, 0, 0)),
@@ -25,11 +25,12 @@ _MOST_RIVALS = (
 )
 
 Computation = tuple[int, str, tuple[Hit, ...]]
-"""How plain it is (0: the plainest), what is computed, and from which places."""
+"""Rank (0: the simplest), the formula as text, and the occurrences of its numbers."""
 
 
 def derive_number(index: ContextIndex, traced: TracedCall, path: str, plain: str) -> Derivation | None:
-    """A sum, difference or product of numbers that were said, or that occur near other values of this call.
+    """Derives a number as a sum, difference, product or other unit of numbers that were mentioned, or that occur near
+    other values of this call.
 
     The more ways there are to compute it, the weaker the rule.
     """
@@ -39,7 +40,7 @@ def derive_number(index: ContextIndex, traced: TracedCall, path: str, plain: str
 
 
 def simplest_computation(plain: str, ways: Iterable[Computation]) -> Derivation | None:
-    """The simplest way to compute it; of equally simple ones, the one that uses the agent's own words least."""
+    """Returns the simplest way, or None. Of equally simple ones, the one with fewest numbers from the agent's words."""
     ranked = sorted(ways, key=lambda way: (way[0], sum(hit.passage.source == ASSISTANT for hit in way[2]), len(way[2])))
     if not ranked:
         return None
@@ -83,8 +84,8 @@ def computations_of(target: Decimal, numbers: Mapping[Decimal, Hit]) -> Iterator
         )
         if any(number * scale == target or target * scale == number for scale in (100, 1000)):
             yield 0, f"{_shown(number)} in another unit", (hit,)
-    for one, other in _pairs(target, pool):
-        yield from ((rank, note, (pool[one], pool[other])) for rank, note in _ways_of_two(target, one, other))
+    for first, second in _pairs(target, pool):
+        yield from ((rank, note, (pool[first], pool[second])) for rank, note in _ways_of_two(target, first, second))
     yield from _sums_of_three(target, pool)
 
 
@@ -94,45 +95,45 @@ def _pairs(target: Decimal, pool: Mapping[Decimal, Hit]) -> Iterator[tuple[Decim
     """
     order = {number: place for place, number in enumerate(pool)}
     shares = [target / factor for factor in range(1, _MAX_FACTOR + 1)]
-    for one, place in order.items():
-        missing = {target / one} if one else set[Decimal]()
+    for first, place in order.items():
+        missing = {target / first} if first else set[Decimal]()
         for share in shares:
-            missing |= {share - one, one - share, one + share}
-        later = sorted(at for other in missing if (at := order.get(other, -1)) > place)
+            missing |= {share - first, first - share, first + share}
+        later = sorted(index for partner in missing if (index := order.get(partner, -1)) > place)
         numbers = list(order) if later else []
-        yield from ((one, numbers[at]) for at in later)
+        yield from ((first, numbers[index]) for index in later)
 
 
-def _ways_of_two(target: Decimal, one: Decimal, other: Decimal) -> Iterator[tuple[int, str]]:
-    added = f"{_shown(one)} + {_shown(other)}"
-    taken, rest = f"{_shown(max(one, other))} - {_shown(min(one, other))}", abs(one - other)
-    if one + other == target:
+def _ways_of_two(target: Decimal, first: Decimal, second: Decimal) -> Iterator[tuple[int, str]]:
+    added = f"{_shown(first)} + {_shown(second)}"
+    subtracted, rest = f"{_shown(max(first, second))} - {_shown(min(first, second))}", abs(first - second)
+    if first + second == target:
         yield 1, added
     if rest == target and target > 0:
-        yield 1, taken
-    if one * other == target:
-        yield 1, f"{_shown(one)} * {_shown(other)}"
+        yield 1, subtracted
+    if first * second == target:
+        yield 1, f"{_shown(first)} * {_shown(second)}"
     for factor in range(2, _MAX_FACTOR + 1):
-        if (one + other) * factor == target:
+        if (first + second) * factor == target:
             yield 2, f"{factor} * ({added})"
         if rest * factor == target and target > 0:
-            yield 2, f"{factor} * ({taken})"
+            yield 2, f"{factor} * ({subtracted})"
 
 
 def _sums_of_three(target: Decimal, pool: Mapping[Decimal, Hit]) -> Iterator[Computation]:
     order = {number: place for place, number in enumerate(pool)}
     rising = sorted(pool)
-    found: list[tuple[int, int, Decimal, Decimal, Decimal]] = []
-    for least, one in enumerate(rising):
-        if one * 3 >= target:
-            break  # two that are larger would be too much
-        for other in rising[least + 1 :]:
-            third = target - one - other
-            if third <= other:
+    sums: list[tuple[int, int, Decimal, Decimal, Decimal]] = []
+    for least, first in enumerate(rising):
+        if first * 3 >= target:
+            break  # the sum with two larger numbers exceeds the target
+        for second in rising[least + 1 :]:
+            third = target - first - second
+            if third <= second:
                 break
-            if third in pool and order[one] < order[other]:
-                found.append((order[one], order[other], one, other, third))
-    for _, _, *three in sorted(found):
+            if third in pool and order[first] < order[second]:
+                sums.append((order[first], order[second], first, second, third))
+    for _, _, *three in sorted(sums):
         yield 3, " + ".join(map(_shown, three)), tuple(pool[number] for number in three)
 
 

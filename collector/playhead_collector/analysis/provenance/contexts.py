@@ -1,4 +1,4 @@
-"""[analysis]: what each model call of a run saw, in one index that grows along the run. Pure."""
+"""[analysis]: the context of each model call of a run, in one index that grows with the run. Pure."""
 
 from collections.abc import Iterable, Iterator
 
@@ -18,11 +18,14 @@ from playhead_collector.analysis.texts.passages import (
 from playhead_collector.analysis.transcript.transcript import ToolRun, Transcript, Turn
 
 Beside = tuple[ContentRef | None, Source]
-"""A content that is no message, and who said it."""
+"""A content outside the thread of messages, and its source."""
 
 
 class Contexts:
-    """Index of what each model call saw. Ask for calls in the order of the run."""
+    """Index of the contexts of a run's model calls. Ask for calls in the order of the run: each message is read once.
+
+    A context maps each content that the call saw to its position; -1 for a system text outside the thread.
+    """
 
     def __init__(self, transcript: Transcript) -> None:
         self.index = ContextIndex()
@@ -53,7 +56,7 @@ class Contexts:
         return visible
 
     def _beside(self, tool: ToolRun) -> Iterator[Beside]:
-        """What code knew that called a tool by itself: the run's input, earlier results, and what the model put out."""
+        """Contents known to code that called a tool without a request: input, earlier results, the model's output."""
         turn = tool.turn
         for event in self._story.events[: self._story.index_of(tool.begin.seq)]:
             if isinstance(event, ev.RunStarted):
@@ -72,11 +75,11 @@ class Contexts:
         while node is not None and node.ref != self._tip:
             new.append(node)
             node = nodes.get(node.parent) if node.parent else None
-        if node is None:  # not a continuation: begin anew
+        if node is None:  # does not continue the last thread: start again
             self._at, self._depth = {}, 0
-        for each in reversed(new):
-            self._read_message(each.message)
-            self._at.setdefault(each.message, self._depth)
+        for new_node in reversed(new):
+            self._read_message(new_node.message)
+            self._at.setdefault(new_node.message, self._depth)
             self._depth += 1
         self._tip = thread if thread in nodes else None
 

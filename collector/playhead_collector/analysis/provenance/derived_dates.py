@@ -28,28 +28,32 @@ class Today:
 
 
 def today_in(index: ContextIndex, traced: TracedCall) -> Today | None:
-    """The first full date that a system message has."""
+    """Returns the first full date in a system message, or None."""
     dates = [
         (hit, date)
         for hit, mention in index.all_dates(traced.visible)
         if hit.passage.source == SYSTEM and (date := _date(mention, mention.year))
     ]
-    first = min(dates, key=lambda each: (traced.visible[each[0].passage.content], each[0].start), default=None)
+    first = min(dates, key=lambda pair: (traced.visible[pair[0].passage.content], pair[0].start), default=None)
     return first and Today(first[1], first[0])
 
 
 def derive_date(
     index: ContextIndex, traced: TracedCall, value: DateMention, sources: Sequence[str]
 ) -> Derivation | None:
-    """A date that these sources wrote in another form, without its year, or in words."""
+    """Derives a date from these sources: written in another form or without its year or month, else relative to today,
+    between two dates, or next to a date. None if no rule matches.
+    """
     if value.month is None:
         return None
     today = today_in(index, traced)
-    written = [each for each in index.dates(value.day, traced.visible) if each[0].passage.source in sources]
+    written = [entry for entry in index.dates(value.day, traced.visible) if entry[0].passage.source in sources]
     fitting = [_written(hit, mention, value, today) for hit, mention in written]
-    best = max((each for each in fitting if each), key=_preference, default=None)
+    best = max((entry for entry in fitting if entry), key=_preference, default=None)
     rules = (_relative, _between, _shifted)
-    return best or next((found for rule in rules if (found := rule(index, traced, value, today, sources))), None)
+    return best or next(
+        (derivation for rule in rules if (derivation := rule(index, traced, value, today, sources))), None
+    )
 
 
 def _written(hit: Hit, mention: DateMention, value: DateMention, today: Today | None) -> Derivation | None:
@@ -60,9 +64,11 @@ def _written(hit: Hit, mention: DateMention, value: DateMention, today: Today | 
         note = "a day of the current month"
         return Derivation("date_format", note, (hit, today.hit), rules.DATE_THIS_MONTH) if same and today else None
     if mention.year is not None or value.year is None:
-        known = mention.year == value.year or value.year is None
+        same_year = mention.year == value.year or value.year is None
         return (
-            Derivation("date_format", "the same date in another form", (hit,), rules.DATE_OTHER_FORM) if known else None
+            Derivation("date_format", "the same date in another form", (hit,), rules.DATE_OTHER_FORM)
+            if same_year
+            else None
         )
     if today is None:
         return Derivation("date_format", "its year was not said", (hit,), rules.DATE_NO_YEAR)
@@ -91,7 +97,7 @@ def _relative(
 def _between(
     index: ContextIndex, traced: TracedCall, value: DateMention, today: Today | None, sources: Sequence[str]
 ) -> Derivation | None:
-    """A day between two dates that a user names in one message."""
+    """Derives a day between two dates, at most 31 days apart, that a user names in one message."""
     year = value.year or (today.date.year if today else None)
     date = _date(value, year)
     if date is None:
@@ -113,7 +119,7 @@ def _between(
 def _shifted(
     index: ContextIndex, traced: TracedCall, value: DateMention, today: Today | None, sources: Sequence[str]
 ) -> Derivation | None:
-    """The day after or before a date, where a user speaks of such a day."""
+    """The day after or before a date, if a user mentions such a day (`the next day`)."""
     year = value.year or (today.date.year if today else None)
     date = _date(value, year)
     for away, phrases in _SHIFTS.items() if date else ():
@@ -130,8 +136,8 @@ def _shifted(
     return None
 
 
-def _preference(found: Derivation) -> tuple[int, bool]:
-    return found.rule.level, found.rule is rules.DATE_OTHER_FORM
+def _preference(derivation: Derivation) -> tuple[int, bool]:
+    return derivation.rule.level, derivation.rule is rules.DATE_OTHER_FORM
 
 
 def _first(pair: tuple[datetime.date, Hit]) -> datetime.date:

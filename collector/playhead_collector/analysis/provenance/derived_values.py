@@ -1,6 +1,6 @@
-"""[analysis]: values that occur nowhere as they are, but follow from what was said. Pure.
+"""[analysis]: values that do not occur in the context, but can be derived from it. Pure.
 
-Each rule is one function. It returns the evidence and the name of the rule, or None. This module has the rules for
+Each rule is one function that returns a `Derivation`, or None if it does not match. This module has the rules for
 texts; `derived_dates` has those for dates, `computed_numbers` those for numbers.
 """
 
@@ -18,7 +18,7 @@ _MIN_PIECE = 3
 
 @dataclass(frozen=True, slots=True)
 class Derivation:
-    """Result of a rule: how the value follows, from which places, and by which rule."""
+    """Result of a rule: how the value is derived (`how`, `note`), from which occurrences, and by which rule."""
 
     how: str
     note: str
@@ -27,39 +27,42 @@ class Derivation:
 
 
 def derive_part(index: ContextIndex, traced: TracedCall, value: str) -> Derivation | None:
-    """A part of a longer word or identifier."""
+    """Derives the value as a part of a longer word or identifier."""
     words = [word for word, _, _ in words_in(value)]
     hits = [hit for hit in index.find(words, traced.visible) if not hit.whole]
     if not hits and len(words) == 1 and len(words[0]) > _MIN_PIECE:
         hits = index.containing(words[0], traced.visible)
-    said = hits_from(hits, USER, RESULT, ASSISTANT, SYSTEM)
-    return Derivation("part", "part of a longer text", (said[0],), rules.PART) if said else None
+    ordered = hits_from(hits, USER, RESULT, ASSISTANT, SYSTEM)
+    return Derivation("part", "part of a longer text", (ordered[0],), rules.PART) if ordered else None
 
 
 def derive_joined(index: ContextIndex, traced: TracedCall, value: str) -> Derivation | None:
-    """A value that is put together from words that were said separately.
+    """Derives the value as 2 to 8 words that occur separately.
 
-    An identifier has to be put together from one message of a user: pieces of several identifiers make none.
+    A value without spaces (an identifier) must have all its words in one text of a user: parts of several identifiers
+    are no evidence.
     """
     words = [word for word, _, _ in words_in(value)]
     if not 2 <= len(words) <= 8:
         return None
-    found: list[Hit] = []
+    parts: list[Hit] = []
     for word in words:
         hits = hits_from(index.find([word], traced.visible), USER, RESULT)
         if not hits:
             return None
-        found.append(hits[0])
-    together = len({hit.passage for hit in found}) == 1
-    if " " not in value.strip() and not (together and found[0].passage.source == USER):
+        parts.append(hits[0])
+    together = len({hit.passage for hit in parts}) == 1
+    if " " not in value.strip() and not (together and parts[0].passage.source == USER):
         return None
     telling = any(len(word) >= _MIN_PIECE for word in words)
     rule = rules.JOINED if together else rules.JOINED_FROM_TEXTS
-    return Derivation("joined", "its words were said apart", tuple(found), rule) if telling else None
+    return Derivation("joined", "its words were said apart", tuple(parts), rule) if telling else None
 
 
 def derive_abbreviation(index: ContextIndex, traced: TracedCall, value: str) -> Derivation | None:
-    """The beginning, or the initials, of something with a capital: `SEA` of Seattle, `NYC` of New York City."""
+    """Derives an abbreviation of 2 to 5 capitals: the beginning of a capitalised word (`SEA` of Seattle), or initials
+    (`NYC` of New York City).
+    """
     if not (value.isalpha() and value.isupper() and 2 <= len(value) <= 5):
         return None
     low = value.lower()
@@ -72,7 +75,7 @@ def derive_abbreviation(index: ContextIndex, traced: TracedCall, value: str) -> 
 
 
 def _initials(index: ContextIndex, traced: TracedCall, low: str) -> list[Hit]:
-    found: list[Hit] = []
+    matches: list[Hit] = []
     for hit in hits_from(
         index.words_matching(("first", low[0]), lambda word: word.startswith(low[0]), traced.visible), USER
     ):
@@ -80,11 +83,11 @@ def _initials(index: ContextIndex, traced: TracedCall, low: str) -> list[Hit]:
         spelled = "".join(word[0] for word, _, _ in rest)
         starts = [hit.passage.text[hit.start + start] for _, start, _ in rest]
         if spelled == low and all(map(str.isupper, starts)):
-            found.append(Hit(hit.passage, hit.start, hit.start + rest[-1][2]))
-    return found
+            matches.append(Hit(hit.passage, hit.start, hit.start + rest[-1][2]))
+    return matches
 
 
 def hits_from(hits: Iterable[Hit], *sources: str) -> list[Hit]:
     """The hits from these sources, in the order of the sources."""
-    kept = list(hits)
-    return [hit for source in sources for hit in kept if hit.passage.source == source]
+    all_hits = list(hits)
+    return [hit for source in sources for hit in all_hits if hit.passage.source == source]

@@ -1,8 +1,8 @@
-"""[analysis]: the rules by which values are traced and tool calls attributed."""
+"""[analysis]: the rules that trace values to their sources and find why tools were called."""
 
 from playhead_collector.analysis.rules import StrengthRule
 
-# --- values: as they stand --------------------------------------------------------------------------------------------
+# --- values: occurrences ----------------------------------------------------------------------------------------------
 
 USER_SAID = StrengthRule("user_said", "strong", "it stands in a user's words")
 BESIDE_IN_RESULT = StrengthRule(
@@ -79,7 +79,7 @@ CODE_UNKNOWN = StrengthRule(
     "code_unknown", "weak", "code of the model; most of its literals and names stand nowhere, or it has none"
 )
 
-# Values found by these rules may stand where they do by chance: no attribution rests on them.
+# A value found by one of these rules may occur there by chance, so attributions do not use it as evidence.
 BY_CHANCE = frozenset((SMALL_BY_CHANCE, COMPUTED_AMBIGUOUSLY, COMPUTED_BY_CHANCE, DEFINITION_ONLY, CODE_UNKNOWN))
 
 # --- attributions -----------------------------------------------------------------------------------------------------

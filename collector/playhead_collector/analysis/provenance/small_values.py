@@ -24,7 +24,7 @@ from playhead_collector.analysis.transcript.arguments import Scalar, TracedCall,
 
 _LARGEST = 12
 _NEAR = 48
-# Parts of arguments' names that say nothing about what is meant.
+# Words in arguments' names that do not say what the value is about.
 _VAGUE = {"total", "number", "num", "count", "amount", "value", "type", "name", "has", "max", "min", "new", "size"}
 _EMPTY: tuple[Any, ...] = (None, "", 0, False)
 _POLAR = {
@@ -44,7 +44,7 @@ def is_small(value: Scalar) -> bool:
 def trace_small_value(
     index: ContextIndex, traced: TracedCall, path: str, value: Scalar
 ) -> tuple[str, Derivation] | None:
-    """The source of the value, or None."""
+    """Returns the source of the value and how it was found; None if it occurs nowhere."""
     names = [word for word in name_words(path) if len(word) > 2]
     names = [word for word in names if word not in _VAGUE] or names
     plain = _plain(value)
@@ -67,7 +67,7 @@ def trace_small_value(
 
 
 def allowed_by_definition(traced: TracedCall, path: str, value: Scalar) -> Derivation | None:
-    """Whether the definition has the value as its default, or lists it."""
+    """Derives the value as the default in the tool's definition, or as one of the values that it allows."""
     schema = traced.schema(path)
     if "default" in schema and schema["default"] == value:
         return Derivation("default", "the default of the tool's definition", (), rules.DEFINITION_DEFAULT)
@@ -80,7 +80,7 @@ def allowed_by_definition(traced: TracedCall, path: str, value: Scalar) -> Deriv
 def alternatives(traced: TracedCall, path: str) -> list[str]:
     """The values that the definition lists for this argument; empty if it lists none."""
     listed = traced.schema(path).get("enum")
-    return [each for each in cast(list[Any], listed) if isinstance(each, str)] if isinstance(listed, list) else []
+    return [value for value in cast(list[Any], listed) if isinstance(value, str)] if isinstance(listed, list) else []
 
 
 def _is_little(plain: str | None) -> bool:
@@ -103,7 +103,7 @@ def _forms(value: Scalar, plain: str | None) -> list[str]:
 def _beside(
     index: ContextIndex, traced: TracedCall, names: Sequence[str], forms: Sequence[str], sources: Sequence[str]
 ) -> list[Hit]:
-    """Occurrences of these forms near a word like the argument's name; users' last words first."""
+    """Occurrences of these forms near a word like the argument's name: in the order of `sources`, the latest first."""
     hits: list[Hit] = []
     for hit in index.words_matching(
         ("alike", *names), lambda word: any(is_same_word(word, name) for name in names), traced.visible
@@ -118,13 +118,13 @@ def _beside(
 
 
 def _parted(text: str, hit: Hit, start: int, end: int) -> bool:
-    """Whether a sentence or line ends between them."""
+    """Whether a sentence, line or JSON value ends between the hit and the range."""
     between = text[min(end, hit.end) : max(start, hit.start)]
     return any(mark in between for mark in (". ", "? ", "! ", "\n", "}", "], "))
 
 
 def _polar(index: ContextIndex, traced: TracedCall, names: Sequence[str], value: Scalar) -> Derivation | None:
-    """A yes or no that a user expressed: by naming the subject, or by answering the agent's question about it."""
+    """Derives a yes or no (or 0) from a user's words about its subject, or from the answer to an agent's question."""
     meant = {"yes": True, "true": True, "no": False, "false": False, "none": False}.get(written(value).lower())
     nothing = _plain(value) == "0"
     if meant is None and not nothing:
@@ -133,13 +133,13 @@ def _polar(index: ContextIndex, traced: TracedCall, names: Sequence[str], value:
     spoken = index.words_matching(
         ("alike", *names), lambda word: any(is_same_word(word, name) for name in names), traced.visible
     )
-    said = [hit for hit in spoken if hit.passage.source == USER]
-    if said:
-        clear = bool(_words_around(said[-1]) & _POLAR[meant])
+    from_user = [hit for hit in spoken if hit.passage.source == USER]
+    if from_user:
+        clear = bool(_words_around(from_user[-1]) & _POLAR[meant])
         if nothing and not clear:
             return None
         rule = rules.IMPLIED_CLEARLY if clear else rules.IMPLIED
-        return Derivation("implied", "the user spoke of it", (said[-1],), rule)
+        return Derivation("implied", "the user spoke of it", (from_user[-1],), rule)
     asked_by_agent = [hit for hit in spoken if hit.passage.source == ASSISTANT and not nothing]
     answer = _answer(index, traced, asked_by_agent[-1]) if asked_by_agent else None
     if answer is None:
@@ -154,7 +154,7 @@ def _words_around(hit: Hit) -> set[str]:
 
 
 def _answer(index: ContextIndex, traced: TracedCall, question: Hit) -> Hit | None:
-    """The yes or no with which a user begins the next message after a question."""
+    """The yes or no with which a user begins the next message after a question, or None."""
     place = traced.visible[question.passage.content] + 1
     polar = _POLAR[True] | _POLAR[False]
     later = [
@@ -166,7 +166,7 @@ def _answer(index: ContextIndex, traced: TracedCall, question: Hit) -> Hit | Non
 
 
 def _count(traced: TracedCall, path: str, value: Scalar) -> Derivation | None:
-    """The length of a list in the same arguments with a similar name."""
+    """Derives a number as the length of a list with a similar name in the same arguments."""
     plain, names = _plain(value), name_words(path)
     arguments = traced.arguments
     if plain is None or not isinstance(arguments, dict):
@@ -189,14 +189,14 @@ def _anywhere(
         return "derived", Derivation("default", "what is written when there is nothing", (), rules.EMPTY)
     near = _beside(index, traced, names, _forms(value, plain), (ASSISTANT, SYSTEM))
     if near:
-        found = Derivation("exact", "beside what the argument is called", (near[0],), rules.SMALL_BESIDE)
-        return near[0].passage.source, found
+        derivation = Derivation("exact", "beside what the argument is called", (near[0],), rules.SMALL_BESIDE)
+        return near[0].passage.source, derivation
     everywhere = _everywhere(index, traced, value, plain)
     for source in (USER, RESULT, ASSISTANT, SYSTEM):
-        said = [hit for hit in everywhere if hit.passage.source == source]
-        if said:
+        matches = [hit for hit in everywhere if hit.passage.source == source]
+        if matches:
             note = "a small value, which may stand there by chance"
-            return source, Derivation("exact", note, (said[-1],), rules.SMALL_BY_CHANCE)
+            return source, Derivation("exact", note, (matches[-1],), rules.SMALL_BY_CHANCE)
     return None
 
 

@@ -1,9 +1,9 @@
-"""[analysis]: code and commands that a model wrote into an argument: each literal in them is traced, and so are names.
+"""[analysis]: traces the literals and names in code and commands that a model wrote into an argument. Pure.
 
-The text is read in one pass without a parser of its language: strings, numbers, paths, addresses, dates and identifiers
-look alike in all of them, and a parser takes neither what was cut nor what is of another language.  A literal that
-stands nowhere is `unfounded` when it is data (a number, a date, an identifier, a path, an address); any other text, and
-any name, is the model's own unless it is found.  Pure.
+The text is read in one pass, without a parser of its language: strings, numbers, paths, addresses, dates and
+identifiers look alike in all languages, and a parser would refuse code that was cut. A literal that occurs nowhere is
+`unfounded` if it is data (a number, a date, an identifier, a path, an address). Other texts and names that occur
+nowhere are the model's own, and are left out.
 """
 
 import re
@@ -30,20 +30,20 @@ _LITERAL = re.compile(
 )
 _MAX_LENGTH, _MOST = 200, 1_000
 _MIN_LINES = 2
-# Sizes and waiting times are the model's own.
+# Smaller numbers (sizes, timeouts) are the model's own choice.
 _MIN_NUMBER = 1_000
 
 
 @dataclass(frozen=True, slots=True)
 class Literal:
-    """A literal or name of the code, and where it is from: None for one that stands nowhere."""
+    """A literal or name of the code, and its occurrence in the context. `hit` None: it occurs nowhere."""
 
     text: str
     hit: Hit | None
 
     @property
     def source(self) -> str:
-        """Who said it."""
+        """Source of the occurrence; `invented` if there is none."""
         return "invented" if self.hit is None else self.hit.passage.source
 
 
@@ -56,37 +56,37 @@ def is_code(path: str, text: str) -> bool:
 
 
 def literals_of(index: ContextIndex, traced: TracedCall, path: str, text: str) -> list[Literal]:
-    """The literals of the code with their sources, and the data among them that occurs nowhere."""
-    found: list[Literal] = []
+    """Returns the literals and names of the code that occur in the context, and data that occurs nowhere."""
+    literals: list[Literal] = []
     data: dict[str, bool] = {}
     for literal, is_data in islice(_parts(text), _MOST):
         data[literal] = data.get(literal, False) or is_data
     for literal, is_data in data.items():
         hits = find_basis(index, traced, path, literal)
         if hits or is_data:
-            found.append(Literal(literal, hits[0] if hits else None))
-    return found
+            literals.append(Literal(literal, hits[0] if hits else None))
+    return literals
 
 
 def _parts(text: str) -> Iterator[tuple[str, bool]]:
-    """Each literal or name as it stands, and whether it is data."""
+    """Yields each literal or name, and whether it is data."""
     rest: list[str] = []
-    at = 0
-    for found in _LITERAL.finditer(text):
-        name, literal = found["name"], found["double"] or found["single"] or ""
+    position = 0
+    for match in _LITERAL.finditer(text):
+        name, literal = match["name"], match["double"] or match["single"] or ""
         if name is not None:
-            taken = "_" in name or is_identifier(name)
-            if taken:
+            accepted = "_" in name or is_identifier(name)
+            if accepted:
                 yield name, False
         else:
             facts = list(islice(facts_in(literal), 2))
-            taken = is_distinctive(literal) and len(literal) <= _MAX_LENGTH and (not facts or facts == [literal])
-            if taken:
+            accepted = is_distinctive(literal) and len(literal) <= _MAX_LENGTH and (not facts or facts == [literal])
+            if accepted:
                 yield literal, bool(facts)
-        if taken:
-            rest += (text[at : found.start()], " ; ")
-            at = found.end()
-    for fact in facts_in("".join((*rest, text[at:]))):
+        if accepted:
+            rest += (text[position : match.start()], " ; ")
+            position = match.end()
+    for fact in facts_in("".join((*rest, text[position:]))):
         plain = plain_number(fact.replace(",", ""))
         names = is_identifier(fact) and plain is None and fact.isalnum()
         yield fact, not names and (plain is None or abs(Decimal(plain)) >= _MIN_NUMBER)

@@ -1,11 +1,16 @@
-"""[analysis]: finds values that belong to another subject: a call names one order, and gives a card that only the
-record of another order has.
+"""[analysis]: finds values that belong to another subject: a call names one order, but passes a card that occurs only
+in the record of another order. Pure.
 
-The subjects of a call are the identifiers among its outermost arguments (`order_id`). In the context, a value
-belongs to the JSON objects around it, and to the arguments of the call in whose result it occurs. It belongs to
-another subject if, at each of its occurrences, one of these has another value than the call under the subject's name
-(the argument's own, or the name in other records), none has the call's value, and no user or system message contains
-it. One occurrence without a subject, such as a user's list of cards, is enough to clear the value. Pure.
+The subjects of a call are the identifiers among its outermost arguments (`order_id`). Each occurrence of a value has
+records: the JSON objects around it, and the arguments of the call in whose result it occurs. The value belongs to
+another subject if all of this holds:
+
+- at each occurrence, a record has another value than the call under the subject's name (the argument's name, or the
+  name by which results have the subject);
+- no record has the subject of the call;
+- no user or system message contains the value.
+
+One occurrence without a subject, such as a user's list of cards, is enough to clear the value.
 """
 
 from collections.abc import Iterator, Sequence
@@ -17,20 +22,20 @@ from playhead_collector.analysis.texts.passages import MAX_HITS, RESULT, SYSTEM,
 from playhead_collector.analysis.texts.words import fold, name_words, read_date, words_in, written
 from playhead_collector.analysis.transcript.arguments import Scalar, TracedCall, is_distinctive, is_identifier, scalars
 
-# Names that say what something is called only together with what they stand in.
+# Generic keys: they name a subject only together with the key of the object that they are in.
 _GENERIC = {"id", "key", "code", "name", "number", "no", "ref", "uuid", "value", "type", "status"}
 _MAX_SUBJECTS, _MAX_ARGUMENTS = 8, 64
-# No longer text names a thing; and Python writes no integers of more than 4,300 digits.
+# Longer texts are no identifiers. str() refuses integers of more than 4,300 digits.
 _MAX_NAME_LENGTH, _LARGEST = 128, 10**64
 
 Name = tuple[str, str]
-"""What an identifier is called: the key that it stands under and, for a general one, what that stands in; or, for the
-key of an object (`orders: {"W1": {...}}`), nothing and what the object stands in."""
+"""Name of an identifier: its key and, if the key is generic, the key of the object that it is in (else ""). For an
+identifier that is itself the key of an object (`orders: {"W1": {...}}`): "" and the key of the outer object."""
 
 
 @dataclass(frozen=True, slots=True)
 class SubjectMismatch:
-    """A value that stands only in records of `others`, where the call names `value` at `path`."""
+    """The traced value occurs only in records of the subjects `others`; the call has the subject `value` at `path`."""
 
     path: str
     value: str
@@ -52,13 +57,13 @@ class Subjects:
     _names: dict[str, set[Name]] = field(default_factory=dict[str, set[Name]])
 
     def mismatch(self, path: str, value: Scalar, hits: Sequence[Hit]) -> SubjectMismatch | None:
-        """The other subject to which the value belongs, or None. `hits`: all occurrences of the value."""
-        given = [hit for hit in hits if hit.passage.source == RESULT]
+        """Returns the other subjects to which the value belongs, or None. `hits`: all occurrences of the value."""
+        in_results = [hit for hit in hits if hit.passage.source == RESULT]
         if isinstance(value, int) and abs(value) >= _LARGEST:
             return None
-        if not given or len(hits) >= MAX_HITS or any(hit.passage.source in (USER, SYSTEM) for hit in hits):
+        if not in_results or len(hits) >= MAX_HITS or any(hit.passage.source in (USER, SYSTEM) for hit in hits):
             return None
-        around = [list(self._around(hit)) for hit in given]
+        around = [list(self._around(hit)) for hit in in_results]
         subjects = [(other, named) for other, named in self._subjects() if other != path and named != str(value)]
         if any(_has(record, named) for records in around for record in records for _, named in subjects):
             return None
@@ -69,14 +74,14 @@ class Subjects:
         return None
 
     def _subjects(self) -> list[tuple[str, str]]:
-        """The identifiers among the outermost arguments."""
+        """Path and value of the identifiers among the outermost arguments."""
         if self._named is None:
-            found = [
+            identifiers = [
                 (path, written(value)) for path, value in self.traced.values if _is_identifying(_leaf(path), value)
             ]
-            depths = [_depth(path) for path, _ in found]
+            depths = [_depth(path) for path, _ in identifiers]
             least = min(depths, default=0)
-            outer = [each for each, depth in zip(found, depths, strict=True) if depth == least]
+            outer = [identifier for identifier, depth in zip(identifiers, depths, strict=True) if depth == least]
             self._named = outer[:_MAX_SUBJECTS]
         return self._named
 
@@ -87,11 +92,11 @@ class Subjects:
             yield from record.chain()
         arguments = self.traced.arguments_behind(hit.passage)
         if isinstance(arguments, dict):
-            given = JsonRecord(0, "", None, in_list=False)
+            arguments_record = JsonRecord(0, "", None, in_list=False)
             for path, value in islice(scalars(arguments), _MAX_ARGUMENTS):
                 if isinstance(value, str) or _is_identifying(path, value):
-                    given.members.setdefault(path, written(value))
-            yield given
+                    arguments_record.members.setdefault(path, written(value))
+            yield arguments_record
 
     def _owner(self, records: Sequence[JsonRecord], path: str, named: str, value: str) -> str | None:
         """The value of another subject that one of these objects has, or None."""
@@ -103,7 +108,7 @@ class Subjects:
         return None
 
     def _names_of(self, path: str, named: str) -> set[Name]:
-        """The names of this identifier: the argument's, and those in results."""
+        """The names of this identifier: the name of the argument, and its names in results."""
         if path not in self._names:
             names = {(_leaf(path), "")} if _is_specific(_leaf(path)) else set[Name]()
             words = [word for word, _, _ in words_in(named)]
@@ -124,7 +129,7 @@ def _names_in(record: JsonRecord, named: str) -> Iterator[Name]:
 
 
 def _called(record: JsonRecord, name: Name) -> str | None:
-    """The object's value under this name."""
+    """The object's value under this name, or None."""
     key, within = name
     if key:
         return record.members.get(key) if not within or record.key == within else None
@@ -149,7 +154,7 @@ def _depth(path: str) -> int:
 
 
 def _is_identifying(key: str, value: Scalar) -> bool:
-    """Whether it is an identifier, or has an identifier's name, and is no date."""
+    """Whether the value looks like an identifier, or its key ends in `id` or `uuid`. A date is no identifier."""
     text = str(value) if isinstance(value, int) and not isinstance(value, bool) and abs(value) < _LARGEST else value
     if not isinstance(text, str) or len(text) > _MAX_NAME_LENGTH or read_date(text) is not None:
         return False

@@ -1,8 +1,9 @@
 """[analysis]: occurrences of a value in another form: with other separators, or without a prefix.
 
-Words are compared without case, accents, quotes and separators anyway (see `words`); here is what that does not find:
+The index already compares words without case, accents, quotes and separators (see `words`). This module finds the other
+forms:
 
-| said | called |
+| in the context | in the call |
 |---|---|
 | 555-123-4567, (555) 123 4567 | 5551234567, and the other way round |
 | 1.250 or 1 250 | 1250 |
@@ -19,24 +20,24 @@ from playhead_collector.analysis.texts.passages import USER, ContextIndex, Hit, 
 from playhead_collector.analysis.texts.words import fold, words_in
 from playhead_collector.analysis.transcript.arguments import Scalar, TracedCall, definition_passage
 
-# A shorter number stands in many places by chance, and so does a short word.
+# Shorter numbers and words occur in many places by chance.
 _MIN_DIGITS, _MIN_LETTERS, _MAX_PREFIX_LENGTH = 5, 6, 3
 _MAX_LENGTH = 256
-_LARGEST = 10**64  # Python writes no integers of more than 4,300 digits
+_LARGEST = 10**64  # str() refuses integers of more than 4,300 digits
 _MARKS = "#№"
 _THOUSANDS = frozenset(".' \u2019\u00a0\u202f")
 
 
 @dataclass(frozen=True, slots=True)
 class OtherForm:
-    """An occurrence in another form, and what differs."""
+    """Occurrences of a value in another form. `note` says what differs."""
 
     hits: list[Hit]
     note: str = ""
 
 
 def other_forms(index: ContextIndex, traced: TracedCall, value: Scalar) -> OtherForm:
-    """Where it stands in another form; nowhere, for values that are too short to tell."""
+    """Finds occurrences of the value in another form. Finds none for values so short that a match would be chance."""
     if isinstance(value, bool | float | None) or (isinstance(value, int) and abs(value) >= _LARGEST):
         return OtherForm([])
     text = str(value)
@@ -57,7 +58,10 @@ def other_forms(index: ContextIndex, traced: TracedCall, value: Scalar) -> Other
 
 
 def _tells(hit: Hit, words: list[str]) -> bool:
-    """Whether it is long enough to tell, and its words are other ones; a shorter number has to be in thousands."""
+    """Whether the match is split into other words than `words`, and is long enough not to be chance.
+
+    At least 6 characters with letters, or 5 digits, or 4 digits with a thousands separator.
+    """
     found_words = list(words_in(hit.text))
     groups, squashed = [word for word, _, _ in found_words], "".join(words)
     if groups == words:
@@ -65,12 +69,12 @@ def _tells(hit: Hit, words: list[str]) -> bool:
     if not squashed.isdecimal():
         return len(squashed) >= _MIN_LETTERS
     thousands = len(groups[0]) <= 3 and all(len(group) == 3 for group in groups[1:])
-    between = {hit.text[one[2] : other[1]] for one, other in pairwise(found_words)}
+    between = {hit.text[left[2] : right[1]] for left, right in pairwise(found_words)}
     return len(squashed) >= _MIN_DIGITS or (len(squashed) == 4 and thousands and between <= _THOUSANDS)
 
 
 def _with_prefix(index: ContextIndex, traced: TracedCall, digits: str) -> OtherForm:
-    """`W9502126` for `9502126`."""
+    """Finds a number with up to three letters before it: `W9502126` for `9502126`."""
     hits: list[Hit] = []
     for hit in index.find([digits], traced.visible):
         text, start = hit.passage.text, hit.start
@@ -83,18 +87,21 @@ def _with_prefix(index: ContextIndex, traced: TracedCall, digits: str) -> OtherF
 
 
 def _without_prefix(index: ContextIndex, traced: TracedCall, before: str, digits: str) -> OtherForm:
-    """`9502126` for `#W9502126`: where a user says it, or where such numbers are known to have that prefix."""
+    """Finds a number without its prefix: `9502126` for `#W9502126`.
+
+    Finds it in users' words only, unless the context or the tool's definition has numbers with this prefix.
+    """
     letters = fold(before.lstrip(_MARKS))
     if not letters.isalpha() or len(letters) > _MAX_PREFIX_LENGTH:
         return OtherForm([])
-    said = [hit for hit in index.find([digits], traced.visible) if hit.whole]
+    occurrences = [hit for hit in index.find([digits], traced.visible) if hit.whole]
     if not _is_usual(index, traced, letters, len(digits)):
-        said = [hit for hit in said if hit.passage.source == USER]
-    return OtherForm(said, f"said without {before!r}" if said else "")
+        occurrences = [hit for hit in occurrences if hit.passage.source == USER]
+    return OtherForm(occurrences, f"said without {before!r}" if occurrences else "")
 
 
 def _is_usual(index: ContextIndex, traced: TracedCall, letters: str, length: int) -> bool:
-    """Whether other numbers of this length are written with these letters, in the context or in the definition."""
+    """Whether the context or the tool's definition has numbers of this length with these letters before them."""
     places = [(hit.passage.text, hit.end) for hit in index.find([letters], traced.visible)]
     if traced.definition is not None:
         text = definition_passage(traced.definition, None).text

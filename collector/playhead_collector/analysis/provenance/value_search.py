@@ -1,25 +1,28 @@
-"""Where is every value in a tool call's arguments from?
+"""Finds the source of each value in a tool call's arguments. Pure.
 
-Rules, in this order; the first that holds answers; `rules.py` has their names and strengths:
+The first of these rules that matches gives the answer. `rules.py` has their names and strengths.
 
-| the value | stands | source, how |
+| the value | where it occurs | source, how |
 |---|---|---|
-| small (under 13, yes/no, true/false) | see `small_values.py`: only beside a word like the argument's own name | any |
-| code or a command | see `source_code.py`: its literals and names are traced | derived, code |
-| a long text or a formula | see `composed_texts.py`: each fact in it is traced | derived, composed |
+| code or a command | its literals and names are traced (see `source_code.py`) | derived, code |
+| a long text or a formula | each fact in it is traced (see `composed_texts.py`) | derived, composed |
+| small (under 13, yes/no, true/false) | near a word like the argument's name (see `small_values.py`) | any |
 | any | in a user's words | user, exact or normalised |
-| a date | in a user's words in another form | derived, date_format, date_range, date_shift |
-| any | in a tool's result, beside what else the call names, or under the argument's name | tool_result |
-| a number | follows from numbers that are spoken of | derived, computed |
-| any | in a tool's result, by itself | tool_result |
-| one of those that the definition allows, or its default | nowhere else | derived, enum or default |
-| any | in the agent's own earlier words; in a system message | assistant; system |
-| a text | in pieces, as a part of something longer, or longer | derived, joined, part, abbreviation |
-| any | in the tool's definition only (its examples, often) | definition |
+| a date | in a user's words in another form | derived, date_format |
+| any | in a tool's result, as all of it, under the argument's name or near other values of the call | tool_result |
+| a date | can be derived from a user's words | derived, date_format, date_range, date_shift |
+| a number | can be computed from other numbers in few ways | derived, computed |
+| any | anywhere in a tool's result | tool_result |
+| a value that the tool's definition lists, or its default | only there | derived, enum or default |
+| a date | can be derived from any message | derived, date_format, date_range, date_shift |
+| a number | can be computed from other numbers in many ways | derived, computed |
+| any | in the agent's own earlier words; then in a system message | assistant; system |
+| a text | part of a longer word, in separate words, or abbreviated | derived, part, joined, abbreviation |
+| any | only in the tool's definition (often in its examples) | definition |
 | any | nowhere | invented |
 
-Case, accents, white space, quotes, separators and a short prefix of a number (see `value_forms.py`) make no
-difference, and are reported as `normalised`.  Pure.
+A match may differ in case, accents, white space, quotes, separators and a short prefix of a number (see
+`value_forms.py`). It is then reported as `normalised`.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -63,7 +66,7 @@ from playhead_collector.analysis.transcript.arguments import (
 DERIVED, INVENTED = "derived", "invented"
 EXACT, NORMALISED = "exact", "normalised"
 _SAID = {USER: rules.USER_SAID, RESULT: rules.BESIDE_IN_RESULT, ASSISTANT: rules.AGENT_SAID, SYSTEM: rules.SYSTEM_SAID}
-# Computations that say more, and that say less, than a place in a result beside nothing of the call.
+# Computations that come before an occurrence in a result without related values, and all computations.
 _BEFORE_RESULTS = frozenset((rules.COMPUTED, rules.COMPUTED_INDIRECTLY, rules.COMPUTED_AMBIGUOUSLY))
 _COMPUTATIONS = _BEFORE_RESULTS | {rules.COMPUTED_BY_CHANCE}
 _LONG_WORDS = 5
@@ -72,7 +75,7 @@ _NOWHERE = "stands nowhere in the context, and follows from nothing there"
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """Where a value is from.  `first` and `last`: its occurrences in the context, whatever its source."""
+    """Source of a value. `first`, `last`: its first and last occurrence in the context, from any source, or None."""
 
     path: str
     value: Scalar
@@ -89,12 +92,12 @@ class Origin:
 
     @property
     def sources(self) -> list[str]:
-        """The distinct sources of its evidence."""
+        """The distinct sources of the evidence."""
         return list(dict.fromkeys(hit.passage.source for hit in self.evidence))
 
 
 def trace_values(index: ContextIndex, traced: TracedCall) -> list[Origin]:
-    """The origin of each value of a call."""
+    """Returns the origin of each value of a call."""
     origins: list[Origin] = []
     subjects = Subjects(index, traced)
     for number, (path, value) in enumerate(traced.values):
@@ -142,7 +145,7 @@ class _ValueTracer:
             (hit for hit in results if self.traced.relatedness(hit, self.path)),
             key=lambda hit: -self.traced.relatedness(hit, self.path),
         )
-        computation = cache(self._computed)  # two rules ask for it
+        computation = cache(self._computed)  # two rules use it
         alone = rules.IDENTIFIER_IN_RESULT if is_identifier(self.value) else rules.ALONE_IN_RESULT
         listed = self.value in small_values.alternatives(self.traced, self.path)
         return (
@@ -161,31 +164,35 @@ class _ValueTracer:
             self._defined,
         )
 
-    # --- as it stands -------------------------------------------------------------------------------------------------
+    # --- occurrences --------------------------------------------------------------------------------------------------
 
     def _hits(self) -> list[Hit]:
-        """Where it stands, as a number or as words."""
+        """Occurrences of the value, as a number or as words, outside longer values that the definition lists."""
         text = written(self.value)
         words = [word for word, _, _ in words_in(text)]
-        found = self.index.find(words, self.traced.visible) if isinstance(self.value, str) else []
+        matches = self.index.find(words, self.traced.visible) if isinstance(self.value, str) else []
         plain = self._plain()
         numbers = self.index.number(plain, self.traced.visible) if plain is not None else []
-        hits = in_order({(hit.passage, hit.start): hit for hit in (*numbers, *found)}.values(), self.traced.visible)
+        hits = in_order({(hit.passage, hit.start): hit for hit in (*numbers, *matches)}.values(), self.traced.visible)
         longer = [
             fold(other) for other in small_values.alternatives(self.traced, self.path) if fold(text) in fold(other)
         ]
-        return [hit for hit in hits if not _within_other(hit, [each for each in longer if each != fold(text)])]
+        return [
+            hit
+            for hit in hits
+            if not _within_other(hit, [alternative for alternative in longer if alternative != fold(text)])
+        ]
 
     def _stands(
         self, hits: Sequence[Hit], source: str, all_hits: Sequence[Hit] = (), rule: StrengthRule | None = None
     ) -> Origin | None:
-        said = [hit for hit in hits if hit.passage.source == source]
-        if not said:
+        from_source = [hit for hit in hits if hit.passage.source == source]
+        if not from_source:
             return None
-        how = EXACT if any(map(self._is_exact, said)) else NORMALISED
+        how = EXACT if any(map(self._is_exact, from_source)) else NORMALISED
         if source in (ASSISTANT, SYSTEM):
-            said.sort(key=lambda hit: -self.traced.affinity(hit, self.path))
-        return self._as(source, how, rule or _SAID[source], "", all_hits or hits, (said[0],))
+            from_source.sort(key=lambda hit: -self.traced.affinity(hit, self.path))
+        return self._as(source, how, rule or _SAID[source], "", all_hits or hits, (from_source[0],))
 
     def _is_exact(self, hit: Hit) -> bool:
         text = written(self.value)
@@ -198,7 +205,7 @@ class _ValueTracer:
             return read_number(self.value)
         return None if isinstance(self.value, bool | None) else plain_number(self.value)
 
-    # --- as it follows ------------------------------------------------------------------------------------------------
+    # --- derivations --------------------------------------------------------------------------------------------------
 
     def _date(self, sources: Sequence[str]) -> Derivation | None:
         date = read_date(self.value) if isinstance(self.value, str) else None
@@ -212,7 +219,7 @@ class _ValueTracer:
         if not isinstance(self.value, str) or not is_distinctive(self.value):
             return None
         rules = (derived_values.derive_part, derived_values.derive_joined, derived_values.derive_abbreviation)
-        return next((found for rule in rules if (found := rule(self.index, self.traced, self.value))), None)
+        return next((derivation for rule in rules if (derivation := rule(self.index, self.traced, self.value))), None)
 
     def _defined(self) -> Origin | None:
         definition = self.traced.definition
@@ -226,37 +233,37 @@ class _ValueTracer:
         return self._as(DEFINITION, EXACT, rules.DEFINITION_ONLY, "stands in the tool's definition only", (), (hit,))
 
     def _small(self) -> Origin:
-        found = small_values.trace_small_value(self.index, self.traced, self.path, self.value)
-        if found is None:
+        result = small_values.trace_small_value(self.index, self.traced, self.path, self.value)
+        if result is None:
             return self._as(INVENTED, "nowhere", rules.SMALL_NOWHERE, "a small value that nobody spoke of", ())
-        source, derivation = found
+        source, derivation = result
         return self._as(source, derivation.how, derivation.rule, derivation.note, (), derivation.hits)
 
     def _text(self, text: str) -> Origin:
         copied = self._copied()
         if copied is not None:
             return copied
-        found = composed_texts.trace_facts(self.index, self.traced, self.path, text)
-        source = INVENTED if found.is_baseless else DERIVED
-        return self._as(source, "composed", found.rule, found.note, (), found.hits, tuple(found.unfounded))
+        composed = composed_texts.trace_facts(self.index, self.traced, self.path, text)
+        source = INVENTED if composed.is_baseless else DERIVED
+        return self._as(source, "composed", composed.rule, composed.note, (), composed.hits, tuple(composed.unfounded))
 
     def _code(self, text: str) -> Origin:
-        """Code that somebody else wrote as it stands, or that the model put together from known literals and names."""
+        """Returns the origin of code: copied from another text, or written by the model, with its literals traced."""
         copied = self._copied()
         if copied is not None:
             return copied
         literals = source_code.literals_of(self.index, self.traced, self.path, text)
-        hits = tuple(dict.fromkeys(each.hit for each in literals if each.hit is not None))
-        nowhere = tuple(each.text for each in literals if each.hit is None)
-        known = len(literals) - len(nowhere)
-        note = f"code that the model wrote; {known} of its {len(literals)} literals and names are in the context"
+        hits = tuple(dict.fromkeys(literal.hit for literal in literals if literal.hit is not None))
+        nowhere = tuple(literal.text for literal in literals if literal.hit is None)
+        known_count = len(literals) - len(nowhere)
+        note = f"code that the model wrote; {known_count} of its {len(literals)} literals and names are in the context"
         return replace(
-            self._as(DERIVED, "code", _code_rule(known, len(literals)), note, (), hits, nowhere),
+            self._as(DERIVED, "code", _code_rule(known_count, len(literals)), note, (), hits, nowhere),
             literals=tuple(literals),
         )
 
     def _copied(self) -> Origin | None:
-        """A long text that somebody else wrote as it stands."""
+        """Returns the origin of a text of 5 words or more that occurs as a whole in the context, else None."""
         hits = self._hits() if len(list(words_in(written(self.value)))) >= _LONG_WORDS else []
         origins = (self._stands(hits, source) for source in (USER, RESULT, ASSISTANT, SYSTEM))
         return next((origin for origin in origins if origin), None)
@@ -288,14 +295,14 @@ def _is_strong(rule: StrengthRule) -> bool:
     return rule.strength == "strong"
 
 
-def _code_rule(known: int, literals: int) -> StrengthRule:
-    if not literals or known * 2 < literals:
+def _code_rule(known_count: int, total: int) -> StrengthRule:
+    if not total or known_count * 2 < total:
         return rules.CODE_UNKNOWN
-    return rules.CODE_KNOWN if known == literals else rules.CODE_MOSTLY_KNOWN
+    return rules.CODE_KNOWN if known_count == total else rules.CODE_MOSTLY_KNOWN
 
 
 def _within_other(hit: Hit, longer: Sequence[str]) -> bool:
-    """Whether what stands here is one of the longer texts: `economy` in `basic economy`."""
+    """Whether the hit is part of one of these longer texts: `economy` in `basic economy`."""
     low, high = hit.around(max(map(len, longer), default=0))
     near = " ".join(word for word, _, _ in words_in(hit.passage.text[low:high]))
     return any(" ".join(word for word, _, _ in words_in(other)) in near for other in longer)

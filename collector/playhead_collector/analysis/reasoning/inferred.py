@@ -1,6 +1,6 @@
 """[analysis]: infers the purpose of a model call from what was new in its context since the agent's last decision.
 
-None of this is the model's own word, so it is always marked as inferred, with its evidence. Pure.
+The model did not say any of this, so it is always marked as inferred, with its evidence. Pure.
 """
 
 import re
@@ -24,7 +24,7 @@ _TRIGGERS = {USER: USER_MESSAGE, RESULT: TOOL_RESULT, SYSTEM: SYSTEM_MESSAGE}
 _TRIGGER_RULES = {
     SYSTEM_MESSAGE: rules.SYSTEM_TRIGGER, COMPRESSION: rules.COMPRESSION_TRIGGER, NONE: rules.NO_TRIGGER,
 }  # fmt: skip
-# "Yes, please go ahead" is an answer, not a goal: the request stands before it.
+# "Yes, please go ahead" is an answer, not a goal: the request is an earlier message.
 _MIN_WORDS = 4
 _ANSWERS = re.compile(
     r"\s{0,64}+(?:yes|yeah|yep|no|nope|ok(?:ay)?|sure|thanks?|correct|right|great|perfect|please (?:do|go|proceed))\b",
@@ -35,7 +35,7 @@ _MAX_QUOTE_LENGTH = 300
 
 @dataclass(frozen=True, slots=True)
 class _Trigger:
-    """What made the model act, with quotes."""
+    """What made the model act: one of the triggers above, with quotes."""
 
     trigger: str
     quotes: Sequence[Quoted]
@@ -46,25 +46,25 @@ class _Trigger:
 
 
 def infer_reasoning(transcript: Transcript, turn: Turn) -> InferredReasoning:
-    """Infers trigger, goal, action and pattern of this call."""
+    """Infers trigger, goal, action and pattern of a model call."""
     previous = _previous(transcript, turn)
-    told = _find_trigger(transcript, turn, previous)
+    trigger = _find_trigger(transcript, turn, previous)
     goal, origin, goal_rule = _goal(transcript, turn)
-    rule = weaker(told.rule, goal_rule)
-    action, label, changed = _action_taken(transcript, turn, told.trigger)
-    evidence = [InferredStep(what="trigger", quote=quote) for quote in told.quotes]
+    rule = weaker(trigger.rule, goal_rule)
+    action, label, changed = _action_taken(transcript, turn, trigger.trigger)
+    evidence = [InferredStep(what="trigger", quote=quote) for quote in trigger.quotes]
     evidence += [InferredStep(what="goal", quote=goal)] if goal else []
     evidence += [InferredStep(what="action", quote=quote) for quote in _output(transcript, turn)]
     return {
         "basis": "inferred",
-        "trigger": told.trigger,
-        "trigger_quotes": list(told.quotes),
+        "trigger": trigger.trigger,
+        "trigger_quotes": list(trigger.quotes),
         "goal": goal,
         "goal_origin": origin,
         "action": action,
-        "pattern": f"{told.trigger} -> {label}" if label else None,
+        "pattern": f"{trigger.trigger} -> {label}" if label else None,
         "changed": changed,
-        "summary": _summary(told.trigger, label, turn, changed),
+        "summary": _summary(trigger.trigger, label, turn, changed),
         "evidence": evidence,
         "strength": rule.strength,
         "rule": rule.name,
@@ -72,23 +72,25 @@ def infer_reasoning(transcript: Transcript, turn: Turn) -> InferredReasoning:
 
 
 def quoted(passage: Passage, seq: int | None) -> Quoted:
-    """The beginning of a passage, as evidence."""
+    """Quotes the beginning of a passage. `seq`: the event with which it entered the run."""
     text = passage.text[:_MAX_QUOTE_LENGTH]
     return {"seq": seq, "ref": passage.content, "part": passage.part, "start": 0, "end": len(text), "text": text}
 
 
 def seq_before(transcript: Transcript, ref: ContentRef, seq: int) -> int | None:
-    """Where a content entered the run, last before this event."""
-    return max((at for at in transcript.entry_seqs.get(ref, ()) if at <= seq), default=None)
+    """Seq of the last event, up to `seq`, with which the content entered the run; None if there is none."""
+    return max((entry_seq for entry_seq in transcript.entry_seqs.get(ref, ()) if entry_seq <= seq), default=None)
 
 
-# --- what it was told ------------------------------------------------------------------------------------------------
+# --- trigger ---------------------------------------------------------------------------------------------------------
 
 
 def _previous(transcript: Transcript, turn: Turn) -> Turn | None:
-    """The same agent's call before."""
+    """The previous model call of the same agent, or None."""
     earlier = [
-        each for each in transcript.turns if each.begin.seq < turn.begin.seq and each.begin.actor == turn.begin.actor
+        candidate
+        for candidate in transcript.turns
+        if candidate.begin.seq < turn.begin.seq and candidate.begin.actor == turn.begin.actor
     ]
     return earlier[-1] if earlier else None
 
@@ -108,7 +110,7 @@ def _find_trigger(transcript: Transcript, turn: Turn, previous: Turn | None) -> 
         return _Trigger(trigger, [])
     tail = [(event, passage) for event, passage in new if passage.source == last]
     if last == RESULT:
-        failed_ones = [each for each in tail if _failure(transcript, each[1])]
+        failed_ones = [pair for pair in tail if _failure(transcript, pair[1])]
         if failed_ones:
             return _Trigger(TOOL_ERROR, [quoted(p, event.seq) for event, p in failed_ones])
     return _Trigger(_TRIGGERS[last], [quoted(passage, event.seq) for event, passage in tail])
@@ -124,21 +126,23 @@ def _passages(transcript: Transcript, ref: ContentRef | None) -> Iterator[Passag
         yield from passages_of(ref, message)
 
 
-# --- what for --------------------------------------------------------------------------------------------------------
+# --- goal ------------------------------------------------------------------------------------------------------------
 
 
 def _goal(transcript: Transcript, turn: Turn) -> tuple[Quoted | None, str | None, StrengthRule]:
-    """The request that it most likely served, where that is from, and by which rule."""
-    said = list(_said_by(transcript, turn, USER))  # the latest first
-    telling = [each for each in said if len(each.text.split()) >= _MIN_WORDS and not _ANSWERS.match(each.text)]
+    """Returns the request that the call most likely serves, its origin (both None if there is none), and the rule."""
+    passages = list(_said_by(transcript, turn, USER))  # the latest first
+    telling = [
+        passage for passage in passages if len(passage.text.split()) >= _MIN_WORDS and not _ANSWERS.match(passage.text)
+    ]
     seq = turn.begin.seq
     if telling:
-        latest = telling[0] is said[0]
+        latest = telling[0] is passages[0]
         origin = "user_message" if latest else "earlier_user_message"
         rule = rules.LATEST_REQUEST if latest else rules.EARLIER_REQUEST
         return quoted(telling[0], seq_before(transcript, telling[0].content, seq)), origin, rule
-    if said:
-        goal = quoted(said[-1], seq_before(transcript, said[-1].content, seq))
+    if passages:
+        goal = quoted(passages[-1], seq_before(transcript, passages[-1].content, seq))
         return goal, "user_message", rules.SHORT_REQUEST
     system = list(_said_by(transcript, turn, SYSTEM))
     if system:
@@ -148,20 +152,23 @@ def _goal(transcript: Transcript, turn: Turn) -> tuple[Quoted | None, str | None
 
 
 def _said_by(transcript: Transcript, turn: Turn, source: str) -> Iterator[Passage]:
-    """What somebody had said in the context, the latest first."""
+    """Yields the passages of a source in the context of the call, the latest first."""
     node = transcript.nodes.get(turn.begin.thread) if turn.begin.thread else None
     while node is not None:
         yield from (passage for passage in _passages(transcript, node.message) if passage.source == source)
         node = transcript.nodes.get(node.parent) if node.parent else None
 
 
-# --- what it did -----------------------------------------------------------------------------------------------------
+# --- action ----------------------------------------------------------------------------------------------------------
 
 
 def _action_taken(
     transcript: Transcript, turn: Turn, trigger: str
 ) -> tuple[str | None, str | None, list[ChangedArgument]]:
-    """The action, in one word and as the end of a pattern, and what a repeated call changed."""
+    """Returns the action, its label at the end of the pattern, and the arguments that a repeated call changed.
+
+    (None, None, []) if the call did not complete.
+    """
     if not isinstance(turn.end, ev.LlmCompleted):
         return None, None, []
     if not turn.requests:
@@ -176,29 +183,31 @@ def _action_taken(
             return TOOL_CALL, "retry_with_changed_argument" if again else "same_tool_other_arguments", changed
         if _made_before_words(transcript, turn, request):
             return TOOL_CALL, "same_call_again", []
-    known = {TOOL_ERROR: "another_tool", TOOL_RESULT: "next_tool_call"}
-    return TOOL_CALL, known.get(trigger, TOOL_CALL), []
+    labels = {TOOL_ERROR: "another_tool", TOOL_RESULT: "next_tool_call"}
+    return TOOL_CALL, labels.get(trigger, TOOL_CALL), []
 
 
 def _same_tool_before(transcript: Transcript, turn: Turn, request: ToolRequest) -> ToolRequest | None:
-    """The last call of this tool that the agent's call before asked for."""
+    """The last request for this tool in the agent's previous model call, or None."""
     previous = _previous(transcript, turn)
-    same = [each for each in previous.requests if each.name == request.name] if previous else []
+    same = [candidate for candidate in previous.requests if candidate.name == request.name] if previous else []
     return same[-1] if same else None
 
 
 def _made_before_words(transcript: Transcript, turn: Turn, request: ToolRequest) -> bool:
-    """Whether just this call was the last that the agent had asked for, with nothing but words in between.
+    """Whether the agent's last model call that requested tools requested exactly this call.
 
-    Another call of the tool there is no repetition: what was said in between may well have asked for it."""
+    Only answers without tool calls came after it. A call with other arguments is no repetition: a message in between
+    may have asked for it.
+    """
     earlier = (
-        each
-        for each in reversed(transcript.turns)
-        if each.begin.seq < turn.begin.seq and each.begin.actor == turn.begin.actor and each.requests
+        candidate
+        for candidate in reversed(transcript.turns)
+        if candidate.begin.seq < turn.begin.seq and candidate.begin.actor == turn.begin.actor and candidate.requests
     )
     last = next(earlier, None)
     return last is not None and any(
-        each.name == request.name and each.arguments == request.arguments for each in last.requests
+        candidate.name == request.name and candidate.arguments == request.arguments for candidate in last.requests
     )
 
 

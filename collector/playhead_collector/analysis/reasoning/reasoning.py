@@ -1,4 +1,4 @@
-"""Reasoning of a model call: as it was captured, as the model wrote it down, and as it can be inferred."""
+"""Answers with the reasoning of a model call: captured, written in a form by the model, inferred, and explained."""
 
 import asyncio
 from collections.abc import Iterator, Sequence
@@ -25,9 +25,9 @@ TAG = "reasoning"
 
 
 async def answer_reasoning(record: RunRecord, at: str, tag: str = TAG, model: str | None = None) -> Reasoning:
-    """The call that the event belongs to; with the explanation by this model, or any, if there is one.
+    """Returns the reasoning of the model call that the event belongs to.
 
-    Raises Refused.
+    `model`: the model whose stored explanation is included; None: that of any model. Raises Refused.
     """
     call = await model_call_at(record, await seq_at(record, at))
     transcript = await read_transcript(record)
@@ -49,7 +49,7 @@ async def answer_reasoning(record: RunRecord, at: str, tag: str = TAG, model: st
 
 
 def written_down(transcript: Transcript, turn: Turn, tag: str) -> Iterator[StructuredReasoning]:
-    """What the model wrote in a form, in its answers and in its thinking.  Pure."""
+    """Yields reasoning that the model wrote in a form, in its answers and in its captured thinking.  Pure."""
     for event in turn.outputs:
         message = transcript.message(event.message)
         for passage in passages_of(event.message, message) if message and event.message else ():
@@ -67,7 +67,7 @@ def written_down(transcript: Transcript, turn: Turn, tag: str) -> Iterator[Struc
 
 
 def _thinking(value: Any) -> str:
-    """Captured thinking as a text; providers give a text, or something around one."""
+    """Captured thinking as a text. Providers give a text, or objects and lists with texts."""
     if isinstance(value, dict | list):
         return "\n".join(_texts(value)) or text_of(cast(object, value))
     return value if isinstance(value, str) else ""
@@ -85,7 +85,7 @@ def _texts(value: Any) -> Iterator[str]:
             yield from _texts(inner.get(key))
 
 
-def _answer(passage: Passage, seq: int, found: StructuredText, source: str, tag: str) -> StructuredReasoning:
+def _answer(passage: Passage, seq: int, block: StructuredText, source: str, tag: str) -> StructuredReasoning:
     def quote(piece: TextRange) -> Quoted:
         start, end = piece.start, piece.end
         text = passage.text[start:end]
@@ -101,15 +101,15 @@ def _answer(passage: Passage, seq: int, found: StructuredText, source: str, tag:
             "pros": quotes(option.pros),
             "cons": quotes(option.cons),
         }
-        for option in found.options
+        for option in block.options
     ]
     return {
         "source": source,
         "tag": tag,
-        "whole": quote(TextRange(found.start, found.end)),
-        "goal": quotes(found.goal),
-        "observation": quotes(found.observation),
+        "whole": quote(TextRange(block.start, block.end)),
+        "goal": quotes(block.goal),
+        "observation": quotes(block.observation),
         "options": options,
-        "decision": quotes(found.decision),
-        "rest": quotes(found.rest),
+        "decision": quotes(block.decision),
+        "rest": quotes(block.rest),
     }

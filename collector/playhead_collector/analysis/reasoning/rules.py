@@ -1,6 +1,6 @@
-"""[analysis]: the rules by which a step's trigger and goal are inferred.
+"""[analysis]: the rules that infer the trigger and the goal of a model call.
 
-An answer names the weaker of two: that of its trigger, and that of its goal.
+An answer names the weaker one of its two rules (trigger and goal).
 """
 
 from playhead_collector.analysis.rules import StrengthRule

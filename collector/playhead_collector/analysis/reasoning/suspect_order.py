@@ -1,6 +1,6 @@
-"""[analysis]: asks the operator's model in which order it would suspect the first computed suspects.
+"""[analysis]: asks the operator's model to order the first computed suspects again.
 
-The answer is an opinion, and stands beside what was computed.
+The model's order is an opinion. The answer has it beside the computed order.
 """
 
 from collections.abc import Sequence
@@ -20,7 +20,7 @@ in it. The step to blame is the earliest one that is wrong and that the failure 
 
 
 async def ask_for_order(explainer: Explainer, suspects: Suspects, created_ns: int) -> RerankedSuspects:
-    """The computed suspects with the model's order.  Raises Refused."""
+    """Returns the computed suspects with the model's order.  Raises Refused."""
     text = ""
     if suspects["items"]:
         text = "".join([piece async for piece in explainer.ask(question(suspects["items"]))])
@@ -35,20 +35,20 @@ async def ask_for_order(explainer: Explainer, suspects: Suspects, created_ns: in
 
 
 def question(suspects: Sequence[Suspect]) -> list[dict[str, str]]:
-    """What the model is asked.  Pure."""
-    entries = "\n\n".join(map(_entry, sorted(suspects, key=lambda each: each["seq"])))
+    """Builds the messages for the model.  Pure."""
+    entries = "\n\n".join(map(_entry, sorted(suspects, key=lambda suspect: suspect["seq"])))
     return [{"role": "system", "content": _ROLE}, {"role": "user", "content": f"The suspected steps:\n\n{entries}"}]
 
 
 def reranked(suspects: Sequence[Suspect], text: str) -> list[RerankedSuspect]:
-    """The order that the model's answer gives; suspects that it does not name follow as computed.  Pure."""
+    """Reads the order in the model's answer. Suspects that it does not name follow in the computed order.  Pure."""
     value = object_in(text)
-    by_seq = {str(each["seq"]): each for each in suspects}
+    by_seq = {str(entry["seq"]): entry for entry in suspects}
     named: Any = value.get("order")
-    listed = [str(each) for each in cast(list[Any], named)] if isinstance(named, list) else []
+    listed = [str(entry) for entry in cast(list[Any], named)] if isinstance(named, list) else []
     order = [seq for seq in dict.fromkeys((*listed, *by_seq)) if seq in by_seq]
-    said: Any = value.get("why")
-    why = cast(dict[str, Any], said) if isinstance(said, dict) else {}
+    reasons: Any = value.get("why")
+    why = cast(dict[str, Any], reasons) if isinstance(reasons, dict) else {}
     return [
         {
             "seq": by_seq[seq]["seq"],

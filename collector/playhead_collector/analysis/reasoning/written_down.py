@@ -1,8 +1,8 @@
-"""[analysis]: parses reasoning that a model wrote in a form: `<reasoning>` in its answer or in its thinking.
+"""[analysis]: parses reasoning that a model wrote in a form: in `<reasoning>` of its answer or its thinking.
 
-Models keep to the form only roughly. Fields are tags (`<goal>`), labels (`Goal: ...`, `**Goal**`, `## Goal`) or keys
+Models follow the form only roughly. Fields are tags (`<goal>`), labels (`Goal: ...`, `**Goal**`, `## Goal`) or keys
 of a JSON object. Options are tags, or lines with a bullet or a number. Text that belongs to no field is kept as
-`rest`: every character that is no markup is in exactly one piece. Pure; never fails.
+`rest`, so that every character that is no markup is in exactly one range. Pure; never fails.
 """
 
 import re
@@ -21,7 +21,7 @@ _NAMES = {
     CON: "cons?|disadvantages?|drawbacks?|risks?|against",
     DECISION: "decision|conclusion|choice|chosen|verdict|next[ _-](?:step|action)|action",
 }
-# The three lengths in which people write a dash.
+# Hyphen, en dash and em dash.
 _DASHES = "-\u2013\u2014"
 _FIELD = "|".join(f"(?P<{{0}}{name}>{words})" for name, words in _NAMES.items())
 _TAG = re.compile(rf"<(?P<close>/?)(?:{_FIELD.format('t_')})(?P<attributes>(?:\s[^<>]*)?)/?>", re.IGNORECASE)
@@ -68,7 +68,7 @@ class ConsideredOption:
 
 @dataclass(slots=True)
 class StructuredText:
-    """The fields of one block, which reaches from `start` to `end` (without its tags)."""
+    """The fields of one block. `start`, `end`: its range, without its tags."""
 
     start: int
     end: int
@@ -97,7 +97,7 @@ def block_pattern(tag: str) -> re.Pattern[str]:
 
 
 def parse_block(text: str) -> StructuredText:
-    """Parses a text that is a block as a whole: captured thinking."""
+    """Parses a whole text (captured thinking) as one block."""
     return _read(text, 0, len(text))
 
 
@@ -113,18 +113,18 @@ class _FieldMark:
 
 
 def _read(text: str, start: int, end: int) -> StructuredText:
-    found = StructuredText(start, end)
+    block = StructuredText(start, end)
     marks = sorted(_marks(text, start, end), key=lambda mark: (mark.start, -mark.end))
-    reading = _FieldReader(text, found)
-    at = start
+    reading = _FieldReader(text, block)
+    position = start
     for mark in marks:
-        if mark.start < at:
-            continue  # within the markup before
-        reading.take(at, mark.start)
+        if mark.start < position:
+            continue  # inside the markup of the mark before
+        reading.take(position, mark.start)
         reading.turn(mark)
-        at = mark.end
-    reading.take(at, end)
-    return found
+        position = mark.end
+    reading.take(position, end)
+    return block
 
 
 def _marks(text: str, start: int, end: int) -> Iterator[_FieldMark]:
@@ -152,16 +152,16 @@ def _kind(shape: re.Match[str], prefix: str) -> str:
 
 
 class _FieldReader:
-    """Where the text that comes next belongs."""
+    """Assigns ranges of the text to fields and options, in order."""
 
     def __init__(self, text: str, found: StructuredText) -> None:
         self._text, self._found = text, found
         self._field = REST
         self._in_option = False
-        self._bullet: str | None = None  # what options are told by
+        self._bullet: str | None = None  # bullet of the options
 
     def turn(self, mark: _FieldMark) -> None:
-        """A field begins or ends here."""
+        """Begins or ends a field."""
         if mark.closes:
             self._field = {PRO: OPTION, CON: OPTION, OPTION: OPTIONS}.get(mark.kind, REST)
             self._in_option = mark.kind in (PRO, CON)
@@ -174,7 +174,7 @@ class _FieldReader:
             self._in_option = True
 
     def take(self, start: int, end: int) -> None:
-        """Text that belongs to the field that was begun last."""
+        """Adds a range to the current field."""
         match self._field:
             case "goal" | "observation" | "decision" | "rest":
                 self._keep(getattr(self._found, self._field), start, end)
@@ -189,10 +189,10 @@ class _FieldReader:
                 self._arguments(self._field, start, end)
 
     def _option(self, start: int, end: int) -> None:
-        """An option's own text: its name, what is said about it, then perhaps pros and cons on the same lines."""
+        """Adds the text of an option: its name, its description, and pros and cons on the same lines."""
         inline = _INLINE.search(self._text, start, end)
-        own = inline.start() if inline else end
-        first, last = _trimmed(self._text, start, own)
+        own_end = inline.start() if inline else end
+        first, last = _trimmed(self._text, start, own_end)
         if not self._in_option and first < last:
             name_ends = _NAME_ENDS.search(self._text, first, last)
             cut = name_ends.start() if name_ends else last
@@ -212,7 +212,7 @@ class _FieldReader:
             self._arguments(PRO if shape["kind"][0] in "pPaA" else CON, shape.end(), until)
 
     def _arguments(self, kind: str, start: int, end: int) -> None:
-        """For or against the option that was named last; a bullet like the options' own begins the next one."""
+        """Adds pros or cons to the last option. An item with the bullet of the options begins the next option."""
         inline = bool(self._text[start:end].partition("\n")[0].strip())
         for bullet, first, last in _items(self._text, start, end):
             if bullet is not None and bullet == self._bullet and (inline or bullet[-1] in "1a"):
@@ -230,7 +230,7 @@ class _FieldReader:
 
 
 def _items(text: str, start: int, end: int) -> Iterator[tuple[str | None, int, int]]:
-    """The items of a list, and what their bullets look like; a text without bullets has one per `;` or JSON string."""
+    """Yields bullet and range of each item. Without bullets (None), splits the text at `;` or between JSON strings."""
     bullets = list(_BULLET.finditer(text, start, end))
     if bullets:
         yield None, start, bullets[0].start()
@@ -239,15 +239,15 @@ def _items(text: str, start: int, end: int) -> Iterator[tuple[str | None, int, i
             sign = bullet["sign"].strip("().")
             yield bullet["indent"] + ("1" if sign.isdecimal() else "a" if sign.isalpha() else sign), bullet.end(), until
         return
-    at = start
+    position = start
     for between in _BETWEEN_ITEMS.finditer(text[start:end]):
-        yield None, at, start + between.start()
-        at = start + between.end()
-    yield None, at, end
+        yield None, position, start + between.start()
+        position = start + between.end()
+    yield None, position, end
 
 
 def _trimmed(text: str, start: int, end: int) -> tuple[int, int]:
-    """Without white space and, where it is the whole of a JSON string, without what stands around that."""
+    """Shortens a range by the white space around it and, if it is a JSON string, by the quotes and brackets."""
     while start < end and text[start] in " \t\r\n":
         start += 1
     while end > start and text[end - 1] in " \t\r\n":

@@ -1,15 +1,15 @@
-"""Which decisions, in all runs, were like this? Which texts have these words, and which runs saw them?
+"""Which decisions of all runs have these properties? Which texts have these words, and which runs saw them?
 
-Method: a sealed run is read once, in the background. Its decisions become a record, with the result of each tool call
-and the sources of its arguments (see `provenance`); its texts are given to Postgres' text search. A search finds runs
-by terms, which stand for what a decision is, and then compares the decisions in their records.
+Method: each sealed run is read once, in the background. Its decisions become a record, with the result of each tool
+call and the sources of its arguments (see `provenance`). Its texts are added to Postgres' text search. A search finds
+runs by terms (hashes of the properties of decisions), and then compares the decisions in the records of these runs.
 
     records     the decisions of a run as values, and as JSON
-    terms       under which numbers a run is found
+    terms       the hashes by which a run is found
     recording   a transcript → its record and its texts
-    results     what a tool call came to: ok, error, empty, ...
+    results     the result of a tool call in one word: ok, error, empty, ...
     indexing    puts a run into the index
     decisions   searches decisions
-    texts       which texts of a content are searched, and where words stand in them
+    texts       the searched text of a content, and quotes of the words that were found
     contents    searches texts
 """

@@ -1,4 +1,4 @@
-"""[analysis]: searches the texts of all indexed runs: which have these words, where, and which runs saw them."""
+"""[analysis]: searches the texts of all indexed runs for words: contents, quotes, and the runs that saw them."""
 
 import asyncio
 from collections.abc import Iterable, Mapping, Sequence
@@ -16,7 +16,7 @@ from playhead_collector.read.values import fetch
 from playhead_collector.store.ports import Store
 from playhead_collector.store.ports.search import FoundRun, ParsedWords, RunBounds, TextHit, WordQuery
 
-# So many of the newest texts are looked through first: a few milliseconds, and some tens.
+# Newest texts that are searched first (takes a few ms), and then (some tens of ms), before all texts.
 _LOOKED = (1_000, 10_000)
 _MOST_RUNS = 5
 
@@ -24,8 +24,8 @@ _MOST_RUNS = 5
 async def find_texts(
     store: Store, project_id: int, query: WordQuery, where: RunBounds, limit: int, cursor: str | None, characters: int
 ) -> TextsFound:
-    """Contents whose text has the words, those first that came up last. `characters`: as in the index. Raises
-    Refused."""
+    """Finds contents whose text has the words, the newest first. `characters`: searched characters of a content, as in
+    the index. Raises Refused."""
     words = await store.parsed_words(query)
     if words is None:
         raise Refused(
@@ -34,15 +34,15 @@ async def find_texts(
     if cursor:
         since_ns, digits, _ = read_position(cursor)
         where = replace(where, before=(since_ns, "sha256:" + digits))
-    found = await _found(store, project_id, words, where, limit + 1)
-    shown = found[:limit]
-    refs = [each.ref for each in shown]
+    hits = await _found(store, project_id, words, where, limit + 1)
+    page = hits[:limit]
+    refs = [entry.ref for entry in page]
     saw = await store.runs_that_saw(project_id, refs, _MOST_RUNS + 1)
     stands = await _quotes(store, project_id, words, refs, characters)
-    items = [_answer(each, stands.get(each.ref, []), saw[each.ref]) for each in shown]
-    last = shown[-1] if len(found) > limit else None
+    items = [_answer(entry, stands.get(entry.ref, []), saw[entry.ref]) for entry in page]
+    last = page[-1] if len(hits) > limit else None
     return {
-        "items": [each for each in items if each["seen"]],  # the last run may just have been deleted
+        "items": [entry for entry in items if entry["seen"]],  # the last run may just have been deleted
         "next_cursor": position_cursor(last.since_ns, str(last.ref).removeprefix("sha256:"), 0) if last else None,
         "unindexed": await store.count_unindexed(project_id, COUNTED),
     }
@@ -50,20 +50,20 @@ async def find_texts(
 
 async def _found(store: Store, project_id: int, query: ParsedWords, where: RunBounds, limit: int) -> Sequence[TextHit]:
     for looked in _LOOKED:
-        found = await store.newest_texts(project_id, query, where, looked=looked, limit=limit)
-        if len(found) == limit:
-            return found
+        hits = await store.newest_texts(project_id, query, where, looked=looked, limit=limit)
+        if len(hits) == limit:
+            return hits
     return await store.texts_with(project_id, query, where, limit=limit)
 
 
 async def find_content(store: Store, project_id: int, ref: ContentRef, limit: int) -> TextsFound:
-    """This content with up to `limit` of the runs that saw it, newest first; no item if no indexed run did."""
+    """Returns this content with up to `limit` runs that saw it, newest first; no item if no indexed run saw it."""
     runs = (await store.runs_that_saw(project_id, [ref], limit + 1))[ref]
     seen = list(_seen_in(ref, runs))
-    found = await store.searched_text(project_id, ref) if seen else None
+    hit = await store.searched_text(project_id, ref) if seen else None
     items: list[FoundText] = []
-    if found is not None:
-        items.append(_answer(found, [], runs, limit))
+    if hit is not None:
+        items.append(_answer(hit, [], runs, limit))
     return {"items": items, "next_cursor": None, "unindexed": await store.count_unindexed(project_id, COUNTED)}
 
 
@@ -73,21 +73,23 @@ async def _quotes(
     cache = await fetch(store, project_id, refs)
 
     def read() -> dict[ContentRef, SearchableText]:
-        found = ((ref, searchable(ref, cache, characters)) for ref in refs)
-        return {ref: each for ref, each in found if each is not None}
+        candidates = ((ref, searchable(ref, cache, characters)) for ref in refs)
+        return {ref: searched for ref, searched in candidates if searched is not None}
 
     texts = await asyncio.to_thread(read)
-    marked = await store.marked_words(query, [each.text for each in texts.values()], BEGIN, END) if texts else ()
+    marked = (
+        await store.marked_words(query, [searched.text for searched in texts.values()], BEGIN, END) if texts else ()
+    )
     pairs = list(zip(texts.items(), marked, strict=True))
-    return await asyncio.to_thread(lambda: {ref: quotes(each, text) for (ref, each), text in pairs})
+    return await asyncio.to_thread(lambda: {ref: quotes(searched, text) for (ref, searched), text in pairs})
 
 
-def _answer(found: TextHit, stands: list[TextQuote], runs: Sequence[FoundRun], most: int = _MOST_RUNS) -> FoundText:
-    seen = list(_seen_in(found.ref, runs))
+def _answer(hit: TextHit, stands: list[TextQuote], runs: Sequence[FoundRun], most: int = _MOST_RUNS) -> FoundText:
+    seen = list(_seen_in(hit.ref, runs))
     return {
-        "ref": str(found.ref),
-        "role": found.role,
-        "since": rfc3339(found.since_ns),
+        "ref": str(hit.ref),
+        "role": hit.role,
+        "since": rfc3339(hit.since_ns),
         "quotes": stands,
         "seen": seen[:most],
         "more_runs": len(seen) > most,
@@ -96,7 +98,7 @@ def _answer(found: TextHit, stands: list[TextQuote], runs: Sequence[FoundRun], m
 
 def _seen_in(ref: ContentRef, runs: Iterable[FoundRun]) -> Iterable[SeenIn]:
     digits = str(ref).removeprefix("sha256:")
-    for run in sorted(runs, key=lambda each: (each.started_ns, each.run), reverse=True):
+    for run in sorted(runs, key=lambda found_run: (found_run.started_ns, found_run.run), reverse=True):
         seen: Mapping[str, int] = parse_json(run.body)["seen"]
         if digits in seen:
             yield {"run": run.run, "seq": seen[digits]}

@@ -11,9 +11,9 @@ from playhead_collector.analysis.search.terms import DecisionConditions, terms_a
 from playhead_collector.read.paging import position_cursor, read_position
 from playhead_collector.store.ports.search import FoundRun, RunBounds, SearchStore
 
-# Of the newest runs, so many are looked through first: a few milliseconds.
+# Newest runs that are searched first, which takes a few milliseconds.
 _LOOKED = 1_000
-# Records that are read together, and those that are read for one page: an empty page says where to go on.
+# Records that are read at a time, and at most for one page: an empty page may have a cursor.
 _AT_ONCE, _MOST_RUNS = 64, 1_024
 COUNTED = 1_000
 """Runs that are not indexed are counted up to this number."""
@@ -21,8 +21,8 @@ COUNTED = 1_000
 
 @dataclass(slots=True)
 class _DecisionsPage:
-    """The page that is being filled. `last`: the run that was read last, by start and id, and the seq from which on it
-    was read."""
+    """A page that is filled run by run. `last`: start (ns) and id of the run that was read last, and the seq down to
+    which it was read (0: all of it)."""
 
     asked: DecisionConditions
     limit: int
@@ -31,7 +31,10 @@ class _DecisionsPage:
     full: bool = False
 
     def take(self, runs: Iterable[FoundRun], within: tuple[str, int] | None) -> None:
-        """Adds what is asked for. `within`: a run of which a part was shown, and the seq before which to go on."""
+        """Adds the decisions that meet the conditions, until the page is full.
+
+        `within`: a run of which the page before has a part, and the seq below which to continue.
+        """
         for run in runs:
             record = decode(run.body, run.started_ns)
             for decision in reversed(record.decisions):
@@ -49,14 +52,14 @@ class _DecisionsPage:
 async def find_decisions(
     store: SearchStore,
     project_id: int,
-    asked: DecisionConditions,
+    conditions: DecisionConditions,
     where: RunBounds,
     limit: int,
     cursor: str | None,
 ) -> DecisionsFound:
-    """Decisions that meet the conditions: newest runs first, in each run the last decision first. Raises Refused."""
-    terms = terms_asked(asked)
-    page, within = _DecisionsPage(asked, limit, []), None
+    """Finds decisions that meet the conditions: newest runs first, in a run the last decision first. Raises Refused."""
+    terms = terms_asked(conditions)
+    page, within = _DecisionsPage(conditions, limit, []), None
     if cursor:
         started_ns, run, seq = read_position(cursor)
         within = (run, seq)
@@ -78,12 +81,12 @@ async def find_decisions(
     }
 
 
-def _fits(asked: DecisionConditions, record: SearchRecord, decision: SearchedDecision) -> bool:
-    return (asked.status is None or asked.status == record.status) and asked.meet(decision)
+def _fits(conditions: DecisionConditions, record: SearchRecord, decision: SearchedDecision) -> bool:
+    return (conditions.status is None or conditions.status == record.status) and conditions.meet(decision)
 
 
 def _behind(run: str) -> str:
-    """The id behind this one, so that a search for what is before it has this run, too."""
+    """Returns the next higher run id, so that a search for runs before it includes this run."""
     return f"{min(int(run, 16) + 1, 2**128 - 1):032x}"
 
 

@@ -21,14 +21,14 @@ from playhead_collector.read.record import RunRecord
 from playhead_collector.read.values import ContentCache, fetch
 from playhead_collector.store.ports.search import IndexedRun, SearchedText, SearchStore
 
-# Contents of a long run are read in portions of so many.
+# Contents that are read at a time.
 _AT_ONCE = 500
 
 
 @dataclass(frozen=True, slots=True)
 class SearchSettings:
-    """The text search configuration, how many characters of one content are searched, and how long one search may
-    take."""
+    """Settings of the search. `language`: text search configuration of Postgres; `characters`: searched characters of
+    one content; `seconds`: longest time of one search."""
 
     language: str = "simple"
     characters: int = 32_768
@@ -38,35 +38,40 @@ class SearchSettings:
 async def index_runs(
     *records: RunRecord, index: SearchStore, attribute: bool, language: str, characters: int
 ) -> dict[str, Any]:
-    """Puts these runs into the index; returns the ids of those that are sealed. `attribute`: see `searched_decisions`;
-    the others: see `SearchSettings`.  Raises StoreUnavailable, and what damaged contents raise."""
+    """Puts these runs into the index. Returns the ids of those that were indexed, since they are still sealed.
+
+    `attribute`: see `searched_decisions`; `language`, `characters`: see `SearchSettings`. Raises StoreUnavailable, and
+    the errors of damaged contents.
+    """
     settings = SearchSettings(language, characters)
-    return {"indexed": [each.run for each in records if await _index(each, index, settings, attribute=attribute)]}
+    return {"indexed": [record.run for record in records if await _index(record, index, settings, attribute=attribute)]}
 
 
 async def _index(record: RunRecord, index: SearchStore, settings: SearchSettings, *, attribute: bool) -> bool:
     transcript = await read_transcript(record)
-    found = await asyncio.to_thread(searched_decisions, transcript, attribute=attribute)
+    decisions = await asyncio.to_thread(searched_decisions, transcript, attribute=attribute)
     seen = searched_refs(transcript)
     texts: dict[ContentRef, SearchableText] = {}
     refs = list(seen)
-    for at in range(0, len(refs), _AT_ONCE):
-        cache = await fetch(record.store, record.project_id, refs[at : at + _AT_ONCE])
-        texts |= await asyncio.to_thread(_texts, refs[at : at + _AT_ONCE], cache, settings.characters)
-    kept = dict(without_repeats(refs, texts.get))
-    known = await index.indexed_texts(record.project_id, list(kept))
-    row = indexed_run(record.run, record.row.started_ns, record_of(record.row.status, found, seen, kept))
-    new = [SearchedText(ref, each.role, each.text) for ref, each in kept.items() if ref not in known]
+    for start in range(0, len(refs), _AT_ONCE):
+        cache = await fetch(record.store, record.project_id, refs[start : start + _AT_ONCE])
+        texts |= await asyncio.to_thread(_texts, refs[start : start + _AT_ONCE], cache, settings.characters)
+    distinct = dict(without_repeats(refs, texts.get))
+    already_indexed = await index.indexed_texts(record.project_id, list(distinct))
+    row = indexed_run(record.run, record.row.started_ns, record_of(record.row.status, decisions, seen, distinct))
+    new = [SearchedText(ref, text.role, text.text) for ref, text in distinct.items() if ref not in already_indexed]
     return await index.index_run(record.project_id, row, new, settings.language)
 
 
 def indexed_run(run: str, started_ns: int, record: SearchRecord) -> IndexedRun:
-    """A record as the store keeps it. Pure."""
-    returned = {each.seq: each.result == ERROR for each in record.decisions if each.result in (OK, EMPTY, ERROR)}
+    """Converts a record to the store's form. Pure."""
+    returned = {
+        decision.seq: decision.result == ERROR for decision in record.decisions if decision.result in (OK, EMPTY, ERROR)
+    }
     body = encode(record, started_ns)
     return IndexedRun(run, started_ns, sorted(terms_of(record)), list(record.seen), body, returned)
 
 
 def _texts(refs: Sequence[ContentRef], cache: ContentCache, most: int) -> dict[ContentRef, SearchableText]:
-    found = ((ref, searchable(ref, cache, most)) for ref in refs)
-    return {ref: each for ref, each in found if each is not None}
+    candidates = ((ref, searchable(ref, cache, most)) for ref in refs)
+    return {ref: text for ref, text in candidates if text is not None}

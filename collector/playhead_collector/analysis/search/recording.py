@@ -1,4 +1,4 @@
-"""[analysis]: a run as the index has it: its decisions, and the contents whose text is searched. Pure."""
+"""[analysis]: builds what the index has of a run: its decisions, and the contents whose text is searched. Pure."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
@@ -15,9 +15,9 @@ from playhead_collector.analysis.transcript.arguments import scalars
 from playhead_collector.analysis.transcript.transcript import ToolRequest, ToolRun, Transcript
 from playhead_collector.read.values import text_of
 
-# Of the arguments of one call, so many values are searched: more are data that a model copied, not choices.
+# Searched values per tool call: calls with more have data that a model copied, not choices.
 MAX_VALUES = 100
-# What entered the run, or came out of it. Not what names other contents (threads, requests) or repeats them.
+# Contents that entered or left the run. Not those that name other contents (threads, requests) or repeat them.
 _TEXTS: Mapping[type[ev.Event], Sequence[str]] = {
     ev.RunStarted: ("input",),
     ev.RunCompleted: ("output",),
@@ -45,68 +45,70 @@ _OTHERS = (ANSWER, APPROVAL, BRANCH, HANDOFF, STOP)
 
 
 def searched_decisions(transcript: Transcript, *, attribute: bool) -> list[SearchedDecision]:
-    """The decisions of the run's own events, in order. `attribute`: also where arguments are from, and why tools were
-    called, which takes most of the time."""
+    """Returns the decisions of the run's own events, in order. `attribute`: also why tools were called and where their
+    arguments are from, which takes most of the time."""
     tools = [tool for tool in transcript.tools if _is_own(transcript, tool.begin)]
-    found = {each.tool.begin.seq: each for each in attributions(transcript, tools)} if attribute else {}
+    by_seq = {entry.tool.begin.seq: entry for entry in attributions(transcript, tools)} if attribute else {}
     after = _results_before(transcript)
-    own = [_tool_call(transcript, tool, found.get(tool.begin.seq), after[tool.begin.seq]) for tool in tools]
+    searched = [_tool_call(transcript, tool, by_seq.get(tool.begin.seq), after[tool.begin.seq]) for tool in tools]
     for turn in transcript.turns:
         if turn.end is not None and _is_own(transcript, turn.end):
             seq = turn.end.seq
-            own += [_tool_request(transcript, each, seq) for each in turn.requests if each.tool_run is None]
-    own += _others(transcript)
-    return sorted(own, key=lambda each: each.seq)
+            searched += [_tool_request(transcript, entry, seq) for entry in turn.requests if entry.tool_run is None]
+    searched += _others(transcript)
+    return sorted(searched, key=lambda entry: entry.seq)
 
 
 def searched_refs(transcript: Transcript) -> dict[ContentRef, int]:
-    """The contents of the run's own events whose text may be searched, each with the seq with which it entered.
-    Messages come first: what they say is not searched again in contents that say the same."""
-    found: dict[ContentRef, int] = {}
-    own = [event for event in transcript.events if _is_own(transcript, event)]
-    for event in sorted(own, key=lambda each: not isinstance(each, ev.MessageAdded)):
+    """Returns the contents of the run's own events whose text may be searched, each with the seq with which it entered.
+    Messages come first, so that `without_repeats` drops other contents with the same text."""
+    refs: dict[ContentRef, int] = {}
+    own_events = [event for event in transcript.events if _is_own(transcript, event)]
+    for event in sorted(own_events, key=lambda candidate: not isinstance(candidate, ev.MessageAdded)):
         for name in _TEXTS.get(type(event), ()):
             ref = getattr(event, name)
             if ref is not None:
-                found.setdefault(ref.plain, event.seq)
-    return found
+                refs.setdefault(ref.plain, event.seq)
+    return refs
 
 
 def without_repeats(
     refs: Iterable[ContentRef], read: Callable[[ContentRef], SearchableText | None]
 ) -> Iterator[tuple[ContentRef, SearchableText]]:
-    """The contents that have a text, without those all of whose parts are parts of earlier ones."""
-    known = set[str]()
+    """Yields the contents that have a text, except those whose parts all occur in earlier ones."""
+    seen_texts = set[str]()
     for ref in refs:
         searched = read(ref)
-        if searched is not None and not known.issuperset(searched.whole):
-            known.update(searched.whole)
+        if searched is not None and not seen_texts.issuperset(searched.whole):
+            seen_texts.update(searched.whole)
             yield ref, searched
 
 
 def record_of(
-    status: str, found: Sequence[SearchedDecision], seen: Mapping[ContentRef, int], kept: Iterable[ContentRef]
+    status: str, searched: Sequence[SearchedDecision], seen: Mapping[ContentRef, int], refs: Iterable[ContentRef]
 ) -> SearchRecord:
-    """The record of a run, with those of its contents whose text is searched."""
-    return SearchRecord(status, found, {ref: seen[ref] for ref in kept})
+    """Builds the record of a run. `seen`: seqs of its contents; `refs`: those of them whose text is searched."""
+    return SearchRecord(status, searched, {ref: seen[ref] for ref in refs})
 
 
 def _is_own(transcript: Transcript, event: ev.RunEvent) -> bool:
-    """False for what a fork shares with its parent."""
+    """Whether the run itself recorded the event. False for events that a fork shares with its parent."""
     return event.run == transcript.run
 
 
-def _tool_call(transcript: Transcript, tool: ToolRun, found: ToolAttribution | None, after: str) -> SearchedDecision:
+def _tool_call(
+    transcript: Transcript, tool: ToolRun, attribution: ToolAttribution | None, after: str
+) -> SearchedDecision:
     return SearchedDecision(
         seq=tool.begin.seq,
         kind="tool_call",
         time_ns=tool.begin.time_ns,
         agent=tool.begin.actor,
         tool=tool.begin.name,
-        attribution=found.kind if found else None,
+        attribution=attribution.kind if attribution else None,
         result=results.result_of(tool, transcript.cache),
         after=after,
-        values=_values(tool.arguments, found),
+        values=_values(tool.arguments, attribution),
     )
 
 
@@ -116,8 +118,8 @@ def _tool_request(transcript: Transcript, request: ToolRequest, seq: int) -> Sea
     return SearchedDecision(seq, "tool_request", event.time_ns, event.actor, tool=request.name, values=values)
 
 
-def _values(arguments: Any, found: ToolAttribution | None) -> list[SearchedValue]:
-    origins = {origin.path: origin for origin in found.origins} if found else {}
+def _values(arguments: Any, attribution: ToolAttribution | None) -> list[SearchedValue]:
+    origins = {origin.path: origin for origin in attribution.origins} if attribution else {}
     values: list[SearchedValue] = []
     for path, value in scalars(arguments):
         if len(values) == MAX_VALUES:
@@ -129,17 +131,17 @@ def _values(arguments: Any, found: ToolAttribution | None) -> list[SearchedValue
 
 
 def _results_before(transcript: Transcript) -> dict[int, str]:
-    """For each tool call, the result of the one of its agent that had ended last when it began."""
+    """For the seq of each tool call: the result of this agent's tool call that had ended last before, or `first`."""
     begun = {tool.begin.seq: tool for tool in transcript.tools}
     ended = {tool.end.seq: tool for tool in transcript.tools if tool.end is not None}
     latest: dict[str | None, str] = {}
-    found: dict[int, str] = {}
+    before: dict[int, str] = {}
     for seq in sorted(begun.keys() | ended.keys()):
         if (tool := ended.get(seq)) is not None:
             latest[tool.begin.actor] = results.result_of(tool, transcript.cache)
         if (tool := begun.get(seq)) is not None:
-            found[seq] = latest.get(tool.begin.actor, results.FIRST)
-    return found
+            before[seq] = latest.get(tool.begin.actor, results.FIRST)
+    return before
 
 
 def _others(transcript: Transcript) -> Iterator[SearchedDecision]:

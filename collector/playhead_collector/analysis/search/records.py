@@ -1,4 +1,4 @@
-"""[analysis]: the decisions of a run, and where its texts entered it: as values, and as JSON of the index. Pure."""
+"""[analysis]: what the search index keeps of a run (decisions, seqs of contents), as values and as JSON. Pure."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
@@ -9,35 +9,35 @@ from playhead.model.ref import ContentRef
 from playhead.project.search_rows import number_of
 from playhead_collector.json_bytes import json_bytes
 
-# Longer values are compared by their hash; of these, the beginning is shown.
+# Of longer values, only the beginning is kept; they are compared by their hash.
 SHOWN_LENGTH = 200
 
 
 @dataclass(frozen=True, slots=True)
 class SearchedValue:
-    """An argument of a tool call: its path (`flights[0].date`), its value as text, and where that is from; None where
-    that was not traced. `suspect`: see `ValueOrigin`."""
+    """An argument of a tool call: its path (`flights[0].date`) and its value as text. `source`, `suspect`: as in
+    `ValueOrigin`; `source` None: the value was not traced."""
 
     path: str
     value: str
     source: str | None = None
     suspect: bool = False
     hash: int | None = None
-    """Of the whole value, where `value` is only its beginning."""
+    """Hash of the whole value if `value` is only its beginning, else None."""
 
     @classmethod
     def of(cls, path: str, value: str, source: str | None = None, *, suspect: bool = False) -> "SearchedValue":
-        """A value of any length."""
+        """Builds it from a value of any length: cuts a long value and computes its hash."""
         long = len(value) > SHOWN_LENGTH
         return cls(path, value[:SHOWN_LENGTH], source, suspect, number_of(value) if long else None)
 
     def equals(self, value: str) -> bool:
-        """Whether this is the value."""
+        """Whether this argument has the value."""
         return self.value == value if self.hash is None else self.hash == number_of(value)
 
     @property
     def names(self) -> set[str]:
-        """By what it can be asked for: its path, the path without indices, and its last key."""
+        """Names by which a search can name the argument: its path, the path without indices, and its last key."""
         plain = "".join(part.partition("]")[2] if n else part for n, part in enumerate(self.path.split("[")))
         return {self.path, plain, plain.rpartition(".")[2]}
 
@@ -47,8 +47,8 @@ class SearchedDecision:
     """A decision. `kind` is tool_call, tool_request (a tool call that a model asked for and whose execution was not
     recorded), answer, handoff, branch, approval or stop.
 
-    `result`: what a tool call came to; `after`: the result of the tool call of this agent that ended last before it,
-    `first` if there was none. `chosen`: what was decided, if no tool.
+    `result`: result of the tool call, see `results`. `after`: result of this agent's tool call that had ended last
+    before; `first`: none had ended. `chosen`: the choice of a decision that is not about a tool.
     """
 
     seq: int
@@ -65,7 +65,7 @@ class SearchedDecision:
 
 @dataclass(frozen=True, slots=True)
 class SearchRecord:
-    """What the index keeps of a run. `seen`: the seq with which each searched content entered the run."""
+    """What the index keeps of a run. `seen`: for each searched content, the seq with which it entered the run."""
 
     status: str
     decisions: Sequence[SearchedDecision] = ()
@@ -73,30 +73,30 @@ class SearchRecord:
 
 
 def encode(record: SearchRecord, started_ns: int) -> bytes:
-    """The record as JSON. Times are kept from `started_ns` on."""
-    decisions = [_short(each, started_ns) for each in record.decisions]
+    """Encodes a record as JSON. Times are stored relative to `started_ns`."""
+    decisions = [_short(decision, started_ns) for decision in record.decisions]
     seen = {str(ref).removeprefix("sha256:"): seq for ref, seq in record.seen.items()}
     return json_bytes({"status": record.status, "decisions": decisions, "seen": seen})
 
 
 def decode(body: bytes, started_ns: int) -> SearchRecord:
-    """Reads what `encode` wrote."""
+    """Decodes a record that `encode` wrote."""
     value: dict[str, Any] = parse_json(body)  # names and values may hold half a surrogate pair
-    decisions = [_long(each, started_ns) for each in value["decisions"]]
+    decisions = [_long(decision, started_ns) for decision in value["decisions"]]
     seen = {ContentRef("sha256:" + digits): seq for digits, seq in value["seen"].items()}
     return SearchRecord(value["status"], decisions, seen)
 
 
 def _short(decision: SearchedDecision, started_ns: int) -> dict[str, Any]:
-    given = asdict(decision) | {"time_ns": decision.time_ns - started_ns}
-    given["values"] = [
-        {name: value for name, value in asdict(each).items() if value is not None and value is not False}
-        for each in decision.values
+    fields = asdict(decision) | {"time_ns": decision.time_ns - started_ns}
+    fields["values"] = [
+        {name: value for name, value in asdict(searched_value).items() if value is not None and value is not False}
+        for searched_value in decision.values
     ]
-    return {name: value for name, value in given.items() if value is not None and value != []}
+    return {name: value for name, value in fields.items() if value is not None and value != []}
 
 
-def _long(given: dict[str, Any], started_ns: int) -> SearchedDecision:
-    given["time_ns"] += started_ns
-    given["values"] = [SearchedValue(**value) for value in given.get("values", ())]
-    return SearchedDecision(**given)
+def _long(fields: dict[str, Any], started_ns: int) -> SearchedDecision:
+    fields["time_ns"] += started_ns
+    fields["values"] = [SearchedValue(**value) for value in fields.get("values", ())]
+    return SearchedDecision(**fields)

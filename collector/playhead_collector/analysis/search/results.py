@@ -8,15 +8,15 @@ from playhead_collector.read.values import ContentCache, text_of
 
 OK, ERROR, EMPTY, CANCELLED, OPEN, UNKNOWN = "ok", "error", "empty", "cancelled", "open", "unknown"
 FIRST = "first"
-"""Not a result: no tool call had ended before."""
+"""Value of `after` (not a result): no tool call had ended before."""
 _NOTHING = frozenset({"", "[]", "{}", "null", "none", '""', "()"})
 # Longer texts are not empty.
 _LONGEST_EMPTY = 100
 
 
 def result_of(tool: ToolRun, cache: ContentCache) -> str:
-    """`ok`, `error` (it raised, or its result reports an error), `empty` (nothing, or an empty list, object or text),
-    `cancelled`, `open` (it has not ended) or `unknown` (its result was not recorded)."""
+    """Classifies a tool call: `ok`, `error` (it raised, or its result reports an error), `empty` (nothing, or an empty
+    list, object or text), `cancelled`, `open` (it has not ended) or `unknown` (its result was not recorded)."""
     if tool.end is None:
         return OPEN
     if isinstance(tool.end, ToolFailed):

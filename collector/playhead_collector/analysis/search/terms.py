@@ -1,8 +1,8 @@
-"""[analysis]: terms: numbers that stand for what the decisions of a run are. Pure.
+"""[analysis]: terms: hashes of the properties of a run's decisions, by which the run is found. Pure.
 
-A run has a term for each property of each of its decisions, and for combinations of some of them in one decision, so
-that most questions lead to few runs besides those that are asked for. Terms are hashes: two properties may have the
-same one, very rarely, so whoever asks compares the decisions themselves.
+A run has a term for each property of each decision, and for some combinations of properties of one decision, so that
+a search finds few runs that do not match. Two properties may have the same hash, very rarely, so a search also compares
+the decisions themselves.
 """
 
 from collections.abc import Iterator, Mapping
@@ -15,11 +15,11 @@ from playhead_collector.analysis.search.records import SearchedDecision, Searche
 
 @dataclass(frozen=True, slots=True)
 class DecisionConditions:
-    """Which decisions are asked for: all conditions must hold, None means any.
+    """Conditions of a search for decisions. All must hold; None: no condition.
 
-    `arguments`: names and values, each of which the call must have; `value`: a value of any argument. `source` and
-    `suspect` say where a value is from: one of those that `arguments` and `value` name, or any if they name none.
-    `status`: of the run.
+    `arguments`: name and value of arguments that the call must all have. `value`: the value of any argument. `source`
+    and `suspect` must hold for one of the arguments that `arguments` and `value` name, or for any argument if they name
+    none. `status`: status of the run.
     """
 
     kind: str | None = None
@@ -35,20 +35,20 @@ class DecisionConditions:
     status: str | None = None
 
     def meet(self, decision: SearchedDecision) -> bool:
-        """Whether the conditions hold for a decision of a run with the right status."""
-        asked = ((name, getattr(self, name)) for name in (*_TOGETHER, "kind", "agent"))
-        if any(value is not None and getattr(decision, name) != value for name, value in asked):
+        """Whether a decision meets the conditions, except `status`, which the caller compares."""
+        wanted = ((name, getattr(self, name)) for name in (*_TOGETHER, "kind", "agent"))
+        if any(value is not None and getattr(decision, name) != value for name, value in wanted):
             return False
-        named = [[each for each in decision.values if name in each.names and each.equals(value)]
+        named = [[argument for argument in decision.values if name in argument.names and argument.equals(value)]
                  for name, value in self.arguments]  # fmt: skip
         if self.value is not None:
-            named.append([each for each in decision.values if each.equals(self.value)])
+            named.append([argument for argument in decision.values if argument.equals(self.value)])
         if not all(named):
             return False
         if self.source is None and self.suspect is None:
             return True
-        values = [each for some in named for each in some] if named else decision.values
-        return any(self._is_from(each) for each in values)
+        values = [argument for group in named for argument in group] if named else decision.values
+        return any(self._is_from(argument) for argument in values)
 
     def _is_from(self, value: SearchedValue) -> bool:
         if self.source is not None and value.source != self.source:
@@ -60,28 +60,28 @@ _TOGETHER = ("tool", "attribution", "result", "after")
 
 
 def terms_of(record: SearchRecord) -> set[int]:
-    """The terms of a run."""
+    """Returns the terms of a run."""
     terms = {_term({"status": record.status})}
     for decision in record.decisions:
         terms.update(map(_term, _properties(decision)))
     return terms
 
 
-def terms_asked(asked: DecisionConditions) -> list[int]:
-    """The terms that a run has if one of its decisions meets these conditions."""
+def terms_asked(conditions: DecisionConditions) -> list[int]:
+    """Returns the terms of these conditions. A run has all of them if one of its decisions meets the conditions."""
     terms: list[dict[str, str]] = []
-    if together := _present(asked, _TOGETHER):
+    if together := _present(conditions, _TOGETHER):
         terms.append(together)
-    terms += ({name: value} for name, value in _present(asked, ("kind", "agent", "status")).items())
-    terms += ({f"argument {name}": value} for name, value in asked.arguments)
-    tool = _present(asked, ("tool",))
-    if asked.value is not None:
-        terms.append({"value": asked.value})
-    if asked.source is not None:
-        terms.append({"source": asked.source, **tool})
-    if asked.suspect:
+    terms += ({name: value} for name, value in _present(conditions, ("kind", "agent", "status")).items())
+    terms += ({f"argument {name}": value} for name, value in conditions.arguments)
+    tool = _present(conditions, ("tool",))
+    if conditions.value is not None:
+        terms.append({"value": conditions.value})
+    if conditions.source is not None:
+        terms.append({"source": conditions.source, **tool})
+    if conditions.suspect:
         terms.append({"suspect": "yes", **tool})
-    return [_term(each) for each in terms]
+    return [_term(term) for term in terms]
 
 
 def _properties(decision: SearchedDecision) -> Iterator[dict[str, str]]:
@@ -101,12 +101,12 @@ def _properties(decision: SearchedDecision) -> Iterator[dict[str, str]]:
             yield {"suspect": "yes", **tool}
 
 
-def _present(given: SearchedDecision | DecisionConditions, names: tuple[str, ...]) -> dict[str, str]:
-    return {name: value for name in names if (value := getattr(given, name)) is not None}
+def _present(item: SearchedDecision | DecisionConditions, names: tuple[str, ...]) -> dict[str, str]:
+    return {name: value for name in names if (value := getattr(item, name)) is not None}
 
 
 def _whole(value: SearchedValue) -> str:
-    """The text of a value; of a long one, the number of its whole text."""
+    """The text of a value; of a long one, the hash of its whole text."""
     return value.value if value.hash is None else f"#{value.hash}"
 
 

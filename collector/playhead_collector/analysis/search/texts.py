@@ -1,4 +1,4 @@
-"""[analysis]: which texts of a content are searched, and where in them words stand. Pure."""
+"""[analysis]: the searched text of a content, and quotes of the words that were found in it. Pure."""
 
 import re
 from bisect import bisect_right
@@ -12,33 +12,33 @@ from playhead_collector.analysis.texts.passages import quote
 from playhead_collector.read.values import ContentCache, text_of
 
 BEGIN, END = "\x01", "\x02"
-"""Marks around words. Searched texts do not have these characters."""
+"""Marks before and after a found word. Searched texts do not have these characters."""
 _UNSTORABLE = str.maketrans({"\x00": " ", BEGIN: " ", END: " "})
 _BETWEEN = "\n\n"
 # Postgres leaves out words of more than 2047 bytes, in the index and in quotes. Nobody looks for such a word.
 _LONG_WORD = re.compile(r"\S{500}")
-# Words that stand closer to each other than this are quoted together.
+# Words within so many characters are quoted together. The most quotes of a content.
 _NEAR, _MAX_QUOTES = 80, 3
 
 
 @dataclass(frozen=True, slots=True)
 class SearchableText:
-    """The parts of a content, joined; `parts`: number and start of each. Of a long content, the beginning."""
+    """The joined parts of a content; of a long one, only the beginning. `parts`: number and start of each part."""
 
     text: str
     parts: Sequence[tuple[int, int]]
     role: str | None = None
     whole: Sequence[str] = field(default=(), repr=False)
-    """The texts of the parts, as they are: for quotes."""
+    """The unchanged texts of the parts, for quotes."""
 
-    def place(self, at: int) -> tuple[int, int]:
-        """The index in `parts`, and the offset in that part, of a character of the text."""
-        index = bisect_right(self.parts, at, key=lambda part: part[1]) - 1
-        return index, at - self.parts[index][1]
+    def place(self, position: int) -> tuple[int, int]:
+        """Converts a position in `text` to an index in `parts` and an offset in that part."""
+        index = bisect_right(self.parts, position, key=lambda part: part[1]) - 1
+        return index, position - self.parts[index][1]
 
 
 def searchable(ref: ContentRef, cache: ContentCache, most: int) -> SearchableText | None:
-    """The searched text of a content, at most so many characters; None where it has none: a picture, say."""
+    """Returns the searched text of a content, at most `most` characters; None if it has no text (an image)."""
     message = cache.parsed_message(ref)
     if message is None:
         value = cache.parsed(ref)
@@ -72,8 +72,10 @@ def _texts_of(parts: Iterable[dict[str, Any]]) -> Iterator[tuple[int, str]]:
 
 
 def quotes(searched: SearchableText, marked: str) -> list[TextQuote]:
-    """Quotes of the places where marked words stand together, those with the most different words first.  `marked` is
-    the text with marks around words."""
+    """Quotes the places where found words are close together, those with most different words first; at most 3.
+
+    `marked`: the searched text with `BEGIN` and `END` around the found words.
+    """
     groups = _groups(searched, _places(searched.text, marked))
     best = sorted(groups, key=lambda group: -len({searched.text[start:end].lower() for start, end in group}))
     return [_quoted(searched, group[0][0], group[-1][1]) for group in best[:_MAX_QUOTES]]
@@ -81,16 +83,16 @@ def quotes(searched: SearchableText, marked: str) -> list[TextQuote]:
 
 def _places(text: str, marked: str) -> list[tuple[int, int]]:
     places: list[tuple[int, int]] = []
-    at, start = 0, 0
+    position, start = 0, 0
     for character in marked:
         if character == BEGIN:
-            start = at
+            start = position
         elif character == END:
-            places.append((start, at))
+            places.append((start, position))
         else:
-            at += 1
-    # A text search that does not give the text back as it is cannot say where words stand.
-    return places if at == len(text) else []
+            position += 1
+    # If the text search changed the text, the positions of its marks are unknown.
+    return places if position == len(text) else []
 
 
 def _groups(searched: SearchableText, places: Iterable[tuple[int, int]]) -> list[list[tuple[int, int]]]:
@@ -116,6 +118,6 @@ def _quoted(searched: SearchableText, start: int, end: int) -> TextQuote:
 
 
 def _storable(text: str) -> str:
-    """The text without characters that Postgres refuses and words that are too long for it, and as long as before."""
+    """Replaces characters that Postgres refuses, and splits words that are too long for it. Keeps the length."""
     storable = text.translate(_UNSTORABLE).encode("utf-8", "replace").decode()
-    return _LONG_WORD.sub(lambda found: found[0][:-1] + " ", storable)
+    return _LONG_WORD.sub(lambda match: match[0][:-1] + " ", storable)

@@ -1,4 +1,4 @@
-"""[analysis]: tool calls that failed and were passed over, or were made again.  Pure."""
+"""[analysis]: tool calls that failed, errors that the next answer ignores, and repeated calls.  Pure."""
 
 import re
 from collections.abc import Iterator
@@ -17,7 +17,7 @@ _TROUBLE = re.compile(
 
 
 def find_calls(steps: RunSteps) -> Iterator[Finding]:
-    """Calls that failed, errors that were ignored, calls that were made again."""
+    """Yields failed calls, ignored errors, and calls that are repeated with the same result."""
     made: dict[tuple[str, bytes], str] = {}
     for step in steps.steps:
         for call in step.calls:
@@ -30,7 +30,7 @@ def find_calls(steps: RunSteps) -> Iterator[Finding]:
                     step.number, rules.CALL_REPEATED, f"{call.begin.name} again, with the same result", quotes
                 )
             if acts(call.begin.name) and steps.failure_of(call) is None:
-                made.clear()  # what is looked at may have changed
+                made.clear()  # reads may have other results now
             made[key] = text
 
 

@@ -1,4 +1,4 @@
-"""[analysis]: what a finder gives, and what it looks at: the steps of a run in order.  Pure."""
+"""[analysis]: the findings of a finder, and its input: the steps of a run in order.  Pure."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -12,13 +12,13 @@ from playhead_collector.analysis.texts.quotes import MAX_QUOTE_LENGTH, quoted
 from playhead_collector.analysis.transcript.transcript import ToolRun, Transcript, Turn, failure_in
 from playhead_collector.read.values import text_of
 
-# A finder that finds more than this on one run says nothing about any of them.
+# Findings of one finder that are used per run: a finder with more is no evidence against any step.
 MAX_FINDINGS = 200
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """Something that speaks against a step: `step` is its number from 0; the quotes are what it rests on."""
+    """Evidence against a step. `step`: number of the step, from 0; `quotes`: the texts on which it is based."""
 
     step: int
     rule: StrengthRule
@@ -28,7 +28,7 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class StatedText:
-    """A text of a step, and the event with which it entered the run."""
+    """A text of a step. `seq`: the event with which it entered the run."""
 
     seq: int
     passage: Passage
@@ -44,7 +44,7 @@ class StatedText:
 
 @dataclass(slots=True, eq=False)
 class Step:
-    """One model call: what was new to it, what it said, and the tool calls that it asked for."""
+    """One model call: the new texts of its input, the texts of its answer, and the tool calls that it requested."""
 
     number: int
     turn: Turn
@@ -52,15 +52,15 @@ class Step:
     answers: list[StatedText] = field(default_factory=list[StatedText])
     calls: list[ToolRun] = field(default_factory=list[ToolRun])
     asked: int | None = None
-    """The number of the latest step, up to this one, to which a user's words were new."""
+    """Number of the latest step, up to this one, with a new text of a user in its input; None if there is none."""
 
     @property
     def seq(self) -> int:
-        """The event at which the step stands: the end of the model call, as for decisions."""
+        """Seq of the step: the end of its model call, as for decisions; the start if it has not ended."""
         return self.turn.end.seq if self.turn.end is not None else self.turn.begin.seq
 
     def of(self, source: str) -> list[StatedText]:
-        """The new texts of its input from this source."""
+        """The new texts of the input from this source."""
         return [text for text in self.given if text.passage.source == source]
 
     @property
@@ -79,29 +79,29 @@ class RunSteps:
     _results: dict[int, StatedText]
 
     def result_of(self, call: ToolRun) -> StatedText | None:
-        """What a tool call returned, as its model saw it."""
+        """The result of a tool call as its model saw it; None if no message has it."""
         return self._results.get(id(call))
 
     def returned(self, call: ToolRun) -> str:
-        """The text of what a tool call returned; empty where that is not recorded."""
+        """The result of a tool call as text; "" if it is not recorded."""
         if isinstance(call.end, ev.ToolCompleted) and call.end.result is not None:
             return text_of(self.transcript.cache.parsed(call.end.result))
         result = self.result_of(call)
         return "" if result is None else result.passage.text
 
     def failure_of(self, call: ToolRun) -> str | None:
-        """The error that a tool call ended with, or reported."""
+        """The error that a tool call raised, or that its result reports; None if there is neither."""
         result = self.result_of(call)
         if result is None and not isinstance(call.end, ev.ToolFailed):
             return None
         return failure_in(call, "" if result is None else result.passage.text)
 
     def latest_of_user(self, step: Step) -> StatedText | None:
-        """What a user had said last when this step began."""
+        """The latest text of a user in the context of this step, or None."""
         return None if step.asked is None else self.steps[step.asked].of(USER)[-1]
 
     def call_quote(self, step: Step, call: ToolRun, value: str | None = None) -> Quoted:
-        """The arguments of a tool call as its model wrote them, or the value among them."""
+        """Quotes the arguments of a tool call as its model wrote them, or only the value, if they have it."""
         for output in step.turn.outputs:
             message = self.transcript.message(output.message)
             for number, part in enumerate(message["parts"] if message else ()):
@@ -115,7 +115,7 @@ class RunSteps:
 
 
 def run_steps(transcript: Transcript) -> RunSteps:
-    """The steps of a run, in order."""
+    """Builds the steps of a run, in order."""
     by_turn = {id(turn): Step(number, turn) for number, turn in enumerate(transcript.turns)}
     for tool in transcript.tools:
         if tool.request is not None and id(tool.request.turn) in by_turn:
@@ -123,11 +123,11 @@ def run_steps(transcript: Transcript) -> RunSteps:
     steps = list(by_turn.values())
     system: dict[str, StatedText] = {}
     results: dict[int, StatedText] = {}
-    asked: int | None = None
+    user_step: int | None = None
     for step in steps:
         step.given = _texts(transcript, step.turn.new_messages)
         step.answers = _texts(transcript, step.turn.outputs)
-        step.asked = asked = step.number if step.of(USER) else asked
+        step.asked = user_step = step.number if step.of(USER) else user_step
         for text in step.of(SYSTEM):
             system.setdefault(text.passage.text, text)
         for text in step.of(RESULT):
@@ -151,5 +151,5 @@ def _is_request_of(part: dict[str, Any], call: ToolRun) -> bool:
 
 
 def _value_in(text: StatedText, value: str | None) -> Quoted:
-    at = -1 if value is None else text.passage.text.find(value)
-    return text.beginning() if value is None or at < 0 else text.cite(at, at + len(value))
+    start = -1 if value is None else text.passage.text.find(value)
+    return text.beginning() if value is None or start < 0 else text.cite(start, start + len(value))

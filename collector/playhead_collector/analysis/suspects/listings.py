@@ -1,4 +1,4 @@
-"""[analysis]: answers about a listing that leave out its cheapest entry, or offer what it has none of.  Pure."""
+"""[analysis]: answers that leave out the cheapest entry of a listing, or offer an unavailable entry.  Pure."""
 
 import json
 import re
@@ -28,25 +28,25 @@ _OFFERS = re.compile(r"[$€£]\s?\d|\b(?:offer|available|option|book|proceed|ch
 
 @dataclass(frozen=True, slots=True)
 class ListedEntry:
-    """One entry of a listing: its texts, and its numbers by path; of an entry with parts, by part."""
+    """One entry of a listing. `names`: its identifiers; `parts`: numbers by path, for each of its parts."""
 
     names: frozenset[str]
     parts: Sequence[Mapping[str, Decimal]]
 
     def total(self, path: str) -> Decimal | None:
-        """The sum over its parts."""
+        """Sum of the numbers at this path over all parts; None if a part has none."""
         values = [part[path] for part in self.parts if path in part]
         return sum(values, Decimal(0)) if values and len(values) == len(self.parts) else None
 
     def gone(self) -> Iterator[tuple[str, Decimal, str]]:
-        """Prices of which none is left: the price's path, the price, and the path of the count."""
+        """Yields prices whose count is 0: path of the price, the price, and path of the count."""
         for part in self.parts:
             for other in (path for path, number in part.items() if number == 0):
                 yield from ((path, price, other) for path, price in part.items() if _counts_of(path, other))
 
 
 def find_in_listings(steps: RunSteps) -> Iterator[Finding]:
-    """Answers that call something the cheapest that is not, and offers of what is not available."""
+    """Yields answers that wrongly call something the cheapest, and offers of unavailable entries."""
     listings: list[tuple[StatedText, list[ListedEntry]]] = []
     for step in steps.steps:
         for result in step.of(RESULT):
@@ -60,7 +60,7 @@ def find_in_listings(steps: RunSteps) -> Iterator[Finding]:
 
 
 def entries_of(text: str) -> list[ListedEntry]:
-    """The entries of a JSON list of objects, or of lists of objects."""
+    """The entries of a JSON list of objects, or of lists of objects; [] for any other text."""
     if text.lstrip()[:1] != "[" or len(text) > _MAX_LENGTH:
         return []
     try:
@@ -72,24 +72,26 @@ def entries_of(text: str) -> list[ListedEntry]:
         parts = cast(list[Any], item) if isinstance(item, list) else [item]
         if not parts or not all(isinstance(part, dict) for part in parts):
             return []
-        texts = (each for part in parts for _, each in islice(scalars(part), _MAX_NUMBERS) if isinstance(each, str))
-        names = frozenset(each for each in texts if is_identifier(each) and ":" not in each)
+        texts = (
+            content for part in parts for _, content in islice(scalars(part), _MAX_NUMBERS) if isinstance(content, str)
+        )
+        names = frozenset(content for content in texts if is_identifier(content) and ":" not in content)
         entries.append(ListedEntry(names, [_numbers(part) for part in parts]))
     return entries
 
 
 def _numbers(part: Any) -> dict[str, Decimal]:
-    found: dict[str, Decimal] = {}
+    numbers: dict[str, Decimal] = {}
     for path, value in scalars(part):
-        if len(found) == _MAX_NUMBERS:
+        if len(numbers) == _MAX_NUMBERS:
             break
         if (
             isinstance(value, int | float)
             and not isinstance(value, bool)
             and (plain := plain_number(value)) is not None
         ):
-            found[path] = Decimal(plain)
-    return found
+            numbers[path] = Decimal(plain)
+    return numbers
 
 
 def _not_the_least(
@@ -115,7 +117,7 @@ def _not_the_least(
 
 
 def _priced_path(entries: Sequence[ListedEntry], stated: set[Decimal]) -> str | None:
-    """The price that the answer speaks of: the path with most totals among its numbers."""
+    """Path of the price that the answer mentions: the one with most totals among its numbers; None if there is none."""
     matches: defaultdict[str, int] = defaultdict(int)
     for entry in entries:
         for path in entry.parts[0]:
@@ -127,7 +129,7 @@ def _priced_path(entries: Sequence[ListedEntry], stated: set[Decimal]) -> str | 
 def _unavailable(
     step: Step, answer: StatedText, listings: Sequence[tuple[StatedText, list[ListedEntry]]]
 ) -> Iterator[Finding]:
-    """A priced entry in an answer of which the listing has none left."""
+    """Yields an offer of an entry that has the count 0 in the listing."""
     text = answer.passage.text
     if not _OFFERS.search(text):
         return
@@ -137,14 +139,14 @@ def _unavailable(
     for result, entries in reversed(listings):
         for entry in entries:
             for path, price, count in entry.gone():
-                if (at := _offered_at(text, entry, prices.get(price, ()))) is not None:
+                if (span := _offered_at(text, entry, prices.get(price, ()))) is not None:
                     reason = f"the answer offers what costs {price} ({path}), of which {count} is 0"
-                    yield Finding(step.number, rules.UNAVAILABLE, reason, (answer.cite(*at), result.beginning()))
+                    yield Finding(step.number, rules.UNAVAILABLE, reason, (answer.cite(*span), result.beginning()))
                     return
 
 
 def _offered_at(text: str, entry: ListedEntry, spans: Sequence[tuple[int, int]]) -> tuple[int, int] | None:
-    """Where the price stands shortly behind a name of the entry."""
+    """Range of the first of these prices that follows shortly after a name of the entry, or None."""
     for start, end in spans[:_MAX_SPANS]:
         before = text[max(0, start - _NEAR) : start]
         if any(name in before for name in entry.names):
@@ -153,7 +155,7 @@ def _offered_at(text: str, entry: ListedEntry, spans: Sequence[tuple[int, int]])
 
 
 def _counts_of(price: str, other: str) -> bool:
-    """Whether one path says how many there are of what the other prices: `seats.economy` of `prices.economy`."""
+    """Whether `other` is the path of the count for a price: `seats.economy` for `prices.economy`."""
     same = price.rpartition(".")[2] == other.rpartition(".")[2] and "." in price
     return same and bool(_PRICED & set(_path_words(price))) and bool(_AVAILABLE & set(_path_words(other)))
 

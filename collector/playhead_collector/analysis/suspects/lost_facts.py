@@ -1,4 +1,4 @@
-"""[analysis]: steps that needed a fact which a compression had taken out of the context.  Pure."""
+"""[analysis]: steps that needed a fact which a compression had removed from the context.  Pure."""
 
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
@@ -9,7 +9,7 @@ from playhead_collector.analysis.suspects.findings import Finding, RunSteps
 
 
 def find_lost_facts(steps: RunSteps, audits: Sequence[CompressionAudit]) -> Iterator[Finding]:
-    """The steps that needed what audits of compressions say is lost."""
+    """Yields the steps that needed a fact that an audit reports as lost."""
     begins = [step.given[0].seq if step.given else step.turn.begin.seq for step in steps.steps]
     for audited in audits:
         for fact in audited["lost"]:

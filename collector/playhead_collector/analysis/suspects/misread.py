@@ -1,4 +1,4 @@
-"""[analysis]: answers that what was returned contradicts: fields of records, signs, ages, false comparisons.  Pure."""
+"""[analysis]: answers that contradict results (fields, counts, signs, ages), and false comparisons.  Pure."""
 
 import json
 import re
@@ -71,21 +71,21 @@ _MAX_LABELS, _MAX_RECORDS, _MAX_OBJECT_LENGTH = 60, 400, 64 * 1024
 
 
 def find_misreadings(steps: RunSteps) -> Iterator[Finding]:
-    """What answers say against what the results before them have."""
-    known = _KnownRecords()
+    """Yields statements of answers that contradict the results before them, and false comparisons of numbers."""
+    records = _KnownRecords()
     now = _current_time(steps)
     lists: dict[str, tuple[int, StatedText]] = {}
     computed: list[tuple[StatedText, str]] = []
     instants: list[tuple[datetime, Quoted]] = []
     for step in steps.steps:
         for result in step.of(RESULT):
-            known.add(result)
+            records.add(result)
             lists |= _lists_in(result)
             computed += _negative(result)
             instants += _instants(result)
         for answer in step.answers:
             yield from _comparisons(step, answer)
-            yield from known.contradicted(step, answer)
+            yield from records.contradicted(step, answer)
             yield from _counts(step, answer, lists)
             yield from _signs(step, answer, computed[-3:])
             if now is not None:
@@ -95,21 +95,21 @@ def find_misreadings(steps: RunSteps) -> Iterator[Finding]:
 
 
 def _comparisons(step: Step, answer: StatedText) -> Iterator[Finding]:
-    for found in _COMPARED.finditer(answer.passage.text):
-        one, other = (Decimal(found[number].replace(",", "")) for number in (1, 4))
-        how = found["how"].lower()
-        holds = one > other if how in _GREATER else one <= other if how == "within" else one < other
-        if holds == bool(found["not"]) and one != other:
+    for match in _COMPARED.finditer(answer.passage.text):
+        left, right = (Decimal(match[number].replace(",", "")) for number in (1, 4))
+        how = match["how"].lower()
+        holds = left > right if how in _GREATER else left <= right if how == "within" else left < right
+        if holds == bool(match["not"]) and left != right:
             yield Finding(
                 step.number,
                 rules.COMPARISON_FALSE,
-                f"{found[0]!r} is false",
-                (answer.cite(found.start(), found.end()),),
+                f"{match[0]!r} is false",
+                (answer.cite(match.start(), match.end()),),
             )
 
 
 def _negative(result: StatedText) -> Iterator[tuple[StatedText, str]]:
-    """A result that is one negative number."""
+    """Yields the result and its number if the result is a single negative number."""
     number = plain_number(result.passage.text.strip()) if len(result.passage.text) < 40 else None
     if number is not None and number.startswith("-"):
         yield result, number
@@ -133,7 +133,7 @@ def _signs(step: Step, answer: StatedText, computed: Sequence[tuple[StatedText, 
 
 
 def _lists_in(result: StatedText) -> dict[str, tuple[int, StatedText]]:
-    """Lengths of the lists that an object in a result has under its keys."""
+    """Returns the length of each list in the JSON object of a result, by its key, with the result."""
     text = result.passage.text
     if text.lstrip()[:1] != "{" or len(text) > _MAX_OBJECT_LENGTH:
         return {}
@@ -146,64 +146,67 @@ def _lists_in(result: StatedText) -> dict[str, tuple[int, StatedText]]:
 
 
 def _counts(step: Step, answer: StatedText, lists: Mapping[str, tuple[int, StatedText]]) -> Iterator[Finding]:
-    """Statements of how many there are, without a condition, against the list of that name that was returned last."""
-    for found in islice(_COUNTED.finditer(answer.passage.text), _MAX_LABELS):
-        number = int(found["number"]) if found["number"].isdigit() else _NUMBERS[found["number"].lower()]
-        named = [each for key, each in lists.items() if name_words(key)[-1:] and _is_named(found["what"], key)]
+    """Yields stated counts that differ from the length of the last returned list of that name.
+
+    Only counts at the end of a clause are compared: words that follow may be a condition.
+    """
+    for match in islice(_COUNTED.finditer(answer.passage.text), _MAX_LABELS):
+        number = int(match["number"]) if match["number"].isdigit() else _NUMBERS[match["number"].lower()]
+        named = [entry for key, entry in lists.items() if name_words(key)[-1:] and _is_named(match["what"], key)]
         if len(named) == 1 and named[0][0] != number:
             length, result = named[0]
-            reason = f"the answer says {found[0].strip()!r}, the list that was returned has {length}"
-            quotes = (answer.cite(found.start(), found.end()), result.beginning())
+            reason = f"the answer says {match[0].strip()!r}, the list that was returned has {length}"
+            quotes = (answer.cite(match.start(), match.end()), result.beginning())
             yield Finding(step.number, rules.COUNT_CONTRADICTED, reason, quotes)
 
 
-def _is_named(what: str, key: str) -> bool:
-    return is_same_word(what.lower(), name_words(key)[-1])
+def _is_named(noun: str, key: str) -> bool:
+    return is_same_word(noun.lower(), name_words(key)[-1])
 
 
 # --- ages -------------------------------------------------------------------------------------------------------------
 
 
 def _current_time(steps: RunSteps) -> datetime | None:
-    """The current time, where a system message says it."""
+    """Returns the current time that a system message states, or None."""
     for text in steps.system:
-        if (found := _NOW.search(text.passage.text)) is not None:
-            return _instant(_INSTANT.match(text.passage.text, found.end()))
+        if (match := _NOW.search(text.passage.text)) is not None:
+            return _instant(_INSTANT.match(text.passage.text, match.end()))
     return None
 
 
-def _instant(found: re.Match[str] | None) -> datetime | None:
+def _instant(match: re.Match[str] | None) -> datetime | None:
     try:
-        return None if found is None else datetime(*(int(part or 0) for part in found.groups()), tzinfo=UTC)
+        return None if match is None else datetime(*(int(part or 0) for part in match.groups()), tzinfo=UTC)
     except ValueError:
         return None
 
 
 def _instants(result: StatedText) -> Iterator[tuple[datetime, Quoted]]:
-    """Times in a result that stand under a key like `created_at`."""
+    """Yields the times in a result under a key like `created_at`, with their quotes."""
     text = result.passage.text
-    for found in _INSTANT.finditer(text):
-        key = text[max(0, found.start() - 40) : found.start()].rpartition(",")[2]
-        instant = _instant(found)
+    for match in _INSTANT.finditer(text):
+        key = text[max(0, match.start() - 40) : match.start()].rpartition(",")[2]
+        instant = _instant(match)
         if instant is not None and _BEGAN.search(key):
-            yield instant, result.cite(found.start(), found.end())
+            yield instant, result.cite(match.start(), match.end())
 
 
 def _ages(
     step: Step, answer: StatedText, instants: Sequence[tuple[datetime, Quoted]], now: datetime
 ) -> Iterator[Finding]:
-    """Claims that something is recent, where all such times that were returned last are longer ago."""
+    """Yields claims that something is recent (`within the last 24 hours`) if the last returned time is longer ago."""
     text = answer.passage.text
     for start, end in sentences(text):
         sentence = text[start:end]
-        found = _WITHIN.search(sentence)
-        if found is None or not _CLAIMED.search(sentence) or _NOT_CLAIMED.search(sentence[: found.start()]):
+        match = _WITHIN.search(sentence)
+        if match is None or not _CLAIMED.search(sentence) or _NOT_CLAIMED.search(sentence[: match.start()]):
             continue
-        limit = int(found[1]) * _UNITS[found[2].lower()]
+        limit = int(match[1]) * _UNITS[match[2].lower()]
         if instants and now - instants[-1][0] > limit:
             instant, cited = instants[-1]
             reason = (
-                f"{found[0]!r} is said of what was recorded at {instant:%Y-%m-%d %H:%M}; it was {now:%Y-%m-%d %H:%M}"
+                f"{match[0]!r} is said of what was recorded at {instant:%Y-%m-%d %H:%M}; it was {now:%Y-%m-%d %H:%M}"
             )
             yield Finding(step.number, rules.AGE_CONTRADICTED, reason, (cited, answer.cite(start, end)))
 
@@ -212,42 +215,42 @@ def _ages(
 
 
 class _KnownRecords:
-    """Records of results by the identifiers in them, the latest last."""
+    """For each identifier in results, the latest record that has it."""
 
     def __init__(self) -> None:
         self._by_identifier: dict[str, tuple[JsonRecord, StatedText]] = {}
 
     def add(self, result: StatedText) -> None:
-        """The records of a result."""
+        """Adds the records of a result, at most 400."""
         text = result.passage.text
         records = json_records(text)
-        taken = 0
-        for found in _OBJECT.finditer(text):
-            record = records.at(found.start())
-            if record is None or record.start != found.start():
+        count = 0
+        for match in _OBJECT.finditer(text):
+            record = records.at(match.start())
+            if record is None or record.start != match.start():
                 continue
-            taken += 1
-            if taken > _MAX_RECORDS:
+            count += 1
+            if count > _MAX_RECORDS:
                 return
             for value in record.members.values():
                 if is_identifier(value):
                     self._by_identifier[value] = (record, result)
 
     def contradicted(self, step: Step, answer: StatedText) -> Iterator[Finding]:
-        """Lines `Label: value` below an identifier, whose record has another value under that name."""
+        """Yields lines `Label: value` that differ from the record of the identifier above them."""
         text = answer.passage.text
         labels = list(islice(_LABEL.finditer(text), _MAX_LABELS))
         tokens = _TOKEN.finditer(text) if labels else ()
-        named = [(found.start(), self._by_identifier[found[0]]) for found in tokens if found[0] in self._by_identifier]
+        named = [(match.start(), self._by_identifier[match[0]]) for match in tokens if match[0] in self._by_identifier]
         for line in labels:
-            above = bisect_left(named, line.end(), key=lambda each: each[0])
+            above = bisect_left(named, line.end(), key=lambda entry: entry[0])
             if above == 0:
                 continue
             record, result = named[above - 1][1]
             if (member := _other_value(record, line[1], line[2])) is not None:
                 key, recorded = member
-                at = result.passage.text.find(recorded, record.start)
-                quotes = (result.cite(at, at + len(recorded)),) if at >= 0 else ()
+                start = result.passage.text.find(recorded, record.start)
+                quotes = (result.cite(start, start + len(recorded)),) if start >= 0 else ()
                 reason = (
                     f"the answer has {line[1].strip()} {line[2].strip()[:60]!r}, the result has {key} {recorded[:60]!r}"
                 )
@@ -256,7 +259,7 @@ class _KnownRecords:
 
 
 def _other_value(record: JsonRecord, label: str, written: str) -> tuple[str, str] | None:
-    """The record's member of this name, where its value is not what is written."""
+    """Returns key and value of the record's member with this label if it differs from what is written, else None."""
     words = [word for word, _, _ in words_in(label)]
     keys = [key for key in record.members if name_words(key) == words]
     if len(keys) != 1:
@@ -265,10 +268,10 @@ def _other_value(record: JsonRecord, label: str, written: str) -> tuple[str, str
     mine = {word for word, _, _ in words_in(written)}
     theirs = {word for word, _, _ in words_in(recorded)}
     if (date := read_date(recorded)) is not None:
-        stated = [(each.month, each.day) for each in dates_in(written)]
+        stated = [(item.month, item.day) for item in dates_in(written)]
         differs = all(month is not None and (month, day) != (date.month, date.day) for month, day in stated)
         return (keys[0], recorded) if stated and differs else None
-    if not theirs or not mine or theirs & mine or any(":" in each for each in (recorded, written)):
+    if not theirs or not mine or theirs & mine or any(":" in item for item in (recorded, written)):
         return None  # times have too many forms
     numeric = plain_number(recorded) is not None
     comparable = numeric and any(word.isdigit() for word in mine)

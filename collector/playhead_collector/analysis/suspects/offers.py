@@ -1,4 +1,4 @@
-"""[analysis]: what a change that a run made rests on: the call, or the answer that first offered it.  Pure."""
+"""[analysis]: finds the step behind a change of a run: the answer that first offered it, else the call.  Pure."""
 
 from collections.abc import Iterator
 
@@ -8,15 +8,15 @@ from playhead_collector.analysis.suspects.wording import CONFIRMATION, acts
 from playhead_collector.analysis.texts.words import numbers_in
 from playhead_collector.analysis.transcript.arguments import is_identifier
 
-# Of the identifiers and numbers of an offer, how many an earlier one has that is the same offer.
+# Share of an offer's identifiers and numbers that an earlier answer must have to be the same offer.
 _SAME_OFFER = 0.6
 _MAX_BACK = 40
-# Shorter numbers count things, and stand in most answers.
+# Shorter numbers are often counts, which occur in most answers.
 _SHORTEST_NUMBER = 3
 
 
 def find_outcome(steps: RunSteps) -> Iterator[Finding]:
-    """The calls that changed something, or the answers that offered these changes first."""
+    """Yields, for each step that changed something, the answer that first offered the change, else the step."""
     for step in steps.steps:
         changing = [call for call in step.calls if acts(call.begin.name) and steps.failure_of(call) is None]
         if not changing:
@@ -33,9 +33,9 @@ def find_outcome(steps: RunSteps) -> Iterator[Finding]:
 
 
 def offer_of(steps: RunSteps, call: Step) -> Step | None:
-    """The answer that first offered what this step's calls do; None where a user's words confirmed no offer.
+    """Returns the answer that first offered what this step's calls do; None if the user's words confirmed no offer.
 
-    Later answers that a user confirmed and that repeat most of its identifiers and numbers ask for the same again.
+    Goes back from confirmed answer to confirmed answer while the earlier one has most of the identifiers and numbers.
     """
     offer = _confirmed_offer(steps, call)
     if offer is None:
@@ -50,7 +50,7 @@ def offer_of(steps: RunSteps, call: Step) -> Step | None:
 
 
 def _confirmed_offer(steps: RunSteps, step: Step) -> Step | None:
-    """The answer before the user's latest words, if these confirm it."""
+    """Returns the answer before the user's latest words if these confirm it, else None."""
     if not step.asked or CONFIRMATION.search(steps.steps[step.asked].user_text) is None:
         return None
     answer = steps.steps[step.asked - 1]

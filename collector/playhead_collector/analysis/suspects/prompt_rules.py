@@ -1,7 +1,8 @@
-"""[analysis]: rules of the system prompt that a step broke: a confirmation, a limit, one call at a time, a restriction.
+"""[analysis]: steps that break a rule of the system prompt: confirmation first, one call at a time, a limit, a price, a
+restriction.  Pure.
 
-A restriction in words ("X cannot be changed") is not understood: a step is only noted, weakly, where it speaks of, or
-does, what the restriction is about.  Pure.
+A restriction in words ("X cannot be changed") is not understood: a step gets a weak finding if it shares most of the
+words of the restriction.
 """
 
 import re
@@ -49,10 +50,10 @@ _OF_MONEY = frozenset(
     ("dollar", "euro", "pound", "each", "cost", "price", "amount", "total", "fee", "charge", "refund")
 )
 _SENTENCE_END = re.compile(r"[.!?;](?=\s|$)|\n")
-# So many characters on each side of an amount say what it is for.
+# Characters on each side of an amount in which the priced thing is named.
 _BESIDE, _MAX_PRICES = 48, 200
 _LINE = re.compile(r"[^\n]+")
-# A step speaks of a restriction that has at least so many words, and shares at least so much of their weight with it.
+# Least length of a compared word; words that a restriction must have; share of their weight that a step must have.
 _SHORTEST_WORD, _FEWEST_WORDS, _ENOUGH = 4, 3, 0.5
 _MAX_RESTRICTIONS, _MAX_SENTENCES, _MAX_LIMITS = 60, 5_000, 60
 _MAX_ITEMS, _MAX_TEXTS, _MAX_TEXT_LENGTH = 1_000, 32, 200
@@ -65,7 +66,7 @@ class _Restriction:
 
 
 def find_broken_rules(steps: RunSteps) -> Iterator[Finding]:
-    """Steps against what the system prompt says."""
+    """Yields steps that break a rule of the system prompt."""
     confirm = _line_with(steps, _CONFIRM_FIRST)
     single = _line_with(steps, _ONE_AT_A_TIME)
     limits = list(_limits(steps))
@@ -83,7 +84,7 @@ def find_broken_rules(steps: RunSteps) -> Iterator[Finding]:
         for call in changing:
             yield from _wrong_amounts(steps, step, call, prices)
         for call in step.calls:
-            yield from (found for limit in limits for found in _beyond(steps, step, call, limit))
+            yield from (finding for limit in limits for finding in _beyond(steps, step, call, limit))
         yield from _restricted(step, restrictions)
 
 
@@ -114,15 +115,15 @@ class _Limit:
 
 def _limits(steps: RunSteps) -> Iterator[_Limit]:
     for text in steps.system:
-        for found in islice(_AT_MOST.finditer(text.passage.text), _MAX_LIMITS):
-            most = int(found["number"]) if found["number"].isdigit() else _NUMBERS[fold(found["number"])]
-            words = [word for word, _, _ in words_in(found["what"]) if len(word) >= _SHORTEST_WORD][:2]
+        for match in islice(_AT_MOST.finditer(text.passage.text), _MAX_LIMITS):
+            most = int(match["number"]) if match["number"].isdigit() else _NUMBERS[fold(match["number"])]
+            words = [word for word, _, _ in words_in(match["what"]) if len(word) >= _SHORTEST_WORD][:2]
             if words:
-                yield _Limit(most, words, text.cite(found.start(), found.end()))
+                yield _Limit(most, words, text.cite(match.start(), match.end()))
 
 
 def _beyond(steps: RunSteps, step: Step, call: ToolRun, limit: _Limit) -> Iterator[Finding]:
-    """Lists under the limit's name that are longer, or with more entries that hold all its words than it allows."""
+    """Yields lists of a call that exceed the limit, by their length or by the entries that have all its words."""
     for key, items in _lists(call.arguments):
         named = any(is_same_word(part, limit.words[-1]) for part in name_words(key))
         many = len(items) if named else sum(all(word in _squashed(item) for word in limit.words) for item in items)
@@ -132,7 +133,7 @@ def _beyond(steps: RunSteps, step: Step, call: ToolRun, limit: _Limit) -> Iterat
 
 
 def _squashed(item: Any) -> str:
-    """The texts of a list's entry, as one."""
+    """The texts of a list entry, joined."""
     texts = (value for _, value in islice(scalars(item), _MAX_TEXTS) if isinstance(value, str))
     return " ".join(fold(value[:_MAX_TEXT_LENGTH]) for value in texts)
 
@@ -156,18 +157,18 @@ class _StatedPrice:
 
 
 def _prices(text: StatedText) -> Iterator[_StatedPrice]:
-    """Amounts of money, each with the words beside it in its sentence."""
+    """Yields amounts of money, each with the words around it in its sentence."""
     whole = text.passage.text
-    for found in islice(_MONEY.finditer(whole), _MAX_PRICES):
-        before = _SENTENCE_END.split(whole[max(0, found.start() - _BESIDE) : found.start()])[-1]
-        after = _SENTENCE_END.split(whole[found.end() : found.end() + _BESIDE])[0]
-        amount = Decimal((found[1] or found[2]).replace(",", ""))
-        quote = text.cite(found.start() - len(before), found.end() + len(after))
+    for match in islice(_MONEY.finditer(whole), _MAX_PRICES):
+        before = _SENTENCE_END.split(whole[max(0, match.start() - _BESIDE) : match.start()])[-1]
+        after = _SENTENCE_END.split(whole[match.end() : match.end() + _BESIDE])[0]
+        amount = Decimal((match[1] or match[2]).replace(",", ""))
+        quote = text.cite(match.start() - len(before), match.end() + len(after))
         yield _StatedPrice(amount, _words(f"{before} {after}") - _OF_MONEY, quote)
 
 
 def _wrong_amounts(steps: RunSteps, step: Step, call: ToolRun, prices: Sequence[_StatedPrice]) -> Iterator[Finding]:
-    """An outermost amount of a call, for what the system prompt prices, that is no multiple of any of these prices."""
+    """Yields outermost amounts of a call that are no multiple of any price that the prompt has for its subject."""
     subject = name_words(call.begin.name)[-1:]
     priced = [price for price in prices if any(is_same_word(word, part) for word in price.words for part in subject)]
     for path, value in islice(scalars(call.arguments), _MAX_ITEMS) if priced else ():
@@ -181,8 +182,8 @@ def _wrong_amounts(steps: RunSteps, step: Step, call: ToolRun, prices: Sequence[
 
 
 def _restrictions(steps: RunSteps) -> list[_Restriction]:
-    """Sentences of the system prompt that forbid something, with the weights of their words: rare ones say more."""
-    found: list[Quoted] = []
+    """Sentences of the system prompt that forbid something, with the weights of their words: rare words weigh more."""
+    quotes: list[Quoted] = []
     everywhere = Counter[str]()
     total = 0
     for text in steps.system:
@@ -191,15 +192,15 @@ def _restrictions(steps: RunSteps) -> list[_Restriction]:
             everywhere.update(words)
             total += 1
             if _RESTRICTS.search(text.passage.text, start, end) is not None and len(words) >= _FEWEST_WORDS:
-                found.append(text.cite(start, end))
+                quotes.append(text.cite(start, end))
     return [
         _Restriction(quote, {word: log(1 + total / max(1, everywhere[word])) for word in _words(quote["text"])})
-        for quote in found[:_MAX_RESTRICTIONS]
+        for quote in quotes[:_MAX_RESTRICTIONS]
     ]
 
 
 def _restricted(step: Step, restrictions: Sequence[_Restriction]) -> Iterator[Finding]:
-    """The restriction that a step speaks of most, if it speaks of most of it."""
+    """Yields the restriction of whose word weight the step has the largest share, if that is half or more."""
     changing = [call for call in step.calls if acts(call.begin.name)]
     words = _words(" ".join([step.turn.answer_text, *(f"{c.begin.name} {text_of(c.arguments)}" for c in changing)]))
     best, most = None, 0.0

@@ -1,4 +1,4 @@
-"""[analysis]: the steps of a run, ranked by what was found against them.  Pure."""
+"""[analysis]: ranks the steps of a run by the findings against them.  Pure."""
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -31,7 +31,7 @@ FINDERS: Sequence[Callable[[RunSteps], Iterator[Finding]]] = (
 
 @dataclass(frozen=True, slots=True)
 class RankedStep:
-    """A step, its points, and what was found against it, the strongest first."""
+    """A step, its points, and the findings against it, the strongest first."""
 
     step: Step
     points: int
@@ -41,20 +41,20 @@ class RankedStep:
 def find_all(
     steps: RunSteps, siblings: Sequence[RunSteps] = (), audits: Sequence[CompressionAudit] = ()
 ) -> list[Finding]:
-    """What all finders find; of each at most a few hundred."""
-    found = [finding for finder in FINDERS for finding in islice(finder(steps), MAX_FINDINGS)]
-    found += islice(find_lost_facts(steps, audits), MAX_FINDINGS)
-    return [*found, *islice(find_divergence(steps, siblings), MAX_FINDINGS)]
+    """Returns the findings of all finders, at most 200 of each."""
+    findings = [finding for finder in FINDERS for finding in islice(finder(steps), MAX_FINDINGS)]
+    findings += islice(find_lost_facts(steps, audits), MAX_FINDINGS)
+    return [*findings, *islice(find_divergence(steps, siblings), MAX_FINDINGS)]
 
 
-def rank(steps: RunSteps, found: Iterable[Finding]) -> list[RankedStep]:
-    """The steps with findings, most points first, of equals the earlier one.  A rule counts once for a step."""
+def rank(steps: RunSteps, all_findings: Iterable[Finding]) -> list[RankedStep]:
+    """Returns the steps with findings: most points first, then the earlier one. A rule counts once per step."""
     of_step: defaultdict[int, list[Finding]] = defaultdict(list)
-    for finding in found:
+    for finding in all_findings:
         of_step[finding.step].append(finding)
     ranked: list[RankedStep] = []
     for number, findings in of_step.items():
         ordered = sorted(findings, key=lambda finding: -finding.rule.level)
         points = sum(_POINTS[rule.strength] for rule in {finding.rule for finding in findings})
         ranked.append(RankedStep(steps.steps[number], points, ordered))
-    return sorted(ranked, key=lambda each: (-each.points, each.step.number))
+    return sorted(ranked, key=lambda ranked_step: (-ranked_step.points, ranked_step.step.number))

@@ -1,4 +1,4 @@
-"""[analysis]: answers that decline without having looked, ask again, or claim work that no call did.  Pure."""
+"""[analysis]: answers that refuse without a tool call, demand again, or claim work that no call did.  Pure."""
 
 import re
 from collections.abc import Iterator
@@ -24,18 +24,18 @@ _CLAUSE_END = re.compile(r", and |; |, but ")
 
 
 def find_refusals(steps: RunSteps) -> Iterator[Finding]:
-    """Refusals and demands that no tool was asked about, and claims of work that no call did.
+    """Yields refusals and demands without a tool call, and claims of work that no call did.
 
-    What is refused once is refused again: only the first refusal of a kind is found.
+    Refusals are often repeated: of each rule for refusals and demands, only the first finding is yielded.
     """
     all_called = {call.begin.name for step in steps.steps for call in step.calls}
     called = False
     done: set[str] = set()
-    found: set[str] = set()
+    reported: set[str] = set()
     for step in steps.steps:
         for finding in _declined(steps, step, all_called, called=called):
-            if finding.rule.name not in found:
-                found.add(finding.rule.name)
+            if finding.rule.name not in reported:
+                reported.add(finding.rule.name)
                 yield finding
         if not step.calls:
             yield from _not_done(steps, step, done)
@@ -45,9 +45,9 @@ def find_refusals(steps: RunSteps) -> Iterator[Finding]:
 
 def _declined(steps: RunSteps, step: Step, all_called: set[str], *, called: bool) -> Iterator[Finding]:
     if any(hands_over(call.begin.name) for call in step.calls):
-        asked = steps.latest_of_user(step)
-        if asked is not None:
-            yield from _not_tried(steps, step, asked.beginning(), all_called)
+        request = steps.latest_of_user(step)
+        if request is not None:
+            yield from _not_tried(steps, step, request.beginning(), all_called)
     if step.calls or not step.answers or not steps.transcript.definitions(step.turn):
         return
     answer = step.answers[0]
@@ -57,7 +57,7 @@ def _declined(steps: RunSteps, step: Step, all_called: set[str], *, called: bool
         yield Finding(step.number, rules.REFUSED_WITHOUT_LOOKING, reason, (refused,))
     elif refused is not None:
         yield from _not_tried(steps, step, refused, all_called)
-    missing = next((found for text in step.of(USER) if (found := _sentence(text, NOT_HAVING)) is not None), None)
+    missing = next((quote for text in step.of(USER) if (quote := _sentence(text, NOT_HAVING)) is not None), None)
     demanded = _sentence(answer, DEMAND)
     if missing is not None and demanded is not None and step.number > 0 and _share_a_word(missing, demanded):
         reason = "the answer asks for what the user had just said not to have"
@@ -65,9 +65,9 @@ def _declined(steps: RunSteps, step: Step, all_called: set[str], *, called: bool
 
 
 def _not_tried(steps: RunSteps, step: Step, refusal: Quoted, all_called: set[str]) -> Iterator[Finding]:
-    """A tool that changes something, whose name the user's words or the refusal share, and that is never called."""
-    asked = steps.latest_of_user(step)
-    wanted = f"{asked.passage.text if asked else ''} {refusal['text']}"
+    """Yields a tool that changes something and is never called, but is named by the user's words or the refusal."""
+    request = steps.latest_of_user(step)
+    wanted = f"{request.passage.text if request else ''} {refusal['text']}"
     best = _tools_named_in(wanted, [name for name in steps.transcript.definitions(step.turn) if acts(name)])
     untried = [name for name in best if name not in all_called]
     if untried:
@@ -76,7 +76,7 @@ def _not_tried(steps: RunSteps, step: Step, refusal: Quoted, all_called: set[str
 
 
 def _not_done(steps: RunSteps, step: Step, done: set[str]) -> Iterator[Finding]:
-    """Clauses that say that something was done, where the tools whose names they share were never called."""
+    """Yields clauses that claim work of a tool that they name, if no such tool is in `done` (successful calls)."""
     tools = [name for name in steps.transcript.definitions(step.turn) if acts(name)]
     for answer in step.answers if tools else ():
         text = answer.passage.text
@@ -91,7 +91,7 @@ def _not_done(steps: RunSteps, step: Step, done: set[str]) -> Iterator[Finding]:
 
 
 def _tools_named_in(text: str, tools: list[str]) -> list[str]:
-    """The tools that share most words of their names with a text; none where no word is shared."""
+    """The tools whose names share most words with a text; [] if no word is shared."""
     words = {word for word, _, _ in words_in(text) if len(word) >= _SHORTEST_WORD}
     shared = {tool: sum(_occurs(part, words) for part in name_words(tool)) for tool in tools}
     most = max(shared.values(), default=0)
@@ -104,21 +104,21 @@ def _occurs(part: str, words: set[str]) -> bool:
 
 def _clauses(text: str) -> Iterator[tuple[int, int]]:
     for start, end in sentences(text):
-        at = start
+        position = start
         for mark in _CLAUSE_END.finditer(text, start, end):
-            yield at, mark.start()
-            at = mark.end()
-        if at < end:
-            yield at, end
+            yield position, mark.start()
+            position = mark.end()
+        if position < end:
+            yield position, end
 
 
-def _share_a_word(one: Quoted, other: Quoted) -> bool:
-    """Whether two sentences share a longer word."""
-    ours, theirs = ({word for word, _, _ in words_in(q["text"]) if len(word) > _SHORTEST_WORD} for q in (one, other))
+def _share_a_word(left: Quoted, right: Quoted) -> bool:
+    """Whether two sentences share a word of more than 4 letters."""
+    ours, theirs = ({word for word, _, _ in words_in(q["text"]) if len(word) > _SHORTEST_WORD} for q in (left, right))
     return bool(ours & theirs)
 
 
 def _sentence(text: StatedText, pattern: re.Pattern[str]) -> Quoted | None:
-    """The first sentence in which the pattern occurs."""
-    found = next((span for span in sentences(text.passage.text) if pattern.search(text.passage.text, *span)), None)
-    return None if found is None else text.cite(*found)
+    """Quotes the first sentence in which the pattern occurs; None if it occurs in none."""
+    sentence = next((span for span in sentences(text.passage.text) if pattern.search(text.passage.text, *span)), None)
+    return None if sentence is None else text.cite(*sentence)

@@ -1,4 +1,4 @@
-"""[analysis]: the rules by which steps are suspected."""
+"""[analysis]: the rules of findings against steps."""
 
 from playhead_collector.analysis.rules import StrengthRule
 

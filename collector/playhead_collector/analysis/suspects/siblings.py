@@ -1,6 +1,6 @@
-"""[analysis]: where a run differs from succeeded runs of the same task: calls that these did not make, or all made.
+"""[analysis]: calls that no succeeded run of the same task made, and calls that all of them made and this run did not.
 
-Calls are paired as in a comparison of two runs.  Pure.
+Calls are aligned as in a comparison of two runs (see `compare`).  Pure.
 """
 
 from collections.abc import Iterator, Sequence
@@ -18,7 +18,7 @@ _Call = tuple[Step, ToolRun]
 
 
 def find_divergence(steps: RunSteps, siblings: Sequence[RunSteps]) -> Iterator[Finding]:
-    """Calls of this run against those of each sibling."""
+    """Yields calls that no sibling made, and the first missing call that every sibling made."""
     ours = _calls(steps)
     theirs = [_calls(sibling) for sibling in siblings]
     if not theirs:
@@ -47,29 +47,33 @@ def _key(call: ToolRun) -> tuple[str, bytes]:
 def _diverged(
     steps: RunSteps, ours: Sequence[_Call], theirs: Sequence[Sequence[_Call]], pairs: Sequence[Sequence[Pair]]
 ) -> Iterator[Finding]:
-    partners = [{i: j for i, j in each if i is not None and j is not None} for each in pairs]
-    known = {_key(call) for calls in theirs for _, call in calls}
+    partners = [{i: j for i, j in aligned if i is not None and j is not None} for aligned in pairs]
+    known_keys = {_key(call) for calls in theirs for _, call in calls}
     for number, (step, call) in enumerate(ours):
-        if _key(call) in known or not acts(call.begin.name):
+        if _key(call) in known_keys or not acts(call.begin.name):
             continue
         others = [calls[paired[number]][1] for calls, paired in zip(theirs, partners, strict=True) if number in paired]
         differing = _differing(call, others)
-        what = f" (differs in {', '.join(differing[:3])})" if differing else ""
-        reason = f"no succeeded run of the task called {call.begin.name} like this{what}"
+        detail = f" (differs in {', '.join(differing[:3])})" if differing else ""
+        reason = f"no succeeded run of the task called {call.begin.name} like this{detail}"
         quotes = (steps.call_quote(step, call),)
         yield Finding((offer_of(steps, step) or step).number, rules.DIVERGED, reason, quotes)
 
 
 def _differing(call: ToolRun, others: Sequence[ToolRun]) -> list[str]:
-    """Paths whose value no other call has."""
+    """Paths of arguments whose value none of the other calls has; [] without other calls."""
     theirs = [dict(scalars(other.arguments)) for other in others]
-    return [path for path, value in scalars(call.arguments) if theirs and all(one.get(path) != value for one in theirs)]
+    return [
+        path
+        for path, value in scalars(call.arguments)
+        if theirs and all(arguments.get(path) != value for arguments in theirs)
+    ]
 
 
 def _missing(
     steps: RunSteps, ours: Sequence[_Call], theirs: Sequence[Sequence[_Call]], pairs: Sequence[Sequence[Pair]]
 ) -> Iterator[Finding]:
-    """The first call that every sibling made and this run did not, at the answer where the first sibling made it."""
+    """Yields the first call that every sibling made and this run did not, at the answer nearest to its place."""
     made = {_key(call) for _, call in ours}
     keys = [{_key(call) for _, call in calls} for calls in theirs]
     common = {key for key in keys[0] if all(key in others for others in keys)}

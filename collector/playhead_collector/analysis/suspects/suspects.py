@@ -1,4 +1,4 @@
-"""Suspects as answers: reads the run, its compressions and its siblings, and ranks what is found."""
+"""Answers with the suspects of a run: reads the run, its compressions and its siblings, and ranks the findings."""
 
 import asyncio
 from collections.abc import Mapping, Sequence
@@ -15,7 +15,7 @@ from playhead_collector.analysis.transcript.loading import read_transcript
 from playhead_collector.read.record import RunRecord
 from playhead_collector.read.values import text_of
 
-# Each audit reads thousands of messages: of a run that compresses all the time, the first ones.
+# Compressions that are audited, from the first on: each audit reads thousands of messages.
 _MAX_AUDITS = 8
 _MAX_FINDINGS, _MAX_LENGTH = 20, 400
 
@@ -23,10 +23,10 @@ _MAX_FINDINGS, _MAX_LENGTH = 20, 400
 async def answer_suspects(
     record: RunRecord, *named: RunRecord, limit: int, find: Mapping[str, Any] | None = None
 ) -> Suspects:
-    """The steps of a run that most likely went wrong.
+    """Returns the steps of a run that most likely went wrong.
 
-    `named` are runs of the same task that succeeded; without any, they are found: `find` has the options of
-    `read_succeeded_runs`, None: nothing is looked for.
+    `named`: succeeded runs of the same task to compare with. Without any, `read_succeeded_runs` looks for them with the
+    options `find`; None: no runs are compared.
     """
     transcript = await read_transcript(record)
     siblings, compared = await _siblings(record, named, find)
@@ -37,36 +37,40 @@ async def answer_suspects(
         steps = run_steps(transcript)
         return steps, rank(steps, find_all(steps, [run_steps(other) for other in others], audits))
 
-    steps, found = await asyncio.to_thread(ranked)
+    steps, ranked_steps = await asyncio.to_thread(ranked)
     return {
         "run": transcript.run,
         "steps": len(steps.steps),
-        "total": len(found),
+        "total": len(ranked_steps),
         "siblings": compared,
-        "items": [_suspect(number, each) for number, each in enumerate(found[:limit], 1)],
+        "items": [_suspect(number, ranked_step) for number, ranked_step in enumerate(ranked_steps[:limit], 1)],
     }
 
 
 async def _siblings(
     record: RunRecord, named: Sequence[RunRecord], find: Mapping[str, Any] | None
 ) -> tuple[Sequence[RunRecord], ComparedSiblings]:
-    """The runs to compare with, and how they were chosen."""
+    """Returns the runs to compare with, and how they were chosen."""
     if named or find is None:
-        runs = [each for each in {each.run: each for each in named}.values() if each.run != record.run]
+        runs = [
+            candidate
+            for candidate in {candidate.run: candidate for candidate in named}.values()
+            if candidate.run != record.run
+        ]
         chosen = "named" if named else "off"
         return runs, {"chosen": chosen, "runs": _ids(runs), "task": None, "outcome": None, "more": False}
-    found = await read_succeeded_runs(record, **find)
-    return found.runs, {
+    same_task = await read_succeeded_runs(record, **find)
+    return same_task.runs, {
         "chosen": "found",
-        "runs": _ids(found.runs),
-        "task": found.task,
-        "outcome": found.outcome,
-        "more": found.more,
+        "runs": _ids(same_task.runs),
+        "task": same_task.task,
+        "outcome": same_task.outcome,
+        "more": same_task.more,
     }
 
 
 def _ids(runs: Sequence[RunRecord]) -> list[str]:
-    return [each.run for each in runs]
+    return [run.run for run in runs]
 
 
 async def _audits(record: RunRecord, events: Sequence[RunEvent]) -> list[CompressionAudit]:
@@ -102,7 +106,7 @@ def _suspect(number: int, ranked: RankedStep) -> Suspect:
 
 
 def _does(ranked: RankedStep) -> str:
-    """What the step said, and which tools it called, cut."""
+    """The text of the step's answer and its tool calls, cut to 400 characters."""
     turn = ranked.step.turn
     calls = (f"{request.name}({text_of(request.arguments)[:_MAX_LENGTH]})" for request in turn.requests)
     text = " ".join("; ".join(filter(None, (turn.answer_text.strip()[: 2 * _MAX_LENGTH], *calls))).split())

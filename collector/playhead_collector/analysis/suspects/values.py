@@ -1,4 +1,4 @@
-"""[analysis]: values in tool calls that stand nowhere, or with another subject.  Pure."""
+"""[analysis]: values in tool calls that occur nowhere in the context, or only with another subject.  Pure."""
 
 from collections.abc import Iterator
 
@@ -20,21 +20,24 @@ _SMALL = frozenset((origins.SMALL_BESIDE, origins.SMALL_BY_CHANCE, origins.SMALL
 
 
 def find_values(steps: RunSteps) -> Iterator[Finding]:
-    """Values from nowhere, of which nobody spoke, or of another subject, in calls that change something."""
+    """Yields values of another subject, from nowhere, or unasked, in calls that change something."""
     step_of = {id(call): step for step in steps.steps for call in step.calls if acts(call.begin.name)}
     calls = [call for call in steps.transcript.tools if id(call) in step_of]
-    for found in attributions(steps.transcript, calls):
-        step = step_of[id(found.tool)]
-        for origin in found.origins:
+    for attribution in attributions(steps.transcript, calls):
+        step = step_of[id(attribution.tool)]
+        for origin in attribution.origins:
             rule, reason = _suspicion(origin)
             if rule is not None:
                 value = written(origin.value) if isinstance(origin.value, str | int | float) else None
-                quotes = (steps.call_quote(step, found.tool, value), *_cited(steps.transcript, origin, found.tool))
-                yield Finding(step.number, rule, f"{found.tool.begin.name}: {origin.path} {reason}", quotes)
+                quotes = (
+                    steps.call_quote(step, attribution.tool, value),
+                    *_cited(steps.transcript, origin, attribution.tool),
+                )
+                yield Finding(step.number, rule, f"{attribution.tool.begin.name}: {origin.path} {reason}", quotes)
 
 
 def _suspicion(origin: Origin) -> tuple[StrengthRule | None, str]:
-    """By which rule a value is suspected, and why; None if it is not."""
+    """Returns the rule by which a value is suspected, and the reason; (None, "") if it is not."""
     if origin.subject_mismatch is not None:
         return rules.OTHER_SUBJECT, f"{origin.value!r:.80} {origin.subject_mismatch.note}"
     if is_suspect(origin):
@@ -46,13 +49,13 @@ def _suspicion(origin: Origin) -> tuple[StrengthRule | None, str]:
 
 
 def _is_unasked(origin: Origin) -> bool:
-    """Whether a small number other than zero stands only beside like words of a system message."""
+    """Whether the value is a small number, not 0, that occurs only in system messages."""
     number = isinstance(origin.value, int | float) and not isinstance(origin.value, bool) and origin.value != 0
     return number and origin.source == SYSTEM and origin.rule in _SMALL
 
 
 def _cited(transcript: Transcript, origin: Origin, call: ToolRun) -> list[Quoted]:
-    """Where the value stands, for one that stands with another subject."""
+    """Quotes up to three occurrences of a value that belongs to another subject; [] for any other value."""
     cited: list[Quoted] = []
     for hit in origin.evidence[:3] if origin.subject_mismatch is not None else ():
         seq = entered_at(transcript, hit.passage.content, call.begin.seq)

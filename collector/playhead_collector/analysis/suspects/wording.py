@@ -1,6 +1,6 @@
 """[analysis]: English phrases that mark refusals, confirmations and claims; sentences with positions.  Pure.
 
-Where a run is in another language, these find nothing: the other finders go by values.
+They match nothing in other languages; finders that compare values still work there.
 """
 
 import re
@@ -30,12 +30,13 @@ DONE = re.compile(
     r"|\bsuccessfully \w{3,20}ed\b|\bI(?:['\u2019]ve| have) (?:successfully |also |now )?\w{3,20}ed\b",
     re.IGNORECASE,
 )
-# Names of tools that only look: by the verb that they begin with.
+# Verbs of reading: a claim with one of them is no claim that something was changed.
 LOOKED = re.compile(
     r"\b(?:retriev|f?ound|locat|review|check|search|identif|receiv|not(?:ed|iced)|provid|need|understood|look|verif|"
     r"calculat|consider|read|analy[sz])\w*",
     re.IGNORECASE,
 )
+# Verbs with which the names of tools begin that only read.
 _LOOKING = (
     "get list search find read fetch look lookup query calculate compute think check describe show view count load "
     "browse retrieve inspect analyze analyse validate verify summarize plan note reflect explain convert estimate grep "
@@ -47,15 +48,15 @@ _FIRST_WORD = re.compile(r"[A-Za-z][a-z]*")
 
 
 def sentences(text: str) -> Iterator[tuple[int, int]]:
-    """Start and end of each sentence or line."""
-    for found in _SENTENCE.finditer(text):
-        start = found.start() + len(found[0]) - len(found[0].lstrip())
-        if start < found.end():
-            yield start, found.end()
+    """Yields start and end of each sentence or line."""
+    for match in _SENTENCE.finditer(text):
+        start = match.start() + len(match[0]) - len(match[0].lstrip())
+        if start < match.end():
+            yield start, match.end()
 
 
 def acts(tool: str) -> bool:
-    """Whether a tool, by its name, changes something: what does not begin with a verb of looking."""
+    """Whether a tool changes something, by its name: it begins with no verb of reading, and does not hand over."""
     first = _FIRST_WORD.search(tool.rpartition(".")[2])
     return first is not None and first[0].lower() not in _LOOKS and not hands_over(tool)
 

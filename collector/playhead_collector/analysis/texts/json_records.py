@@ -1,4 +1,4 @@
-"""[analysis]: the objects of a JSON text with their positions, read in one pass; also of a text that was cut. Pure."""
+"""[analysis]: the objects of a JSON text (even of one that was cut) with their positions, read in one pass. Pure."""
 
 import re
 from bisect import bisect_right
@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 _TOKEN = re.compile(r'"(?P<string>(?:[^"\\]++|\\.)*+)"?|(?P<mark>[{}\[\]:,])|(?P<bare>[\w.+-]{1,64})', re.DOTALL)
-# A record's name or key is short, and so is what tells one record from another.
+# Longer values are left out: keys, names and identifiers are short. Deeper objects have no parent.
 _MAX_LENGTH, _MAX_DEPTH = 128, 64
 
 
@@ -39,13 +39,13 @@ class JsonRecords:
     _innermost: list[JsonRecord | None]
 
     def at(self, position: int) -> JsonRecord | None:
-        """The innermost object around this position."""
+        """The innermost object around this position, or None."""
         before = bisect_right(self._starts, position) - 1
         return self._innermost[before] if before >= 0 else None
 
 
 def json_records(text: str) -> JsonRecords:
-    """Reads a text; one that does not begin like JSON has no records."""
+    """Reads the objects of a text. A text that does not begin with `{` or `[` has none."""
     reader = _JsonReader()
     if text.lstrip()[:1] in ("{", "["):
         for token in _TOKEN.finditer(text):

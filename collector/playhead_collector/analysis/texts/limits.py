@@ -1,7 +1,7 @@
 """[analysis]: how much of each text an analysis reads.
 
-An analysis takes time in proportion to the texts that it reads, and texts may be as long as content may be.  So of each
-only the beginning is read, up to a limit that an operator sets; what was cut is noted, and the answer says so.
+The time of an analysis grows with the texts that it reads, and a text may be as long as the largest content. So only
+the beginning of each text is read, up to a limit that the operator sets. The answer lists the texts that were cut.
 """
 
 from contextvars import ContextVar
@@ -34,7 +34,7 @@ def begin_reading(longest: int = MAX_TEXT_LENGTH) -> TextLimit:
 
 
 def readable(text: str, content: ContentRef | None, part: int = 0) -> str:
-    """The beginning of the text, up to the limit. `content` and `part` identify the text in the answer's `cut`."""
+    """Returns the beginning of the text, up to the limit. `content` and `part` identify it in the answer's `cut`."""
     reading = _now.get()
     longest = MAX_TEXT_LENGTH if reading is None else reading.longest
     if len(text) <= longest:
@@ -45,7 +45,7 @@ def readable(text: str, content: ContentRef | None, part: int = 0) -> str:
 
 
 def texts_cut() -> list[CutText]:
-    """The texts of which only the beginning was read for this question."""
+    """Lists the texts that were cut for this question."""
     reading = _now.get()
     if reading is None:
         return []
@@ -56,6 +56,6 @@ def texts_cut() -> list[CutText]:
 
 
 def with_cuts(answer: Any) -> Any:
-    """The answer with `cut`, if texts were cut."""
+    """Returns the answer with the field `cut` if texts were cut, else unchanged."""
     cut = texts_cut()
     return {**cast(dict[str, Any], answer), "cut": cut} if cut and isinstance(answer, dict) else answer

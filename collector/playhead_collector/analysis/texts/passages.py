@@ -1,7 +1,7 @@
 """[analysis]: a model's context as passages, and an index of its words that grows with a run's thread.  Pure.
 
-Every message is read once, however many calls had it in their context; a question about one call is answered from the
-index, and sees only what that call saw (`visible`).
+Every message is read once, however many calls had it in their context. A search for one call gets only hits in the
+messages that the call saw (`visible`).
 """
 
 from bisect import bisect_right
@@ -26,26 +26,26 @@ SYSTEM: Final = "system"
 DEFINITION: Final = "definition"
 _OF_ROLE: Mapping[str, Source] = {"user": USER, "tool": RESULT, "assistant": ASSISTANT, "system": SYSTEM}
 Visible = Mapping[ContentRef, int]
-"""The messages that a call saw, each with its position in the context."""
-# Places of a value that are used from each end of the context: enough for the first, the last and related ones.
+"""The contents that a call saw, each with its position in the context."""
+# Occurrences of a value that are used from each end of the context.
 _EACH_END = 12
 MAX_HITS = 2 * _EACH_END
-# Consecutive words that are searched, and places of their rarest word that are tried from each end: with more, the time
-# for a value would grow with the length of the context.
+# Consecutive words that are searched, and occurrences of their rarest word that are tried from each end. With more, the
+# time for a value would grow with the length of the context.
 _MAX_ROW_LENGTH, _MAX_PLACES = 32, 1_024
-# For values whose words are joined or separated: their longest beginning, and places of each beginning that are tried.
+# For values whose words are joined or separated: longest first word, and occurrences of each first word that are tried.
 _MAX_SQUASHED_LENGTH, _FEW_PLACES = 64, 128
 _SEPARATORS = frozenset(" -./_()+'\u2019\u00a0\u202f")
 _QUOTE_AROUND = 60
 # Numbers from long ago are rarely computed with, and looking at all of them for each value would take long.
 _LATEST_NUMBERS, _SYSTEM_NUMBERS = 600, 150
-# Dates per day of the month that are used from each end; and words of the vocabulary that are searched.
+# Dates per day of the month that are used from each end. Words of the vocabulary that are searched.
 _MAX_DATES, _MAX_WORDS = 32, 20_000
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Passage:
-    """A part of a message, as its reader saw it."""
+    """The text of one part of a message, as the model saw it."""
 
     content: ContentRef
     part: int
@@ -55,7 +55,7 @@ class Passage:
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """An occurrence in a passage. `whole`: it is not part of a longer identifier or number."""
+    """An occurrence in a passage. `whole`: it is not part of a longer word, identifier or number."""
 
     passage: Passage
     start: int
@@ -73,7 +73,7 @@ class Hit:
         return quote(self.passage.text, self.start, self.end)
 
     def around(self, characters: int) -> tuple[int, int]:
-        """The bounds of its neighbourhood."""
+        """Range of the hit with so many characters before and after it."""
         return max(0, self.start - characters), min(len(self.passage.text), self.end + characters)
 
 
@@ -89,7 +89,7 @@ def quote(text: str, start: int, end: int) -> str:
 
 
 def passages_of(ref: ContentRef, message: Message) -> Iterator[Passage]:
-    """The passages of a message, one per part. Its tool calls are left out, since their values are what is traced."""
+    """Yields the passages of a message, one per part, without its tool calls: their values are what is traced."""
     for number, part in enumerate(message["parts"]):
         kind = part.get("type")
         if kind in ("tool_call", "blob"):
@@ -101,7 +101,7 @@ def passages_of(ref: ContentRef, message: Message) -> Iterator[Passage]:
 
 
 def passage_of(ref: ContentRef, part: int, source: Source, value: Any) -> Passage:
-    """A value as a passage; of a very long one, the beginning (see `limits`)."""
+    """Converts a value to a passage; of a very long one, only the beginning (see `limits`)."""
     return Passage(ref, part, source, readable(text_of(value), ref, part))
 
 
@@ -127,9 +127,9 @@ class ContextIndex:
         return any((ref, source) in self._known for source in (*_OF_ROLE.values(), DEFINITION))
 
     def add(self, passages: Iterable[Passage]) -> None:
-        """Adds passages; one that is known is not read again."""
-        fresh = [each for each in passages if (each.content, each.source) not in self._known]
-        self._known.update((each.content, each.source) for each in fresh)
+        """Adds passages. Known ones (same content and source) are not read again."""
+        fresh = [candidate for candidate in passages if (candidate.content, candidate.source) not in self._known]
+        self._known.update((candidate.content, candidate.source) for candidate in fresh)
         for passage in fresh:
             self._passages.append(passage)
             self._first.append(len(self._words))
@@ -147,17 +147,17 @@ class ContextIndex:
                 self._dates[mention.day].append((Hit(passage, mention.start, mention.end), mention))
 
     def find(self, words: Sequence[str], visible: Visible) -> list[Hit]:
-        """Occurrences of these consecutive words: the first and the last ones, in the order of the context."""
+        """The first and the last occurrences of these consecutive words, in the order of the context."""
         words = list(words)
         if not words:
             return []
-        # Of a long text the beginning is searched, and the rest compared only at its places: else a text that repeats
-        # itself would be compared with itself at each of its words.
+        # Of a long text only the beginning is searched, and the rest is compared at its occurrences. Otherwise a text
+        # that repeats itself would be compared with itself at each of its words.
         begin = words[:_MAX_ROW_LENGTH]
         rarest = min(range(len(begin)), key=lambda position: len(self._at.get(begin[position], ())))
-        at = self._at.get(begin[rarest], [])
+        positions = self._at.get(begin[rarest], [])
         hits: dict[int, Hit] = {}
-        for numbers in (at[:_MAX_PLACES], at[: -_MAX_PLACES - 1 : -1]):
+        for numbers in (positions[:_MAX_PLACES], positions[: -_MAX_PLACES - 1 : -1]):
             begun = 0
             for number in numbers:
                 first = number - rarest
@@ -172,13 +172,12 @@ class ContextIndex:
         return in_order(hits.values(), visible)
 
     def written_apart(self, squashed: str, visible: Visible) -> list[Hit]:
-        """Occurrences of consecutive words, with at most a separator between them, that make up this text: `555-123
-        4567` of
-        `5551234567`, `round trip` of `roundtrip`.  `squashed` is a text's words without anything between them."""
+        """Occurrences of consecutive words that are `squashed` if they are joined, with at most a separator between
+        them: `555-123 4567` for `5551234567`, `round trip` for `roundtrip`."""
         hits: dict[int, Hit] = {}
         for length in range(1, min(len(squashed), _MAX_SQUASHED_LENGTH) + 1):
-            at = self._at.get(squashed[:length], [])
-            for first in (*at[:_FEW_PLACES], *at[-_FEW_PLACES:]):
+            positions = self._at.get(squashed[:length], [])
+            for first in (*positions[:_FEW_PLACES], *positions[-_FEW_PLACES:]):
                 end = self._spelled_from(first, squashed)
                 hit = self._hit(first, self._words[first:end], visible) if end else None
                 if hit is not None and not _far_apart_in(hit, self._spans[first:end]):
@@ -186,13 +185,13 @@ class ContextIndex:
         return _ends(list(hits.values()), visible)
 
     def _spelled_from(self, first: int, squashed: str) -> int:
-        """The position after the last of the words from `first` on that make up `squashed`; 0 if they do not."""
-        at, here = 0, first
-        while at < len(squashed):
+        """Position after the last of the words from `first` on that are `squashed` if joined; 0 if they are not."""
+        offset, here = 0, first
+        while offset < len(squashed):
             word = self._words[here]
-            if not word or not squashed.startswith(word, at):
+            if not word or not squashed.startswith(word, offset):
                 return 0
-            at += len(word)
+            offset += len(word)
             here += 1
         return here
 
@@ -213,10 +212,10 @@ class ContextIndex:
         return self._records[passage]
 
     def latest_numbers(self, visible: Visible) -> Iterator[tuple[str, Hit]]:
-        """The last few hundred numbers of the context, latest first, and the first ones of system messages."""
-        said = (each for each in reversed(self._in_turn) if each[1].passage.content in visible)
-        yield from islice(said, _LATEST_NUMBERS)
-        of_system = (each for each in self._of_system if each[1].passage.content in visible)
+        """The last 600 numbers of the context, latest first, then the first 150 of system messages that were added."""
+        in_turn = (pair for pair in reversed(self._in_turn) if pair[1].passage.content in visible)
+        yield from islice(in_turn, _LATEST_NUMBERS)
+        of_system = (pair for pair in self._of_system if pair[1].passage.content in visible)
         yield from islice(of_system, _SYSTEM_NUMBERS)
 
     def dates(self, day: int, visible: Visible) -> list[tuple[Hit, DateMention]]:
@@ -241,12 +240,12 @@ class ContextIndex:
         return in_order([hit for word in longer[:_EACH_END] for hit in self.find([word], visible)], visible)
 
     def words_matching(self, named: Hashable, fits: Callable[[str], bool], visible: Visible) -> list[Hit]:
-        """Occurrences of words that fit. `named`: cache key for `fits`."""
-        known = self._like.get(named)
-        if known is None or known[0] != len(self._at):
-            found = islice((word for word in islice(self._at, _MAX_WORDS) if fits(word)), 2 * _EACH_END)
-            known = self._like[named] = (len(self._at), list(found))
-        words = known[1]
+        """Occurrences of words for which `fits` is true. `named`: cache key, one for each `fits`."""
+        cached = self._like.get(named)
+        if cached is None or cached[0] != len(self._at):
+            matching = islice((word for word in islice(self._at, _MAX_WORDS) if fits(word)), 2 * _EACH_END)
+            cached = self._like[named] = (len(self._at), list(matching))
+        words = cached[1]
         return in_order([hit for word in words for hit in self.find([word], visible)], visible)
 
     def _hit(self, first: int, words: list[str], visible: Visible) -> Hit | None:
@@ -256,7 +255,7 @@ class ContextIndex:
         if passage.content not in visible:
             return None
         spans = self._spans[first : first + len(words)]
-        if any(_far_apart(passage.text[one[1] : other[0]]) for one, other in pairwise(spans)):
+        if any(_far_apart(passage.text[left[1] : right[0]]) for left, right in pairwise(spans)):
             return None
         start, end = spans[0][0], spans[-1][1]
         return hit_at(passage, start, end)
@@ -282,13 +281,13 @@ def _far_apart(between: str) -> bool:
 
 
 def _far_apart_in(hit: Hit, spans: Sequence[tuple[int, int]]) -> bool:
-    """Whether there is more than a separator, as in `(555) 123`, between any two of these words."""
-    gaps = [hit.passage.text[one[1] : other[0]] for one, other in pairwise(spans)]
+    """Whether more than a separator (like `) ` in `(555) 123`) is between any two neighbouring words."""
+    gaps = [hit.passage.text[left[1] : right[0]] for left, right in pairwise(spans)]
     return any(len(gap) > 2 or not _SEPARATORS.issuperset(gap) for gap in gaps)
 
 
 def _stands_alone(text: str, start: int, end: int) -> bool:
-    """Whether neither neighbour joins it to more letters or digits."""
+    """Whether neither the text before nor the text after continues the word or number."""
     before, after = text[max(0, start - 2) : start], text[end : end + 2]
     return not (_joins(before[::-1]) or _joins(after))
 

@@ -1,4 +1,4 @@
-"""[analysis]: quotes of recorded texts, as answers give them.  Pure."""
+"""[analysis]: quotes of recorded texts in answers.  Pure."""
 
 from playhead.wire.answers.analysis.reasoning import Quoted
 from playhead_collector.analysis.texts.passages import Passage
@@ -7,7 +7,7 @@ MAX_QUOTE_LENGTH = 300
 
 
 def quoted(seq: int | None, passage: Passage, start: int, end: int) -> Quoted:
-    """The text from start to end, cut at a few hundred characters; `seq`: the event with which it entered the run."""
+    """Quotes the text from start to end, cut to 300 characters. `seq`: the event with which it entered the run."""
     end = min(end, start + MAX_QUOTE_LENGTH)
     return {
         "seq": seq,

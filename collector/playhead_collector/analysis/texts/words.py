@@ -68,9 +68,9 @@ class DateMention:
 
 
 def words_in(text: str) -> Iterator[tuple[str, int, int]]:
-    """Each word in its compared form, with its position."""
-    for found in _WORD.finditer(text):
-        yield fold(found[0]), found.start(), found.end()
+    """Yields each word in its compared form (see `fold`), with start and end."""
+    for match in _WORD.finditer(text):
+        yield fold(match[0]), match.start(), match.end()
 
 
 def fold(word: str) -> str:
@@ -78,26 +78,26 @@ def fold(word: str) -> str:
     if word.isascii():
         return word.lower()
     plain = unicodedata.normalize("NFKD", word)
-    return "".join(each for each in plain if not unicodedata.combining(each)).casefold()
+    return "".join(character for character in plain if not unicodedata.combining(character)).casefold()
 
 
 def numbers_in(text: str) -> Iterator[tuple[str, int, int]]:
-    """Each number in its plain form (`1,250.00` is `1250`), with its position."""
-    for found in _NUMBER.finditer(text):
-        plain = plain_number(f"{found['sign'] or ''}{found['whole'].replace(',', '')}{found['part'] or ''}")
+    """Yields each number in its plain form (`1,250.00` is `1250`), with start and end."""
+    for match in _NUMBER.finditer(text):
+        plain = plain_number(f"{match['sign'] or ''}{match['whole'].replace(',', '')}{match['part'] or ''}")
         if plain is not None:
-            yield plain, found.start(), found.end()
+            yield plain, match.start(), match.end()
 
 
 def written(value: str | float | bool | None) -> str:
-    """The value as a text. Python writes no integer of more than 4,300 digits, but decimals of any length."""
+    """The value as a text. Uses Decimal for integers: str() refuses integers of more than 4,300 digits."""
     return str(Decimal(value)) if isinstance(value, int) and not isinstance(value, bool) else str(value)
 
 
 def plain_number(value: str | float | Decimal) -> str | None:
-    """The plain form of a number: one text per number, however it is written; None for what is no number."""
+    """The plain form of a number, the same for all spellings (`1.50`, `1.5`); None if it is no number."""
     try:
-        # Not the text of an integer: see `written`.
+        # An integer is not converted to text: see `written`.
         number = Decimal(value) if isinstance(value, int) else Decimal(str(value))
     except InvalidOperation:
         return None
@@ -107,27 +107,27 @@ def plain_number(value: str | float | Decimal) -> str | None:
 
 
 def read_number(text: str) -> str | None:
-    """The plain form of a text that is only a number, apart from thousands separators and a currency."""
+    """The plain form of a text that is only a number, with or without currency, separators or `%`; else None."""
     bare = text.strip().lstrip("$€£").rstrip("%")
     shape = _NUMBER.fullmatch(bare)
     return None if shape is None else next((plain for plain, _, _ in numbers_in(bare)), None)
 
 
 def dates_in(text: str) -> Iterator[DateMention]:
-    """Each date that is written out, with or without its year, or by its day alone (`the 27th`)."""
-    for found in _DATE.finditer(text):
-        mention = _mention(found)
+    """Yields each date that is written out, with or without its year, or only as a day (`the 27th`)."""
+    for match in _DATE.finditer(text):
+        mention = _mention(match)
         if mention is None:
             continue
         yield mention
-        end = found.end()
-        while mention.month and found["d1"] is None and (more := _MORE_DAYS.match(text, end)):
+        end = match.end()
+        while mention.month and match["d1"] is None and (more := _MORE_DAYS.match(text, end)):
             yield DateMention(more.start("d"), more.end(), mention.year, mention.month, int(more["d"]))
             end = more.end()
 
 
 def read_date(text: str) -> DateMention | None:
-    """The date of a text that is only a date; a time of day may follow."""
+    """The date of a text that is only a date, perhaps with a time of day; else None."""
     first = next(dates_in(text.strip()), None)
     if first is None or first.start != 0 or first.month is None:
         return None
@@ -136,28 +136,28 @@ def read_date(text: str) -> DateMention | None:
 
 
 def name_words(path: str) -> list[str]:
-    """The words of an argument's own name, the last of its path: `flights[0].cabinClass` is cabin, class."""
+    """The words of the last name in an argument's path: cabin and class for `flights[0].cabinClass`."""
     last = _PLACE_IN_LIST.sub("", path).rpartition(".")[2]
     return [fold(word) for word in _WORD_OF_NAME.findall(last[:_MAX_NAME_LENGTH])]
 
 
-def is_same_word(one: str, other: str) -> bool:
+def is_same_word(left: str, right: str) -> bool:
     """Whether two words are forms of the same word: `baggages` and `bag`, `cancel` and `cancelled`."""
-    shorter, longer = sorted((one, other), key=len)
+    shorter, longer = sorted((left, right), key=len)
     if len(shorter) < 3:
         return shorter == longer
     return longer.startswith(shorter[: max(3, len(shorter) - 2)])
 
 
-def _mention(found: re.Match[str]) -> DateMention | None:
-    number = next(number for number in "123456" if found[f"d{number}"])
-    month = found[f"m{number}"] if number != "6" else None
-    year = found[f"y{number}"] if number != "6" else None
+def _mention(match: re.Match[str]) -> DateMention | None:
+    number = next(number for number in "123456" if match[f"d{number}"])
+    month = match[f"m{number}"] if number != "6" else None
+    year = match[f"y{number}"] if number != "6" else None
     if month is not None and not month.isdecimal():
         month = str(1 + next(place for place, name in enumerate(MONTHS) if name[:3] == month[:3].lower()))
     if month is not None and not 1 <= int(month) <= 12:
         return None
-    day = int(found[f"d{number}"])
+    day = int(match[f"d{number}"])
     if not 1 <= day <= 31:
         return None
-    return DateMention(found.start(), found.end(), int(year) if year else None, int(month) if month else None, day)
+    return DateMention(match.start(), match.end(), int(year) if year else None, int(month) if month else None, day)

@@ -1,4 +1,4 @@
-"""[analysis]: the tokens of a run's messages and contexts: as reported, else estimated, scaled by what was reported."""
+"""[analysis]: tokens of a run's messages and contexts: reported, else estimated and scaled with reported numbers."""
 
 from collections.abc import Iterable, Mapping, Sequence
 
@@ -26,16 +26,20 @@ class TokenCounts:
         if event.tokens is not None:
             return event.tokens, REPORTED
         if turn is not None and turn.outputs == [event]:
-            said = answer_token_count(usage_of(turn))
-            if said is not None:
-                return said, REPORTED
+            reported = answer_token_count(usage_of(turn))
+            if reported is not None:
+                return reported, REPORTED
         return self.refs([event.message], self.scale(turn))
 
     def refs(self, refs: Iterable[ContentRef | None], scale: Scale) -> TokenCount:
         """Estimated tokens of these messages together; (None, None) if one of them is not stored."""
-        found = [self._estimates.message(ref) for ref in refs]
-        known = [each for each in found if each is not None]
-        return (scale.tokens(sum(known)), scale.basis) if len(known) == len(found) else (None, None)
+        estimates = [self._estimates.message(ref) for ref in refs]
+        known_estimates = [estimate for estimate in estimates if estimate is not None]
+        return (
+            (scale.tokens(sum(known_estimates)), scale.basis)
+            if len(known_estimates) == len(estimates)
+            else (None, None)
+        )
 
     def output(self, turn: Turn) -> TokenCount:
         """Tokens of the call's output; 0 if it has none."""
@@ -55,7 +59,7 @@ class TokenCounts:
 
 
 class TokenEstimates:
-    """Plain estimates of a run's messages and contexts, each made once."""
+    """Unscaled estimates of the tokens of a run's messages and contexts, each computed once."""
 
     def __init__(self, transcript: Transcript) -> None:
         self._story = transcript
@@ -87,15 +91,15 @@ class TokenEstimates:
             path.append(here)
             here = self._story.nodes[here].parent
         total = 0.0 if here is None else self._threads.get(here)
-        for each in reversed(path):
-            message = self.message(self._story.nodes[each].message)
+        for node_ref in reversed(path):
+            message = self.message(self._story.nodes[node_ref].message)
             total = None if total is None or message is None else total + message
-            self._threads[each] = total
+            self._threads[node_ref] = total
         return self._threads.get(ref)
 
 
 def model_of(turn: Turn | None) -> str | None:
-    """The model that was asked for, else the one that answered."""
+    """Name of the requested model, else of the model that answered; None if neither is recorded."""
     return None if turn is None else turn.begin.model or (turn.end.model if turn.end else None)
 
 
@@ -105,6 +109,6 @@ def usage_of(turn: Turn) -> ev.TokenUsage:
 
 
 def known_sum(numbers: Sequence[int | None]) -> int | None:
-    """The sum of the known numbers; None when none is known."""
-    known = [number for number in numbers if number is not None]
-    return sum(known) if known else None
+    """The sum of the numbers that are not None; None if there are none."""
+    known_numbers = [number for number in numbers if number is not None]
+    return sum(known_numbers) if known_numbers else None

@@ -27,7 +27,7 @@ _WEAKEST_FIRST = (ESTIMATED, CALIBRATED, REPORTED)
 
 @dataclass(frozen=True, slots=True)
 class ContextParts:
-    """Plain estimates of the tokens of each part of a context."""
+    """Unscaled estimates of the tokens of each part of a context."""
 
     system: float = 0.0
     history: float = 0.0
@@ -81,10 +81,10 @@ class ContextSplits:
             path.append(here)
             here = nodes[here].parent
         total = ContextParts() if here is None else self._threads.get(here)
-        for each in reversed(path):
-            message = self._transcript.message(nodes[each].message)
+        for node_ref in reversed(path):
+            message = self._transcript.message(nodes[node_ref].message)
             total = None if total is None or message is None else total + parts_of(message)
-            self._threads[each] = total
+            self._threads[node_ref] = total
         return self._threads.get(ref)
 
 
@@ -106,29 +106,29 @@ def _is_result(part: Mapping[str, Any]) -> bool:
 
 
 def shares(whole: int, estimates: list[float]) -> list[int]:
-    """Divides the whole number in these proportions; the shares add up to it.  Pure."""
+    """Divides `whole` in the proportions of the estimates. The integers add up to `whole`.  Pure."""
     total = sum(estimates)
     if total <= 0:
         return [0] * (len(estimates) - 2) + [whole, 0]
-    exact = [whole * each / total for each in estimates]
-    found = [int(each) for each in exact]
-    by_rest = sorted(range(len(exact)), key=lambda at: found[at] - exact[at])
-    for at in by_rest[: whole - sum(found)]:
-        found[at] += 1
-    return found
+    exact = [whole * value / total for value in estimates]
+    rounded = [int(value) for value in exact]
+    by_rest = sorted(range(len(exact)), key=lambda index: rounded[index] - exact[index])
+    for index in by_rest[: whole - sum(rounded)]:
+        rounded[index] += 1
+    return rounded
 
 
 def summed(splits: Iterable[TokenSplit | None]) -> TotalSplit | None:
     """The sums over the calls whose split is known; None when there are none.  Pure."""
-    known = [each for each in splits if each is not None]
-    if not known:
+    known_splits = [split for split in splits if split is not None]
+    if not known_splits:
         return None
     return {
-        "system": sum(each["system"] for each in known),
-        "tools": sum(each["tools"] for each in known),
-        "history": sum(each["history"] for each in known),
-        "retrieved": sum(each["retrieved"] for each in known),
-        "output": sum(each["output"] for each in known),
-        "basis": min((each["basis"] for each in known), key=_WEAKEST_FIRST.index),
-        "calls": len(known),
+        "system": sum(split["system"] for split in known_splits),
+        "tools": sum(split["tools"] for split in known_splits),
+        "history": sum(split["history"] for split in known_splits),
+        "retrieved": sum(split["retrieved"] for split in known_splits),
+        "output": sum(split["output"] for split in known_splits),
+        "basis": min((split["basis"] for split in known_splits), key=_WEAKEST_FIRST.index),
+        "calls": len(known_splits),
     }

@@ -1,7 +1,7 @@
 """The timeline of a run's context sizes, against the limits of its models, and its cost.
 
-A call's context is what its provider counted, else an estimate. Messages before a call are placed so that they end
-at that number, its answers follow it. So every number is relative to the call to which it belongs.
+The size of a call's context is the provider's number, else an estimate. The messages before the call are subtracted
+from it, its answers are added to it. So each size is relative to the call to which the message belongs.
 """
 
 import asyncio
@@ -56,9 +56,8 @@ def _add_splits(answer: TokenTimeline, transcript: Transcript, counts: TokenCoun
 
 
 async def _read_measured(record: RunRecord, transcript: Transcript, limit: int, after: int, *, every: bool) -> None:
-    """Reads the contents to estimate: the messages around the page's calls, and contexts without reported tokens; or
-    the
-    contexts of `every` call."""
+    """Reads the contents that are needed for estimates: the messages of the page's calls, and contexts without reported
+    tokens (with `every`: the contexts of all calls)."""
     later = (event for event in transcript.events if event.seq > after and isinstance(event, _TOKEN_EVENTS))
     page = list(islice(later, limit))
     spans = {event.span for event in page}
@@ -82,21 +81,21 @@ def timeline(transcript: Transcript, measures: TokenCounts, prices: Prices, limi
     """Builds the answer from fetched data. Pure."""
     metered = [_MeasuredCall(turn, measures, prices) for turn in transcript.turns]
     points = list(islice(_points(transcript, metered, measures, after), limit + 1))
-    shown = points[:limit]
+    page = points[:limit]
     return {
         "run": transcript.run,
         "warn_at": WARN_AT,
         "prices": {"date": prices.date, "source": prices.source, "currency": prices.currency},
         "models": _models(metered, measures),
         "totals": _totals(transcript, metered),
-        "items": shown,
-        "next_cursor": str(shown[-1]["seq"]) if len(points) > limit else None,
+        "items": page,
+        "next_cursor": str(page[-1]["seq"]) if len(points) > limit else None,
     }
 
 
 @dataclass
 class _MeasuredCall:
-    """A model call with its tokens, limit and cost; those of the messages around it are computed when needed."""
+    """A model call with its tokens, limit and cost. The tokens of its messages are computed when needed."""
 
     turn: Turn
     measures: TokenCounts
@@ -123,7 +122,7 @@ class _MeasuredCall:
         return list(self._rise())
 
     def _rise(self) -> Iterator[tuple[int, TokenCount]]:
-        """The context from each seq on."""
+        """Yields seqs in order, each with the size of the context from there on."""
         begin, falling, rising = self.turn.begin.seq, self.context, self.context
         before = sorted((seq for seq in self.tokens if seq < begin), reverse=True)
         steps = [(begin, self.context)]
@@ -145,7 +144,7 @@ class _MeasuredCall:
         return _ratio(self.context[0], self.limit)
 
     def after(self, seq: int) -> TokenCount:
-        """The context right after this event of the call."""
+        """Size of the context right after this event of the call."""
         return self._rising[bisect_right(self._rising, seq, key=itemgetter(0)) - 1][1]
 
 
@@ -166,7 +165,7 @@ def _weakness(basis: str | None) -> int:
 def _points(
     transcript: Transcript, metered: Sequence[_MeasuredCall], measures: TokenCounts, after: int
 ) -> Iterator[TokenPoint]:
-    by_span = {each.turn.begin.span: each for each in metered}
+    by_span = {measured.turn.begin.span: measured for measured in metered}
     for event in transcript.events:
         if event.seq <= after:
             continue
@@ -246,11 +245,11 @@ def _level(ratio: float | None) -> str | None:
 
 
 def _totals(transcript: Transcript, metered: Sequence[_MeasuredCall]) -> TokenTotals:
-    usages = [each.usage for each in metered]
-    ratios = [each.ratio for each in metered if each.ratio is not None]
+    usages = [call.usage for call in metered]
+    ratios = [call.ratio for call in metered if call.ratio is not None]
     return {
         "calls": len(metered),
-        "unreported_calls": sum(each.usage.input_tokens is None for each in _completed(metered)),
+        "unreported_calls": sum(call.usage.input_tokens is None for call in _completed(metered)),
         "input_tokens": sum(usage.input_tokens or 0 for usage in usages),
         "output_tokens": sum(usage.output_tokens or 0 for usage in usages),
         "cache_read_tokens": known_sum([usage.cache_read_tokens for usage in usages]),
@@ -259,7 +258,7 @@ def _totals(transcript: Transcript, metered: Sequence[_MeasuredCall]) -> TokenTo
         "cache_hit_share": _share(usages),
         "cost": _cost(metered),
         "unpriced_calls": _unpriced(metered),
-        "context_peak": max((each.context[0] for each in metered if each.context[0] is not None), default=None),
+        "context_peak": max((call.context[0] for call in metered if call.context[0] is not None), default=None),
         "peak_ratio": max(ratios, default=None),
         "warnings": sum(ratio >= WARN_AT for ratio in ratios),
         "compressions": [event.seq for event in transcript.events if isinstance(event, ev.ContextCompressed)],
@@ -268,15 +267,15 @@ def _totals(transcript: Transcript, metered: Sequence[_MeasuredCall]) -> TokenTo
 
 def _models(metered: Sequence[_MeasuredCall], measures: TokenCounts) -> list[ModelTokens]:
     by_model: dict[str | None, list[_MeasuredCall]] = {}
-    for each in metered:
-        by_model.setdefault(model_of(each.turn), []).append(each)
+    for call in metered:
+        by_model.setdefault(model_of(call.turn), []).append(call)
     return [_model(model, calls, measures) for model, calls in by_model.items()]
 
 
 def _model(model: str | None, calls: Sequence[_MeasuredCall], measures: TokenCounts) -> ModelTokens:
-    usages = [each.usage for each in calls]
+    usages = [call.usage for call in calls]
     scale = measures.scale(calls[0].turn)
-    price = next((each.price for each in reversed(calls) if each.price), None)
+    price = next((call.price for call in reversed(calls) if call.price), None)
     return {
         "model": model,
         "calls": len(calls),
@@ -302,20 +301,22 @@ def _model(model: str | None, calls: Sequence[_MeasuredCall], measures: TokenCou
 
 
 def _completed(metered: Iterable[_MeasuredCall]) -> list[_MeasuredCall]:
-    return [each for each in metered if isinstance(each.turn.end, ev.LlmCompleted)]
+    return [call for call in metered if isinstance(call.turn.end, ev.LlmCompleted)]
 
 
 def _cost(metered: Iterable[_MeasuredCall]) -> float | None:
-    known = [each.cost for each in metered if each.cost is not None]
-    return round(sum(known), 10) if known else None
+    costs = [call.cost for call in metered if call.cost is not None]
+    return round(sum(costs), 10) if costs else None
 
 
 def _unpriced(metered: Iterable[_MeasuredCall]) -> int:
-    return sum(each.cost is None for each in _completed(metered))
+    return sum(call.cost is None for call in _completed(metered))
 
 
 def _share(usages: Iterable[ev.TokenUsage]) -> float | None:
-    """The share of the input that came from a cache, among calls that report it."""
-    told = [(usage.cache_read_tokens, usage.input_tokens) for usage in usages if usage.cache_read_tokens is not None]
-    read, given = sum(read or 0 for read, _ in told), sum(given or 0 for _, given in told)
-    return round(read / given, 4) if given else None
+    """Share (0 to 1) of the input tokens that came from a cache, of calls that report it; None if none does."""
+    reported = [
+        (usage.cache_read_tokens, usage.input_tokens) for usage in usages if usage.cache_read_tokens is not None
+    ]
+    read, total = sum(read or 0 for read, _ in reported), sum(total or 0 for _, total in reported)
+    return round(read / total, 4) if total else None

@@ -1,1 +1,1 @@
-"""[analysis]: a run as a transcript: for each model call what it saw, what it answered, which tools it asked for."""
+"""[analysis]: a run as a transcript: for each model call its new input, its answer, and its tool calls."""

@@ -19,7 +19,7 @@ Scalar = str | int | float | bool | None
 # Values that occur in any call.
 _EVERYDAY = {"yes", "no", "true", "false", "none", "null", "on", "off", "n/a", "ok", "default"}
 _STEP = re.compile(r"\[\d{1,9}+\]|[^.\[\]]{1,200}+")
-# Values of a call by which places are compared; with each further one, all others would take longer.
+# Distinctive values of a call that are used: each one makes the comparison of every place slower.
 _MAX_TELLING = 64
 # White space and quotes around a result that is one value.
 _AROUND_A_VALUE = 64
@@ -29,7 +29,7 @@ _NEAR = 160
 
 @dataclass(frozen=True, slots=True)
 class ToolDefinition:
-    """A tool's definition, as the model got it."""
+    """A tool's definition, as the model got it. `whole`: the unchanged JSON."""
 
     name: str
     description: str
@@ -39,17 +39,17 @@ class ToolDefinition:
 
 @dataclass(frozen=True, slots=True)
 class TracedCall:
-    """A tool call as its model asked for it, and what that model saw."""
+    """A tool call as its model requested it, and the context that the model had (`visible`)."""
 
     name: str
     arguments: Json
     visible: Visible
     definition: ToolDefinition | None = None
     arguments_behind: Callable[[Passage], Json] = lambda _: None
-    """The arguments of the call that a result answers; None where that is not known."""
+    """Returns the arguments of the call whose result a passage is; None if that call is not known."""
     values: Sequence[tuple[str, Scalar]] = field(init=False)
     distinctive_values: Sequence[tuple[str, str]] = field(init=False)
-    """The values that are rare enough to tell places apart."""
+    """Path and value of texts that are rare enough to identify a place, at most 64."""
     _affinities: dict[tuple[Passage, int, frozenset[str]], int] = field(
         init=False, default_factory=dict[tuple[Passage, int, frozenset[str]], int], repr=False, compare=False
     )
@@ -66,14 +66,14 @@ class TracedCall:
         return {} if self.definition is None else schema_at(self.definition.schema, path)
 
     def relatedness(self, hit: Hit, path: str) -> int:
-        """Scores how well a place fits the argument: the value is alone there, is under the argument's name, or is near
-        other values of the call."""
+        """Scores how well an occurrence fits the argument (0: not at all): the value is the whole text, is under the
+        argument's name, or is near other values of the call."""
         text = hit.passage.text
         longer = len(text) - (hit.end - hit.start)
         alone = longer <= _AROUND_A_VALUE and text.strip().strip('"') == hit.text
-        own = path.rpartition(".")[0]
+        parent = path.rpartition(".")[0]
         beside = {
-            value: 5 if own and other.rpartition(".")[0] == own else 1
+            value: 5 if parent and other.rpartition(".")[0] == parent else 1
             for other, value in self.distinctive_values
             if other != path and value != hit.text
         }
@@ -81,7 +81,7 @@ class TracedCall:
         return 4 * alone + 2 * _under_name(hit, path) + sum(weights)
 
     def affinity(self, hit: Hit, path: str) -> int:
-        """Number of words of the tool's and the argument's names near the place."""
+        """Number of words of the tool's and the argument's names near an occurrence."""
         names = frozenset(word for word in (*name_words(self.name), *name_words(path)) if len(word) > 3)
         key = (hit.passage, hit.start, names)
         if key not in self._affinities:
@@ -92,21 +92,21 @@ class TracedCall:
 
 
 def scalars(value: Json, path: str = "") -> Iterator[tuple[str, Scalar]]:
-    """Every value within a value, with its path (`flights[0].date`); at most a few thousand."""
+    """Yields path (`flights[0].date`) and value of each scalar within a value, at most 5,000."""
     stack: list[tuple[str, Json, int]] = [(path, value, 0)]
-    given = 0
-    while stack and given < _MAX_SCALARS:
-        here, each, depth = stack.pop()
-        if isinstance(each, dict) and depth < _MAX_DEPTH:
-            items = cast(dict[str, Any], each).items()
+    count = 0
+    while stack and count < _MAX_SCALARS:
+        here, node, depth = stack.pop()
+        if isinstance(node, dict) and depth < _MAX_DEPTH:
+            items = cast(dict[str, Any], node).items()
             stack += reversed([(f"{here}.{key}" if here else str(key), item, depth + 1) for key, item in items])
-        elif isinstance(each, list) and depth < _MAX_DEPTH:
+        elif isinstance(node, list) and depth < _MAX_DEPTH:
             stack += reversed(
-                [(f"{here}[{place}]", item, depth + 1) for place, item in enumerate(cast(list[Any], each))]
+                [(f"{here}[{place}]", item, depth + 1) for place, item in enumerate(cast(list[Any], node))]
             )
-        elif not isinstance(each, dict | list):
-            given += 1
-            yield here, each
+        elif not isinstance(node, dict | list):
+            count += 1
+            yield here, node
 
 
 def is_distinctive(value: str) -> bool:
@@ -117,7 +117,7 @@ def is_distinctive(value: str) -> bool:
 
 
 def is_identifier(value: Scalar) -> bool:
-    """Whether a text looks like an identifier: letters and digits, or several words joined by `_` or `-`."""
+    """Whether a value is a text of 5 characters or more, without spaces, with letters and digits or with 7 digits."""
     if not isinstance(value, str) or len(value) < 5 or " " in value:
         return False
     digits = sum(character.isdigit() for character in value)
@@ -126,17 +126,17 @@ def is_identifier(value: Scalar) -> bool:
 
 def definitions_of(tools: Json) -> dict[str, ToolDefinition]:
     """Definitions by tool name; anything else in the list is ignored."""
-    found: dict[str, ToolDefinition] = {}
+    definitions: dict[str, ToolDefinition] = {}
     for tool in cast(list[Any], tools) if isinstance(tools, list) else []:
         whole = cast(dict[str, Any], tool) if isinstance(tool, dict) else {}
         inner = whole.get("function")
-        one = cast(dict[str, Any], inner) if isinstance(inner, dict) else whole
-        name = one.get("name")
+        function = cast(dict[str, Any], inner) if isinstance(inner, dict) else whole
+        name = function.get("name")
         if isinstance(name, str):
-            schemas = [one[key] for key in ("parameters", "input_schema") if isinstance(one.get(key), dict)]
+            schemas = [function[key] for key in ("parameters", "input_schema") if isinstance(function.get(key), dict)]
             schema = cast(dict[str, Any], schemas[0]) if schemas else {}
-            found.setdefault(name, ToolDefinition(name, str(one.get("description") or ""), schema, whole))
-    return found
+            definitions.setdefault(name, ToolDefinition(name, str(function.get("description") or ""), schema, whole))
+    return definitions
 
 
 def schema_at(schema: Mapping[str, Any], path: str) -> Mapping[str, Any]:
@@ -152,7 +152,7 @@ def schema_at(schema: Mapping[str, Any], path: str) -> Mapping[str, Any]:
 
 
 def definition_passage(definition: ToolDefinition, ref: Any) -> Passage:
-    """The definition as a text that a value may have been copied from."""
+    """The definition as a passage: values may have been copied from it."""
     return Passage(ref, 0, "definition", readable(text_of(dict(definition.whole)), ref))
 
 
@@ -164,7 +164,7 @@ def _closeness(hit: Hit, value: str) -> int:
     before = text.rfind(value, low, hit.start)
     between = [text[hit.end : after]] if after >= 0 else []
     between += [text[before : hit.start]] if before >= 0 else []
-    return 0 if not between else 5 if any("}" not in each for each in between) else 1
+    return 0 if not between else 5 if any("}" not in gap for gap in between) else 1
 
 
 def _under_name(hit: Hit, path: str) -> bool:

@@ -1,6 +1,6 @@
 """[analysis]: recognises results that report an error although the tool returned. Pure.
 
-Structure first: fields of a JSON object, exit codes, tracebacks that a text ends in; then how error messages begin.
+Checks the structure first (fields of a JSON object, exit codes, a traceback at the end), then how the text begins.
 """
 
 import json
@@ -16,7 +16,7 @@ _EXIT = re.compile(
     re.IGNORECASE,
 )
 _TRACEBACK = re.compile(r"^[ \t]{0,8}+Traceback \(most recent call last\)", re.MULTILINE)
-# Lines that may follow the last traceback: with more, the text is a log that was only read.
+# Lines that may follow the last traceback. With more, the text is a log that the tool only read.
 _AFTER_TRACEBACK = 2
 _BEGINS = re.compile(
     r"\s{0,64}+[\"']?(?:traceback\b|fatal: |"

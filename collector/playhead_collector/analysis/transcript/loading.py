@@ -1,7 +1,7 @@
 """[analysis]: reads a run, or the part of it that a page needs, as a transcript.
 
-Events are read once, each thread that no later one continues once, all contents together. Long computations run in a
-thread, so that the event loop stays free.
+Events are read once, and each thread once unless a later thread contains it; all contents are read together. Long
+computations run in a thread, so that the event loop stays free.
 """
 
 import asyncio
@@ -39,19 +39,18 @@ async def read_transcript_outline(record: RunRecord) -> Transcript:
 async def read_transcript_page(
     record: RunRecord, after: int, limit: int, kind: type[ev.RunEvent], *, with_contexts: bool
 ) -> Transcript:
-    """The part of a run with the first `limit` events of this kind after seq `after`, and one more.
+    """Reads the part of a run with the first `limit` events of this kind after seq `after`, and one more.
 
-    Requests more than `_BEFORE` events before the page are not found.  `with_contexts`: also reads the contexts of
-    calls,
-    and where their contents entered the run.
+    Requests more than `_BEFORE` events before the page are not found. `with_contexts`: also reads the contexts of
+    calls, and the seqs with which their contents entered the run.
     """
-    begin, found = max(0, after - _BEFORE), 0
+    begin, count = max(0, after - _BEFORE), 0
     events: list[ev.RunEvent] = []
     async for block in record.onwards(begin):
         events += block
-        if found > limit:
+        if count > limit:
             break  # after one more block: the outputs of a call follow its end
-        found += sum(isinstance(event, kind) and event.seq > after for event in block)
+        count += sum(isinstance(event, kind) and event.seq > after for event in block)
     transcript = await _read_transcript(record, events, with_contexts=with_contexts)
     if with_contexts and begin:
         await _add_earlier_entries(record, begin, transcript)
@@ -67,7 +66,7 @@ async def _read_transcript(record: RunRecord, events: Sequence[ev.RunEvent], *, 
 
 
 async def _add_earlier_entries(record: RunRecord, before: int, transcript: Transcript) -> None:
-    """Notes where contents had entered the run before a page, and the plans that were written down there."""
+    """Adds to a page's transcript the seqs with which contents entered the run before it, and earlier plans."""
     entered: defaultdict[ContentRef, list[int]] = defaultdict(list)
     plans: list[ev.RunEvent] = []
     async for block in record.onwards(0):
@@ -102,8 +101,8 @@ def _content_of(event: ev.RunEvent) -> ContentRef | None:
 
 
 async def read_threads(record: RunRecord, refs: Iterable[ContentRef | None]) -> dict[ContentRef, ThreadNode]:
-    """Reads the nodes of these threads; a thread that a known one continues is not read again.  Of a very long thread,
-    the end is joined to the beginning."""
+    """Reads the nodes of these threads. A thread that is contained in one read before is not read again. Of a very long
+    thread, only the beginning and the end are kept, and joined."""
     nodes: dict[ContentRef, ThreadNode] = {}
     for ref in refs:
         if ref is None or ref in nodes:
@@ -129,8 +128,8 @@ def refs_in_events(events: Iterable[ev.RunEvent]) -> Iterator[ContentRef | None]
                 yield ref
             case ev.StateChanged(value=ref) | ev.AgentHandoff(reason=ref):
                 yield ref
-            case ev.LlmCalled(tools=tools, system=system, input=given):
-                yield from (tools, system, given)
+            case ev.LlmCalled(tools=tools, system=system, input=input_ref):
+                yield from (tools, system, input_ref)
             case ev.LlmCompleted(reasoning=reasoning, output=output):
                 yield from (reasoning, output)
             case _:

@@ -26,7 +26,7 @@ class PlanStep:
 
 
 def plan_steps_in(event: ev.RunEvent, cache: ContentCache) -> Iterator[PlanStep]:
-    """The steps of the plan in this event; empty if it has none."""
+    """Yields the steps of the plan in this event, if it has one."""
     match event:
         case ev.PlanCreated(plan=ref) | ev.StateChanged(key="plan", value=ref):
             value = cache.parsed(ref)
@@ -51,7 +51,7 @@ def _steps(plan: Any) -> list[Any]:
 
 
 def _words(step: Any) -> str:
-    """The text of a step that is an object, from its usual keys; else an empty text."""
+    """The text of a step that is an object, from its usual keys; "" if there is none."""
     fields = cast(dict[str, Any], step) if isinstance(step, dict) else {}
-    said = [fields[key] for key in _WORDS if isinstance(fields.get(key), str)]
-    return said[0] if said else ""
+    texts = [fields[key] for key in _WORDS if isinstance(fields.get(key), str)]
+    return texts[0] if texts else ""

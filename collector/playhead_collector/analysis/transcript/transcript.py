@@ -1,5 +1,5 @@
-"""[analysis]: a run as turns: what each model call saw, which tools it requested, and their results. Questions about
-why begin with this; `loading` reads the data. Pure.
+"""[analysis]: a run as turns: the new input of each model call, the tool calls that it requested, and their results.
+Most questions use it; `loading` reads the data. Pure.
 """
 
 from collections import defaultdict
@@ -74,7 +74,7 @@ class Transcript:
     )
     """The tool call of each result, by message and number of its part."""
     first_turn_by_text: dict[str, Turn] = field(default_factory=dict[str, Turn])
-    """The model call that first said a text.  What an agent said may be told to another one in a user's role."""
+    """The model call that first answered with a text. Frameworks may pass it to another agent with role `user`."""
     plan_steps: list[PlanStep] = field(default_factory=list[PlanStep])
     """The steps of all recorded plans, in order."""
     _definitions: dict[ContentRef, dict[str, ToolDefinition]] = field(
@@ -82,11 +82,11 @@ class Transcript:
     )
 
     def message(self, ref: ContentRef | None) -> Message | None:
-        """A message, parsed; None when it is not stored or is no message."""
+        """A parsed message; None if it is not stored or is no message."""
         return None if ref is None else self.cache.parsed_message(ref)
 
     def definitions(self, turn: Turn | None) -> dict[str, ToolDefinition]:
-        """The tools that the model was offered."""
+        """Definitions of the tools that the model call was offered, by name."""
         ref = turn.begin.tools if turn else None
         if ref is None:
             return {}
@@ -105,11 +105,11 @@ class Transcript:
         )
 
     def event(self, seq: int) -> ev.RunEvent:
-        """The event at seq."""
+        """The event with this seq."""
         return self.events[self.index_of(seq)]
 
     def index_of(self, seq: int) -> int:
-        """The index in `events` of the event at seq. `events` begin later if a fork's parent is gone."""
+        """Index in `events` of the event with this seq. `events` may begin later than seq 1, for example on a page."""
         return seq - self.events[0].seq
 
 
@@ -137,7 +137,7 @@ class _TranscriptBuilder:
         self._open_tools: dict[str, ToolRun] = {}
         self._waiting: dict[str, list[ev.MessageAdded]] = {}
         self._requests: list[ToolRequest] = []
-        self._last: dict[str | None, Turn] = {}  # of each agent
+        self._last: dict[str | None, Turn] = {}  # by agent
 
     def take(self, event: ev.RunEvent) -> None:
         """Takes one more event, in seq order."""
@@ -159,8 +159,8 @@ class _TranscriptBuilder:
                     tool.end = event
                 if isinstance(event, ev.ToolCompleted) and event.result is not None:
                     self.transcript.entry_seqs[event.result].append(event.seq)
-            case ev.RunStarted(input=ContentRef() as given):
-                self.transcript.entry_seqs[given].append(event.seq)
+            case ev.RunStarted(input=ContentRef() as input_ref):
+                self.transcript.entry_seqs[input_ref].append(event.seq)
             case _:
                 self.transcript.plan_steps += plan_steps_in(event, self.transcript.cache)
 
@@ -179,8 +179,10 @@ class _TranscriptBuilder:
     def _entered(self, event: ev.MessageAdded, message: Message | None) -> None:
         for number, part in enumerate(message["parts"] if message and event.message else ()):
             if part.get("type") == "tool_call_response":
-                asked = [each for each in self._requests if each.call_id == part.get("id") and each.tool_run]
-                tool = asked[-1].tool_run if asked else None
+                requests = [
+                    request for request in self._requests if request.call_id == part.get("id") and request.tool_run
+                ]
+                tool = requests[-1].tool_run if requests else None
                 if tool is not None and event.message is not None:
                     tool.result_seq, tool.result_message = event.seq, event.message
                     self.transcript.tool_run_by_result[event.message, number] = tool
@@ -198,13 +200,17 @@ class _TranscriptBuilder:
 
     def _called(self, event: ev.ToolCalled, span: str) -> None:
         arguments = self.transcript.cache.parsed(event.arguments)
-        open_ones = [each for each in self._requests if each.tool_run is None and each.name == event.name]
-        by_id = [each for each in open_ones if event.call_id is not None and each.call_id == event.call_id]
-        alike = [each for each in open_ones if each.arguments == arguments]
+        open_ones = [
+            candidate for candidate in self._requests if candidate.tool_run is None and candidate.name == event.name
+        ]
+        by_id = [
+            candidate for candidate in open_ones if event.call_id is not None and candidate.call_id == event.call_id
+        ]
+        alike = [candidate for candidate in open_ones if candidate.arguments == arguments]
         request = next(iter((*reversed(by_id), *reversed(alike), *open_ones[-1:])), None)
         last = self._last.get(event.actor) or (self.transcript.turns[-1] if self.transcript.turns else None)
         if request is not None and not by_id and not alike and request.turn is not last:
-            request = None  # only the name is the same, and it was long ago
+            request = None  # only the name is the same, and the request is older than the agent's last call
         tool = ToolRun(event, arguments, request.turn if request else last, request)
         if request is not None:
             request.tool_run = tool

@@ -1,4 +1,4 @@
-"""[analysis]: the runs that have a beginning in common with a run: forks, the runs above it, and siblings."""
+"""[analysis]: the runs with the same beginning as a run: forks, the runs above it (its parents), and siblings."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ FORK, PARENT, SIBLING = "fork", "parent", "sibling"
 # Branches per run that are read: nobody looks at more; the list of runs has all forks.
 MAX_FORKS = 100
 MAX_SIBLINGS = 100
-# Runs above a fork; the record of those further above is not followed.
+# Runs above a fork that are read.
 _MAX_ABOVE = 50
 
 
@@ -20,8 +20,8 @@ _MAX_ABOVE = 50
 class BranchingRun:
     """Another run with the same beginning.
 
-    `at`: the seq in the run in question at which it branches off; for a sibling, the model call with the same context.
-    `seq`: the same in its own record.
+    `at`: seq in the run of the question at which it branches off; for a sibling, the seq of the model call with the
+    same context. `seq`: the same position in its own record.
     """
 
     kind: str
@@ -32,7 +32,7 @@ class BranchingRun:
 
 @dataclass(frozen=True, slots=True)
 class Lineage:
-    """A run, the runs above it (nearest first), and up to which seq each has the path in common with it."""
+    """A run and the runs above it (nearest first). `common`: for each, the last seq of its path that they share."""
 
     rows: Sequence[RunRow]
     common: Sequence[int]
@@ -48,16 +48,16 @@ class Lineage:
 async def read_branching_runs(record: RunRecord) -> tuple[list[BranchingRun], bool]:
     """Returns the branching runs, and whether there are more than the limits allow."""
     lineage = await _read_lineage(record)
-    found, more = await _forks(record, lineage)
-    known = {row.run for row in lineage.rows} | {branch.row.run for branch in found}
+    branches, more = await _forks(record, lineage)
+    known_runs = {row.run for row in lineage.rows} | {branch.row.run for branch in branches}
     same = await record.store.runs_with_same_context(
-        record.project_id, lineage.parts, without=sorted(known), limit=MAX_SIBLINGS + 1
+        record.project_id, lineage.parts, without=sorted(known_runs), limit=MAX_SIBLINGS + 1
     )
-    for each in same[:MAX_SIBLINGS]:
-        row = await record.store.run(record.project_id, each.run)
+    for call in same[:MAX_SIBLINGS]:
+        row = await record.store.run(record.project_id, call.run)
         if row is not None:
-            found.append(BranchingRun(SIBLING, row, each.here, each.seq))
-    return found, more or len(same) > MAX_SIBLINGS
+            branches.append(BranchingRun(SIBLING, row, call.here, call.seq))
+    return branches, more or len(same) > MAX_SIBLINGS
 
 
 async def _read_lineage(record: RunRecord) -> Lineage:
@@ -73,16 +73,16 @@ async def _read_lineage(record: RunRecord) -> Lineage:
 
 async def _forks(record: RunRecord, lineage: Lineage) -> tuple[list[BranchingRun], bool]:
     """The runs above, and the forks of the run and of the runs above it within the common path."""
-    found: list[BranchingRun] = []
+    branches: list[BranchingRun] = []
     more = False
     ours = {row.run for row in lineage.rows}
     for depth, (row, common) in enumerate(zip(lineage.rows, lineage.common, strict=True)):
         if depth:
-            found.append(BranchingRun(PARENT, row, common + 1, common + 1))
+            branches.append(BranchingRun(PARENT, row, common + 1, common + 1))
         forks = await record.store.runs(record.project_id, RunFilter(fork_of=row.run), limit=MAX_FORKS + 1)
         more = more or len(forks) > MAX_FORKS
         for fork in forks[:MAX_FORKS]:
-            at = fork.fork_at
-            if fork.run not in ours and at is not None and at <= common + 1:
-                found.append(BranchingRun(FORK, fork, at, at))
-    return found, more
+            seq = fork.fork_at
+            if fork.run not in ours and seq is not None and seq <= common + 1:
+                branches.append(BranchingRun(FORK, fork, seq, seq))
+    return branches, more

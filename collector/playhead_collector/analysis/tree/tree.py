@@ -37,12 +37,12 @@ async def answer_tree(record: RunRecord, limit: int, after: int) -> DecisionTree
     """The decisions after seq `after` with their branches; on the last page also the branches after the last
     decision."""
     transcript = await read_transcript_page(record, after, limit, ev.LlmCompleted, with_contexts=False)
-    found = await asyncio.to_thread(lambda: [each for each in decisions(transcript) if each[0]["seq"] > after])
+    entries = await asyncio.to_thread(lambda: [entry for entry in decisions(transcript) if entry[0]["seq"] > after])
     runs, more_branches = await read_branching_runs(record)
-    is_last = len(found) <= limit
-    placed = placed_at(transcript, [decision for decision, _ in found[:limit]], runs, after, is_last=is_last)
-    firsts = await _first_choices(record, transcript, [run for some in placed.values() for run in some])
-    path = await asyncio.to_thread(_path, transcript, found[:limit], placed, firsts)
+    is_last = len(entries) <= limit
+    placed = placed_at(transcript, [decision for decision, _ in entries[:limit]], runs, after, is_last=is_last)
+    firsts = await _first_choices(record, transcript, [run for group in placed.values() for run in group])
+    path = await asyncio.to_thread(_path, transcript, entries[:limit], placed, firsts)
     return {
         "run": record.run,
         "name": record.row.name,
@@ -64,22 +64,22 @@ def placed_at(
     ends = {turn.begin.seq: turn.end.seq for turn in transcript.turns if turn.end is not None}
     placed: dict[int | None, list[BranchingRun]] = {}
     for run in runs:
-        at = ends.get(run.at, run.at) if run.kind == SIBLING else run.at
-        if at <= after:
+        seq = ends.get(run.at, run.at) if run.kind == SIBLING else run.at
+        if seq <= after:
             continue
-        decision = next((decision["seq"] for decision in path if decision["seq"] >= at), None)
+        decision = next((decision["seq"] for decision in path if decision["seq"] >= seq), None)
         if decision is not None or is_last:
             placed.setdefault(decision, []).append(run)
     return placed
 
 
 async def _read_outcome(record: RunRecord, row: RunRow) -> RunOutcome:
-    """How the run ended, with the latest scores of it as a whole."""
+    """The outcome of a run, with the latest scores of the run as a whole."""
     where = ScoreFilter(row.run, latest=True)
     scores = await record.store.scores(record.project_id, where, limit=_MAX_SCORES)
     return {
         "scores": [
-            {"name": each.name, "value": each.value, "label": each.label} for each in scores if each.span is None
+            {"name": score.name, "value": score.value, "label": score.label} for score in scores if score.span is None
         ],
         "status": row.status,
         "ended": None if row.ended_ns is None else rfc3339(row.ended_ns),
@@ -90,7 +90,7 @@ async def _read_outcome(record: RunRecord, row: RunRow) -> RunOutcome:
 
 def _path(
     transcript: Transcript,
-    found: Sequence[tuple[Decision, Turn | None]],
+    entries: Sequence[tuple[Decision, Turn | None]],
     placed: Mapping[int | None, Sequence[BranchingRun]],
     firsts: Mapping[str, FirstChoice],
 ) -> list[TreeNode]:
@@ -100,7 +100,7 @@ def _path(
             "untaken": _untaken(transcript, decision, turn),
             "branches": _branches(placed.get(decision["seq"], ()), firsts),
         }
-        for decision, turn in found
+        for decision, turn in entries
     ]
 
 
@@ -113,7 +113,7 @@ def _untaken(transcript: Transcript, decision: Decision, turn: Turn | None) -> l
 
 
 def _branches(runs: Sequence[BranchingRun], firsts: Mapping[str, FirstChoice]) -> list[TreeBranch]:
-    """The branches as answers.  Left out: runs without a choice, which were siblings by a short hash only."""
+    """Converts branches to answers.  Leaves out siblings whose context differs: only its short hash was the same."""
     return [
         {
             "kind": run.kind,
@@ -136,21 +136,21 @@ async def _first_choices(
     """The first choice of each branch, by its run."""
     firsts: dict[str, FirstChoice] = {}
     for run in runs:
-        found = await (_sibling_choice if run.kind == SIBLING else _fork_choice)(record, transcript, run)
-        if found is not None:
-            firsts[run.row.run] = FirstChoice(*found, await _read_outcome(record, run.row))
+        choice = await (_sibling_choice if run.kind == SIBLING else _fork_choice)(record, transcript, run)
+        if choice is not None:
+            firsts[run.row.run] = FirstChoice(*choice, await _read_outcome(record, run.row))
     return firsts
 
 
 async def _fork_choice(record: RunRecord, _: Transcript, run: BranchingRun) -> tuple[Any, bool | None]:
     other = await stored_record(record.store, record.project_id, run.row.run)
     page = await read_transcript_page(other, run.seq - 1, 1, ev.LlmCompleted, with_contexts=False)
-    own = (decision["chosen"] for decision, _ in decisions(page) if decision["seq"] >= run.seq)
-    return next(own, None), None
+    choices = (decision["chosen"] for decision, _ in decisions(page) if decision["seq"] >= run.seq)
+    return next(choices, None), None
 
 
 async def _sibling_choice(record: RunRecord, transcript: Transcript, run: BranchingRun) -> tuple[Any, bool] | None:
-    """The sibling's choice, and whether this run made the same; None if its context was a different one after all."""
+    """The sibling's choice, and whether this run made the same one; None if its context was another one."""
     turn = next((turn for turn in transcript.turns if turn.begin.seq == run.at), None)
     if turn is None or turn.begin.thread is None:
         return None

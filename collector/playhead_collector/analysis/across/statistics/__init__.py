@@ -1,1 +1,1 @@
-"""How much runs take: numbers of each run, over all of them and over time."""
+"""Statistics of runs: numbers of each run, over all runs and over time."""

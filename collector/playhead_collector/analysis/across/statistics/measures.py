@@ -26,13 +26,13 @@ MEASURES: Final[Mapping[str, Callable[[RunRow], float | None]]] = {
     "context_peak": lambda row: row.context_peak,
     "seconds": lambda row: None if row.ended_ns is None else max(0, row.ended_ns - row.started_ns) / _NS,
 }
-"""Numbers of a run, by name; None: not known."""
+"""Functions that return a number of a run, by name; None: not known."""
 
 
 async def answer_statistics(
     store: ReadStore, project_id: int, cohort: Mapping[str, Any], *, prices: Prices
 ) -> RunStatistics:
-    """The statistics of the runs that `cohort` chooses."""
+    """Returns the statistics of the runs that `cohort` selects."""
     chosen = await read_cohort(store, project_id, cohort)
     return statistics_of(chosen, await read_steps(store, project_id, chosen.members), prices)
 
@@ -57,11 +57,11 @@ def statistics_of(cohort: Cohort, walks: Sequence[ToolPath], prices: Prices) -> 
 
 
 def _measured(members: Iterable[Member], of: Callable[[RunRow], float | None]) -> Measured | None:
-    known = [(value, member.run) for member in members if (value := of(member.row)) is not None]
-    if not known:
+    pairs = [(value, member.run) for member in members if (value := of(member.row)) is not None]
+    if not pairs:
         return None
-    largest, run = max(known)
-    ordered = sorted(value for value, _ in known)
+    largest, run = max(pairs)
+    ordered = sorted(value for value, _ in pairs)
     return {
         "count": len(ordered),
         "mean": sum(ordered) / len(ordered),

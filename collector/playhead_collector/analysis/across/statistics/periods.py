@@ -15,7 +15,10 @@ PERIODS: Final = 24
 def periods_of(
     members: Sequence[Member], measures: Mapping[str, Callable[[RunRow], float | None]], count: int = PERIODS
 ) -> list[Period]:
-    """`count` equal parts of the time in which these runs began, oldest first; [] if it is one moment.  Pure."""
+    """Divides the time between the first and the last start into `count` parts, oldest first.  Pure.
+
+    [] without runs, or if all began at the same moment.
+    """
     starts = [member.row.started_ns for member in members]
     if not starts or min(starts) == max(starts):
         return []
@@ -29,15 +32,15 @@ def periods_of(
 def _period(
     since_ns: int, width_ns: int, members: Iterable[Member], measures: Mapping[str, Callable[[RunRow], float | None]]
 ) -> Period:
-    found = list(members)
-    outcomes = [member.succeeded for member in found]
+    runs = list(members)
+    outcomes = [member.succeeded for member in runs]
     return {
         "since": rfc3339(since_ns),
         "until": rfc3339(since_ns + width_ns),
-        "runs": len(found),
+        "runs": len(runs),
         "succeeded": outcomes.count(True),
         "failed": outcomes.count(False),
-        "measures": {name: measured for name, of in measures.items() if (measured := _measured(found, of))},
+        "measures": {name: measured for name, of in measures.items() if (measured := _measured(runs, of))},
     }
 
 
