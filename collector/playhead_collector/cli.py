@@ -121,7 +121,7 @@ def listen(host: str, port: int, variable: str = "PLAYHEAD_PORT") -> Generator[s
 
 @contextmanager
 def hold_grpc_port(settings: CollectorSettings) -> Generator[socket.socket | None]:
-    """Opens a socket that reserves the gRPC port until `start_grpc`. None: gRPC is off. Raises PortTaken, CannotStart."""
+    """Opens a socket that holds the gRPC port until `start_grpc`. None: gRPC is off. Raises PortTaken, CannotStart."""
     if settings.grpc_port is None:
         yield None
         return
@@ -157,7 +157,7 @@ def warn_of_open_doors(listener: socket.socket, *, needs_key: bool) -> None:
 
 
 def url_of(listener: socket.socket, port: int | None = None) -> str:
-    """Returns the URL for clients on this machine, with the listener's port or with another `port` of the same address."""
+    """Returns the URL for clients on this machine, with the listener's port or another `port` of the same address."""
     host, own_port = listener.getsockname()[:2]
     port = own_port if port is None else port
     if ip_address(host).is_unspecified:  # all addresses: any of them will do

@@ -93,7 +93,7 @@ class ContentCorrupt(CollectorError):
 
 
 class Refused(CollectorError):
-    """A request that cannot be done as it is. Has the HTTP status and headers of the answer, and a code for programs."""
+    """A request that cannot be done as it is. Has the answer's HTTP status and headers, and a code for programs."""
 
     def __init__(self, status: int, code: str, message: str, headers: Mapping[str, str] = MappingProxyType({})) -> None:
         super().__init__(message)

@@ -103,7 +103,7 @@ class CollectorProcess:
         return code
 
     def kill(self) -> None:
-        """Sends SIGKILL, to simulate a crash. Its Postgres keeps running; the next start with the same folder stops it."""
+        """Sends SIGKILL, to simulate a crash. Its Postgres goes on; the next start with the same folder stops it."""
         if (process := self._process) is not None:
             process.kill()
             process.wait()

@@ -1,4 +1,4 @@
-"""A log for lines that strangers can cause: each message at most once per interval, so that nobody can fill the disk."""
+"""A log for lines that strangers can cause: each message at most once per interval, so nobody can fill the disk."""
 
 import logging
 import time

@@ -88,7 +88,7 @@ class EmbeddedPostgres:
                 _relaunch(self._running)
 
     def stop(self) -> None:
-        """Stops Postgres. When this returns, everything is on disk, no process is left, and the data directory is free."""
+        """Stops Postgres. Afterwards everything is on disk, no process is left, and the data directory is free."""
         with self._changing:
             self._end()
 

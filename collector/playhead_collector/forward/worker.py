@@ -199,7 +199,7 @@ class ForwardWorker:
 
 @dataclass(frozen=True, slots=True)
 class _LoadedEntry:
-    """Content of an entry: spans to send, log events that are sent as they are, and log events that are sent as scores."""
+    """Content of an entry: spans, log events that are sent as they are, and log events that are sent as scores."""
 
     run: OutboundRun
     items: Iterable[OutgoingSpans]

@@ -70,7 +70,7 @@ class Guard:
         return Admission.TAKEN
 
     def counts(self, connection: GuardedConnection) -> tuple[int, int, str]:
-        """Returns the number of open connections, the number of those from this one's client, and the client's address."""
+        """Returns the number of open connections, the number of this client's connections, and its address."""
         client = self._open.get(connection, "")
         return len(self._open), self._by_client[client], client
 

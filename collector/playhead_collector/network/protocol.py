@@ -290,7 +290,7 @@ class GuardedProtocol(HttpToolsProtocol):
             self.transport.write_eof()
 
     def _close(self) -> None:
-        """Closes the connection after an answer. A client that is still sending its body gets time to see the answer."""
+        """Closes the connection after an answer. A client that still sends its body gets time to see the answer."""
         if self._phase is _Phase.BODY:
             self._finish()
         else:

@@ -1,4 +1,4 @@
-"""Queue for a limited number of turns: senders that were not slow come first, and of them those with the fewest turns."""
+"""Queue for a limited number of turns: senders that were not slow come first, and of these those with fewest turns."""
 
 import asyncio
 from collections.abc import Callable

@@ -90,7 +90,7 @@ class LangfuseMediaHttp:
         return router
 
     async def announce(self, request: Request) -> dict[str, str | None]:
-        """Returns the address for the bytes of a medium; no address if they are already stored, or the run was deleted."""
+        """Returns the address for the bytes of a medium; none if they are already stored, or the run was deleted."""
         async with self.flow.take(request, _MAX_BYTES) as share:
             body, _ = await share.body()
             announced = self._read(body)

@@ -67,7 +67,7 @@ class Sweeper:
                 return swept
 
     async def run_once(self) -> None:
-        """Forgets expired tombstones, leases and changes, and makes the sweeps that are due. Raises StoreUnavailable."""
+        """Forgets expired tombstones, leases and changes; makes the sweeps that are due. Raises StoreUnavailable."""
         await self._store.forget_tombstones(self._tombstone_ns)
         await self._store.forget_leases()
         while await self._store.forget_changes(self._changes_ns):  # some thousand at a time

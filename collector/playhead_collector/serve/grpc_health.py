@@ -31,7 +31,7 @@ class GrpcHealth:
         return await self._statuses.Check(request, context)
 
     def handlers(self) -> list[Any]:
-        """Returns the handlers to add to a server. `Watch` is not implemented: the protocol lets clients do without it."""
+        """Returns the handlers to add to a server. `Watch` is not implemented: clients can do without it."""
         handler: Any = cast(Any, grpc).unary_unary_rpc_method_handler(
             self.Check,
             request_deserializer=cast(Any, health_pb2).HealthCheckRequest.FromString,

@@ -62,7 +62,7 @@ def queue_is_full(retry_seconds: int) -> Refused:
 
 
 def ended(code: int | None) -> Refused:
-    """The error when a worker process ended during a question. `code` is its exit code; a negative one is the signal."""
+    """The error when a worker process ended during a question. `code` is its exit code; negative: the signal."""
     how = f"was killed by signal {-code}" if code is not None and code < 0 else f"ended with code {code}"
     return Refused(
         503,

@@ -132,7 +132,7 @@ def _exactly(pipe: BinaryIO) -> Callable[[int], bytes]:
 
 
 def _own_stdio() -> tuple[BinaryIO, BinaryIO]:
-    """Returns the pipes of stdin and stdout, for messages only: output that a library prints goes to stderr, the log."""
+    """Returns the pipes of stdin and stdout, for messages only: what a library prints goes to stderr, the log."""
     requests = os.fdopen(os.dup(0), "rb")
     replies = os.fdopen(os.dup(1), "wb")
     with open(os.devnull, "rb") as nothing:  # noqa: PTH123 - a descriptor, not a file

@@ -44,7 +44,7 @@ class PromiseAnnouncer:
         max_age_s: float,
         clock: Callable[[], int],
     ) -> None:
-        """`key` signs the requests; `public_url` is the URL of this collector for people; `clock` gives ns since 1970."""
+        """`key` signs the requests; `public_url` is this collector's URL for people; `clock` gives ns since 1970."""
         self.counts: Counter[str] = Counter()  # sent, failed, given_up
         self._store, self._project_id = store, project_id
         self._url, self._key, self._public_url = url, key, public_url

@@ -177,7 +177,7 @@ def _add_log(limits: DecodeLimits, decoded: Decoded, data: bytes, scope: str, re
 
 
 def _take_attributes(data: bytes, message: str, number: int, limits: DecodeLimits) -> tuple[Attributes, bytes]:
-    """Returns the attributes of a large message, and the message without them. Raises Unusable, DecodeError, Malformed."""
+    """Returns a large message's attributes, and the message without them. Raises Unusable, DecodeError, Malformed."""
     try:
         attributes, rest, parts = take_attributes(data, number, limits.parts, _pair_value)
     except TooManyParts:

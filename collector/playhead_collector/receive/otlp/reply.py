@@ -33,7 +33,7 @@ def success(signal: Signal, wire: Wire, rejected: int = 0, message: str = "") ->
 
 
 def failure(status: int, message: str, wire: Wire) -> Response:
-    """Returns a `google.rpc.Status` with the HTTP status. Callers add `Retry-After` if the request may be sent again."""
+    """Returns a `google.rpc.Status` with the HTTP status. Callers add `Retry-After` if a retry makes sense."""
     return _response(status, Status(code=code_of(status), message=message[:_MAX_LENGTH]), wire)
 
 
