@@ -48,7 +48,7 @@ _TYPES = {AS_JSON: JSON, AS_TEXT: TEXT, AS_BYTES: BYTES}
 
 @dataclass(frozen=True)
 class Content:
-    """Immutable bytes and their media type.  The ref, which says how to read them, is computed when first asked for."""
+    """Immutable bytes and their media type. The ref, which says how to read them, is computed at the first access."""
 
     data: bytes
     media_type: str
@@ -87,7 +87,7 @@ def bounded_content_of(value: Any, mask: Mask | None, limits: ValueLimits) -> tu
             return Content(value.encode(), TEXT), None
         except UnicodeEncodeError:  # a lone surrogate has no UTF-8 form; JSON can escape it
             return Content(safe_json(value), JSON), None
-    if issubclass(type(cast(object, value)), bytes | bytearray | memoryview):  # isinstance would ask the value
+    if issubclass(type(cast(object, value)), bytes | bytearray | memoryview):  # isinstance would call the value's code
         try:
             return Content(bytes(value), BYTES), None
         except ValueError:  # a memoryview that was released
@@ -122,13 +122,13 @@ def parse_bounded(data: bytes | str) -> Any:
 
 def _may_have_big_integer(raw: bytes) -> bool:
     zeros = raw.translate(_DIGITS_TO_ZERO)
-    at = zeros.find(_ZEROS)
-    while at >= 0:
-        if at == 0 or raw[at - 1] in _BEFORE_NUMBER:
+    index = zeros.find(_ZEROS)
+    while index >= 0:
+        if index == 0 or raw[index - 1] in _BEFORE_NUMBER:
             return True
-        while zeros.startswith(b"0", at):  # to the end of this run: it began where no number does
-            at += 1
-        at = zeros.find(_ZEROS, at)
+        while zeros.startswith(b"0", index):  # skips this run of digits, which is not at the beginning of a number
+            index += 1
+        index = zeros.find(_ZEROS, index)
     return False
 
 

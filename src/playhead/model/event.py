@@ -561,8 +561,8 @@ def event_from_json(value: dict[str, Any]) -> RunEvent:
     cls = EVENT_TYPES.get(value["kind"]) or _former_type(value)
     if cls is None:
         return UnknownEvent(**header, original_kind=value["kind"], original=value)
-    known = _DATA[cls]
-    data: dict[str, Any] = {name: item for name, item in value["data"].items() if name in known}
+    field_names = _DATA[cls]
+    data: dict[str, Any] = {name: item for name, item in value["data"].items() if name in field_names}
     for name in _TUPLES[cls]:
         data[name] = tuple(data.get(name, ()))
     if cls is ContextCompressed:

@@ -54,8 +54,8 @@ def _between_arrays(before: list[Any], after: list[Any], path: str) -> Iterator[
     if len(before) != len(after):
         yield {"op": "replace", "path": path, "value": after}
         return
-    for at, (old, new) in enumerate(zip(before, after, strict=True)):
-        yield from _differences(old, new, f"{path}/{at}")
+    for index, (old, new) in enumerate(zip(before, after, strict=True)):
+        yield from _differences(old, new, f"{path}/{index}")
 
 
 def _same(before: Any, after: Any) -> bool:
@@ -67,30 +67,30 @@ def _apply(holder: dict[str, Any], operation: Any) -> None:
     path, op = _path_and_op(operation)
     keys = [_unescaped(key) for key in path.split("/")]
     try:
-        at: Any = holder
+        target: Any = holder
         for key in keys[:-1]:
-            at = at[_place(at, key)]
-        last = _place(at, keys[-1])
+            target = target[_place(target, key)]
+        last = _place(target, keys[-1])
         if op == "remove":
-            del at[last]
+            del target[last]
         else:
-            at[last] = _copied(operation["value"])
+            target[last] = _copied(operation["value"])
     except (KeyError, IndexError, TypeError, ValueError) as error:
         raise ValueError(f"{op} {path!r:.200} does not fit the value: {error!r}") from None
 
 
 def _path_and_op(operation: Any) -> tuple[str, str]:
     if isinstance(operation, Mapping):
-        known = cast("Mapping[str, Any]", operation)
-        path, op = known.get("path"), known.get("op")
+        fields = cast("Mapping[str, Any]", operation)
+        path, op = fields.get("path"), fields.get("op")
         is_path = isinstance(path, str) and (not path or path.startswith("/"))
         if is_path and (op in ("add", "replace") or (op == "remove" and path)):
             return cast(str, path), cast(str, op)
     raise ValueError(f"this is no operation of a JSON Patch that is known here: {operation!r:.200}")
 
 
-def _place(at: Any, key: str) -> Any:
-    if not isinstance(at, list):
+def _place(target: Any, key: str) -> Any:
+    if not isinstance(target, list):
         return key
     if not (key.isascii() and key.isdecimal()):  # not -1, which Python takes for the last
         raise ValueError(f"{key!r:.40} is no place in an array")

@@ -43,7 +43,7 @@ def plain_message_json(role: str, text: str) -> bytes:
 
 
 def message_contents(message: Message) -> list[Content]:
-    """The message's own content first, then the large parts that it refers to."""
+    """Returns the message's own content, followed by the large parts that it refers to."""
     data = canonical_json(message)
     if len(data) <= LARGE_PART_BYTES:
         return [Content(data, JSON)]
@@ -114,12 +114,12 @@ def part_lines(part: Part) -> Iterable[str]:
 
 def without_reasoning(messages: Iterable[Message]) -> list[Message]:
     """The messages without their reasoning; a message with only reasoning is left out."""
-    found: list[Message] = []
+    result: list[Message] = []
     for message in messages:
         parts = [part for part in message["parts"] if part.get("type") != "reasoning"]
         if parts or not message["parts"]:
-            found.append({**message, "parts": parts})
-    return found
+            result.append({**message, "parts": parts})
+    return result
 
 
 def _is_apart(part: Part) -> bool:
@@ -139,8 +139,8 @@ def _texts(parts: Iterable[Part]) -> Iterable[str]:
 
 
 def _medium(part: Part, *facts: object) -> str:
-    known = ", ".join(str(fact) for fact in facts if fact is not None)
-    return f"[{part.get('modality') or part.get('type')}: {known}]"
+    details = ", ".join(str(fact) for fact in facts if fact is not None)
+    return f"[{part.get('modality') or part.get('type')}: {details}]"
 
 
 def _decoded_size(base64: object) -> int:

@@ -21,9 +21,9 @@ BY_PROGRAM: Final = "the program"
 OUTCOMES: Final = (APPROVED, DENIED, ANSWERED, EXPIRED)
 
 
-def digest_of(asked: Any) -> str:
+def digest_of(question: Any) -> str:
     """Returns the digest of a question, 32 hex digits."""
-    return content_of(asked).ref.digest.hex()[:32]
+    return content_of(question).ref.digest.hex()[:32]
 
 
 def promise_id(kind: str, scope: str | None, key: str, digest: str) -> str:

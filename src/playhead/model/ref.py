@@ -54,7 +54,7 @@ class ContentRef(str):
             raise NotARef(f"a SHA-256 digest has 32 bytes, this has {len(digest)}")
         return cls("sha256:" + digest.hex())
 
-    if not TYPE_CHECKING:  # or any name would be taken for an attribute
+    if not TYPE_CHECKING:  # a type checker would accept any attribute
 
         def __getattr__(self, name: str) -> Any:
             if name != "digest":

@@ -209,9 +209,9 @@ class _Folding:
                 self.changes["model"] = event.model or self.changes.get("model", self.start.model)
                 self._count("llm_calls", 1)
             case ev.LlmCompleted():
-                usage, asked = event.usage, self.open_calls.get(event.span or "")
+                usage, call = event.usage, self.open_calls.get(event.span or "")
                 self._close(event)
-                self._use(event.model, (asked.name or None) if asked else None, usage)
+                self._use(event.model, (call.name or None) if call else None, usage)
                 if usage.input_tokens is not None:
                     self.changes["context_tokens"] = usage.input_tokens
             case ev.LlmFailed():

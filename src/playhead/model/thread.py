@@ -73,8 +73,8 @@ def thread_of(messages: Sequence[Message]) -> Thread:
     contents: dict[ContentRef, Content] = {}
     refs: list[ContentRef] = []
     for message in messages:
-        own, *parts = message_contents(message)
-        refs.append(own.ref)
-        for content in (own, *parts):
+        main, *parts = message_contents(message)
+        refs.append(main.ref)
+        for content in (main, *parts):
             contents.setdefault(content.ref, content)
     return Thread(tuple(extend(refs)), tuple(contents.values()))

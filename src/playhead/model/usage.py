@@ -25,13 +25,13 @@ def add_usage(
     """Adds one call's tokens to the sums; a call that did not report both input and output is left out."""
     if usage.input_tokens is None or usage.output_tokens is None:
         return
-    known = sums.get((model, asked)) or ModelUsage(model, asked, 0, 0)
+    total = sums.get((model, asked)) or ModelUsage(model, asked, 0, 0)
     sums[model, asked] = replace(
-        known,
-        input_tokens=known.input_tokens + usage.input_tokens,
-        output_tokens=known.output_tokens + usage.output_tokens,
-        cache_read_tokens=known.cache_read_tokens + (usage.cache_read_tokens or 0),
-        cache_write_tokens=known.cache_write_tokens + (usage.cache_write_tokens or 0),
+        total,
+        input_tokens=total.input_tokens + usage.input_tokens,
+        output_tokens=total.output_tokens + usage.output_tokens,
+        cache_read_tokens=total.cache_read_tokens + (usage.cache_read_tokens or 0),
+        cache_write_tokens=total.cache_write_tokens + (usage.cache_write_tokens or 0),
     )
 
 

@@ -1,8 +1,8 @@
-"""Arrays, tensors, tables and pictures: what is recorded of them, in time that does not grow with their elements.
+"""Arrays, tensors, tables and pictures: records them in time that does not grow with the number of their elements.
 
-Their elements are taken as the bytes that they are in memory, with their type and shape; above a limit of bytes, a
-sample is.  What is on another device, not computed yet or in a file is described by its type and shape alone.  The
-libraries are those that the program has loaded: nothing is imported.
+The elements are recorded as their bytes in memory, with type and shape; above a limit of bytes, only a sample is. A
+value on another device, one that is not computed yet, and one in a file are described by type and shape alone. Only
+libraries that the program has loaded are used: nothing is imported.
 """
 
 import io
@@ -36,38 +36,41 @@ _FAMILIES = {
     "xarray": {"DataArray": "shape", "Dataset": "shape"},
 }
 ARRAY_ELEMENTS = {"numpy": {"generic": True}}
-"""Classes of single elements, as `listed_as` takes them: Python's numbers and texts, in types of the library's own."""
+"""Classes of single elements (a number or a text in a type of the library), in the form that `listed_as` takes."""
 ARROW_CELLS = {"pyarrow": {"Scalar": True}}
-"""Classes of single values of Arrow, which may be lists, as `listed_as` takes them."""
+"""Classes of single Arrow values, which may be lists, in the form that `listed_as` takes."""
 _PROTOCOLS = ("__array_interface__", "__cuda_array_interface__", "__dlpack__")
-# Of elements that are not recorded: so many bytes are looked at, evenly spread, and so many elements are shown.
+# Sample of elements that are not recorded: number of bytes, evenly spread; and number of elements that are shown.
 _SAMPLE_BYTES = 64 * 1024
 _SHOWN = 5
-# Reading one column takes about 50 us, whatever is in it.
+# Reading one column takes about 50 us, whatever it contains.
 _MOST_COLUMNS = 30
 _MOST_NAMES = 100
 _MOST_CHUNKS = 500
 _MOST_TYPE_TEXT = 2_000
-# Of the first rows, so many bytes are shown; an element of a list in a cell counts as some.
+# Number of bytes of the first rows that are shown; an element of a list in a cell counts as `_ELEMENT_BYTES`.
 _MOST_SHOWN_BYTES = 256 * 1024
 _MOST_BYTES_OF_NESTED = 2**22
 _MOST_BYTES_OF_FIRST = 2**20
 _ELEMENT_BYTES = 16
 _MOST_CELL_BYTES = 2**20
-# The arrays of one value together: so many times what one may have.  A sample takes as long as some bytes do; bytes
-# that are written into the value take longer than those that are a content of their own.
+# All arrays of one value together may have `_ALL_ARRAYS` times the bytes of one. A sample costs as much as
+# `_SAMPLE_COST` bytes. Up to `_FEW_BYTES`, bytes are written into the value, which costs `_FEW_COST` times as much as a
+# content of their own.
 _ALL_ARRAYS = 3
 _SAMPLE_COST = 512 * 1024
 _FEW_BYTES = 16 * 1024
 _FEW_COST = 4
-# Of `limits.py`'s units of weight, what the libraries take for a table, a column of one, a field of an element type.
+# Cost of the libraries' code, in the units of `limits.py`: for a table and each of its columns; for a field of an
+# element type.
 _TABLE_WEIGHTS = {"polars": (2_000, 10), "arrow": (800, 10), "frame": (1_000, 80), "series": (250, 0)}
 _FIELD_WEIGHT = 60
-_BUFFERED = "biufcmMSUV"  # kinds of numpy's element types whose bytes are all that they are
+_BUFFERED = "biufcmMSUV"  # kinds of numpy's element types that the bytes describe completely
 
 
 def family_of(kind: Any) -> str | None:
-    """Which of the functions below reads instances of this class; None: they are no arrays."""
+    """Returns the family of a class, which is the key of its function in `_READERS`; None: its instances are not
+    arrays."""
     family = listed_as(kind, _FAMILIES)
     if family is None and any(hasattr(kind, name) for name in _PROTOCOLS) and not listed_as(kind, ARRAY_ELEMENTS):
         return "shape"
@@ -76,47 +79,49 @@ def family_of(kind: Any) -> str | None:
 
 @dataclass(slots=True)
 class ArrayForm:
-    """What is recorded of an array.  `about` are plain values: its type, and the type and number of its elements."""
+    """What is recorded of an array. `about`: plain values, such as its type, and the type and number of its
+    elements."""
 
     about: dict[str, Any]
     data: bytes | None = None
-    """The elements' bytes; None: they are given otherwise, or not recorded."""
+    """Bytes of the elements; None: the elements are in `items`, or are not recorded."""
     first: Iterable[Any] = ()
-    """The first elements, for whoever looks at it."""
+    """The first elements, for people."""
     items: Callable[[int], Iterable[Any]] | None = None
-    """Gives the first so many elements, where they are objects of the program; no others are converted."""
+    """For elements that are objects of the program: returns the first elements, up to a number, and converts no
+    others."""
     count: int = 0
-    """How many there are."""
+    """Number of elements that `items` can return."""
     are_objects: bool = False
-    """Whether each of these is an object that has to be made."""
+    """Whether `items` has to make an object for each element."""
     kept: dict[str, Any] | None = None
-    """What stands for the bytes, once they are a content of their own."""
+    """Plain values that represent `data`: base64, or the ref of a content of its own. None: not made yet."""
     name: Any = None
-    """Of a column."""
+    """Name of a column or an index."""
     parts: "dict[str, list[ArrayForm]]" = field(default_factory=dict[str, "list[ArrayForm]"])
-    """Index and columns of a table."""
+    """Parts of a table: its index and columns."""
     is_exact: bool = False
-    """Whether an equal object of the same type can be made of this."""
+    """Whether an equal object of the same type can be built from this form."""
     is_cut: bool = False
-    """Whether it is a sample."""
+    """Whether elements are left out."""
 
     def all_parts(self) -> "Iterator[ArrayForm]":
-        """This one, and those in it."""
+        """Yields this form and its parts."""
         yield self
         for parts in self.parts.values():
             yield from parts
 
 
 class ArrayRoom:
-    """How many bytes of arrays are read for one value: of each array up to a number of bytes, and of all together some
-    times as many.  None: any number."""
+    """Budget for the bytes of arrays in one value: `most_bytes` for each array, and `_ALL_ARRAYS` times as many for all
+    together. None: unlimited."""
 
     def __init__(self, most_bytes: int | None):
         self.most = sys.maxsize if most_bytes is None else most_bytes
         self.left = self.most * _ALL_ARRAYS
 
     def take(self, form: ArrayForm) -> None:
-        """Notes what was read."""
+        """Subtracts what was read."""
         for part in form.all_parts():
             if part.data is not None:
                 self.left -= len(part.data) * (_FEW_COST if len(part.data) <= _FEW_BYTES else 1)
@@ -125,9 +130,10 @@ class ArrayRoom:
 
 
 def read_array(value: Any, family: str, room: ArrayRoom) -> ArrayForm:
-    """What is recorded of an array, with its elements as far as there is room for them.
+    """Returns the form of an array, with its elements as far as the budget allows.
 
-    `family` is what `family_of` has for its class.  May raise anything that the library raises."""
+    `family`: the result of `family_of` for its class. May raise anything that the library raises.
+    """
     if room.left <= 0 and room.most > 0 and family != "shape":
         form = outline(value)
         form.is_cut = True
@@ -138,7 +144,7 @@ def read_array(value: Any, family: str, room: ArrayRoom) -> ArrayForm:
 
 
 def reading_weight(value: Any, family: str) -> int:
-    """What reading an array takes beside its elements, in the units of `limits.py`."""
+    """Returns the cost of reading an array without its elements, in the units of `limits.py`."""
     if family == "numpy":
         dtype = _base(value, "numpy", "ndarray").dtype.__get__(value)
         fields = 0 if dtype.names is None else _count_of_fields(dtype)
@@ -148,17 +154,17 @@ def reading_weight(value: Any, family: str) -> int:
 
 
 def cell_weight(cell: Any) -> int:
-    """What the text of a single value of Arrow takes, in the units of `limits.py`."""
+    """Returns the cost of the text of a single Arrow value, in the units of `limits.py`."""
     return _arrow_bytes(cell, _MOST_CELL_BYTES) // _ELEMENT_BYTES
 
 
 def outline(value: Any) -> ArrayForm:
-    """The type and shape of an array alone, as far as it says them."""
+    """Returns a form with only the type and shape of an array, as far as it has them."""
     about = _about(value)
     for name, read in (("dtype", _type_text), ("shape", _shape), ("device", str)):
-        with suppress(Exception):  # a library's own, of an array in a state in which it has none
-            if (said := getattr(value, name, None)) is not None:
-                about[name] = read(said)
+        with suppress(Exception):  # the library may raise if the array has none
+            if (attribute := getattr(value, name, None)) is not None:
+                about[name] = read(attribute)
     return ArrayForm(about)
 
 
@@ -167,8 +173,8 @@ def _about(value: Any) -> dict[str, Any]:
 
 
 def _type_text(dtype: Any) -> str:
-    """The text of an element type; of one with very many fields, how many there are."""
-    fields = getattr(dtype, "fields", None)  # of numpy, by their names; of polars, a list
+    """Returns the text of an element type; for one with very many fields, only their number."""
+    fields = getattr(dtype, "fields", None)  # numpy: by their names; polars: a list
     if fields is not None and not callable(fields) and len(fields) > _MOST_NAMES:
         return f"{class_of(dtype).__name__} of {len(fields)} fields"
     text = str(dtype)
@@ -176,7 +182,7 @@ def _type_text(dtype: Any) -> str:
 
 
 def _left_out(kind: str, items: int | None) -> dict[str, Any]:
-    """What stands for a cell that is too large to be shown."""
+    """Returns the marker for a cell that is too large to be shown."""
     about = {"why": "size", "type": kind}
     return {"$cut": about if items is None else {**about, "items": items}}
 
@@ -186,12 +192,12 @@ def _shape(shape: Any) -> list[int]:
 
 
 def _digest(data: bytes) -> str:
-    # Not as a ref: no content has this name.
+    # Hex digits, not a ref: no content is stored for it.
     return sha256(data).hexdigest()
 
 
 def _base(value: Any, module: str, name: str) -> Any:
-    """The library's own class of a value: a subclass's methods are the program's code."""
+    """Returns the library's own class of a value: methods of a subclass are code of the program."""
     bases: Iterable[Any] = class_of(value).__mro__
     return next(base for base in bases if base.__name__ == name and base.__module__.partition(".")[0] == module)
 
@@ -227,13 +233,13 @@ def _numpy(value: Any, most_bytes: int) -> ArrayForm:
     return form
 
 
-_MOST_FIELDS = 300  # numpy takes 6 us to say what one is, and to make it again
+_MOST_FIELDS = 300  # numpy takes 6 us to describe a field and to build it again
 
 
 def _count_of_fields(dtype: Any) -> int:
-    """How many fields an element has, with those in them; past a limit, it counts no further."""
+    """Returns the number of fields of an element, including nested ones; stops counting above a limit."""
     count, waiting = 0, [dtype]
-    for inner in waiting:  # it grows meanwhile
+    for inner in waiting:  # the list grows in the loop
         names = inner.base.names or ()
         count += len(names)
         if count > _MOST_FIELDS:
@@ -248,14 +254,14 @@ def _as_lists(descr: Any) -> Any:
 
 
 def as_dtype(text: Any) -> Any:
-    """The name of an element type of numpy, as it was read from JSON; of one with fields, their names and types."""
+    """Returns a numpy element type in the form that numpy takes, from its form in JSON: a name, or a list of fields."""
     if class_of(text) is not list:
         return text
-    return [(_field_name(each[0]), as_dtype(each[1]), *map(tuple, each[2:])) for each in text]
+    return [(_field_name(item[0]), as_dtype(item[1]), *map(tuple, item[2:])) for item in text]
 
 
 def _field_name(name: Any) -> Any:
-    return tuple(name) if class_of(name) is list else name  # with a title
+    return tuple(name) if class_of(name) is list else name  # a field with a title
 
 
 def _is_rebuilt(dtype: Any, text: Any) -> bool:
@@ -266,8 +272,8 @@ def _is_rebuilt(dtype: Any, text: Any) -> bool:
 
 
 def _sampled(form: ArrayForm, nbytes: int, count: int, width: int, spread: Callable[[int], bytes]) -> ArrayForm:
-    """A form with a digest of elements that are evenly spread: `spread` gives the bytes of each n-th.  `width`: of an
-    element, in bytes."""
+    """Adds the digest of evenly spread elements to a form and marks it as cut. `spread` returns the bytes of every n-th
+    element. `width`: bytes per element."""
     sample: dict[str, Any] = {}
     if width <= _SAMPLE_BYTES:
         step = max(1, count * max(1, width) // _SAMPLE_BYTES)
@@ -316,13 +322,13 @@ def _buffer(value: Any, most_bytes: int) -> ArrayForm:
 def _torch(value: Any, most_bytes: int) -> ArrayForm:
     torch: Any = sys.modules["torch"]
     form = outline(value)
-    # On another device, the elements would have to be waited for.
+    # The program would have to wait for elements on another device.
     if value.device.type != "cpu" or value.layout is not torch.strided or value.is_quantized:
         return form
     tensor = value.detach().resolve_conj().resolve_neg()
     nbytes, count = tensor.element_size() * tensor.nelement(), tensor.nelement()
     if nbytes > most_bytes:
-        if not tensor.is_contiguous():  # to spread over its elements, it would have to be copied
+        if not tensor.is_contiguous():  # a sample would need a copy of all elements
             form.about["bytes"], form.is_cut = nbytes, True
             return form
         flat = tensor.view(-1)
@@ -351,11 +357,11 @@ def _frame(value: Any, most_bytes: int) -> ArrayForm:
         form.parts["columns"] = [_index(value.columns[:_MOST_NAMES], most_bytes)]
         return form
     names = _index(value.columns, most_bytes)
-    each = most_bytes // max(1, columns)
+    column_bytes = most_bytes // max(1, columns)
     form.parts = {
         "index": [_index(value.index, most_bytes)],
         "names": [names],
-        "columns": [_column(value.iloc[:, number], each) for number in range(columns)],
+        "columns": [_column(value.iloc[:, number], column_bytes) for number in range(columns)],
     }
     return _whole(form, value, "DataFrame")
 
@@ -367,7 +373,7 @@ def _series(value: Any, most_bytes: int) -> ArrayForm:
 
 
 def _whole(form: ArrayForm, value: Any, name: str) -> ArrayForm:
-    """The form of a table, exact if all parts are, and there is no more to it."""
+    """Completes the form of a table: it is exact if all parts are exact and the table has no other properties."""
     parts = [part for part in form.all_parts() if part is not form]
     form.is_cut = any(part.is_cut for part in parts)
     is_plain = class_of(value) is getattr(sys.modules["pandas"], name) and not value.attrs
@@ -390,7 +396,7 @@ def _index(index: Any, most_bytes: int) -> ArrayForm:
         return ArrayForm({"dtype": "levels", "shape": [len(index), index.nlevels]})
     form = _elements(index, most_bytes)
     form.name = index.name
-    # A frequency and a time zone are more than the elements.
+    # A frequency and a time zone are not in the elements.
     form.is_exact = form.is_exact and kind == "Index"
     return form
 
@@ -415,8 +421,8 @@ def _elements(column: Any, most_bytes: int) -> ArrayForm:
 
 
 def _items_of(column: Any, dtype: Any, count: int) -> Iterable[Any]:
-    """The first elements of a column or an index."""
-    if count < len(column):  # before anything is converted: an iterator would convert all
+    """Returns the first elements of a column or an index."""
+    if count < len(column):  # before anything is converted: an iterator would convert all elements
         column = column.iloc[:count] if hasattr(column, "iloc") else column[:count]
     arrow_type = getattr(dtype, "pyarrow_dtype", None)
     if arrow_type is not None and sys.modules["pyarrow"].types.is_nested(arrow_type):
@@ -432,11 +438,11 @@ def _polars(value: Any, most_bytes: int) -> ArrayForm:
     frame = value.to_frame() if is_series else value
     form = ArrayForm({**_about(value), "shape": [*value.shape]})
     nbytes, is_wide = frame.estimated_size(), frame.width > _MOST_NAMES
-    if is_wide:  # before it is asked for its columns
+    if is_wide:  # before its columns are read
         frame = frame[:, :_MOST_NAMES]
     types = {name: _type_text(dtype) for name, dtype in frame.schema.items()}
     form.about["columns"] = [{"name": name, "dtype": dtype} for name, dtype in types.items()]
-    if len(frame) > _SHOWN or nbytes <= _MOST_BYTES_OF_FIRST:  # what has one row is copied to be looked at
+    if len(frame) > _SHOWN or nbytes <= _MOST_BYTES_OF_FIRST:  # otherwise few large rows would be copied
         form.first = _polars_rows(frame[:_SHOWN], [*types.values()])
     if nbytes > most_bytes or is_wide:
         width = (frame.estimated_size() if is_wide else nbytes) // max(1, len(frame))
@@ -447,16 +453,17 @@ def _polars(value: Any, most_bytes: int) -> ArrayForm:
 
 
 def _polars_rows(head: Any, types: list[str]) -> list[Any]:
-    """The first rows; of columns whose cells are too large, the types and lengths of these."""
-    columns, left = head.get_columns(), _MOST_SHOWN_BYTES
+    """Returns the first rows. In columns with large cells, each cell is replaced by a marker with its type and
+    length."""
+    columns, bytes_left = head.get_columns(), _MOST_SHOWN_BYTES
     large: set[int] = set()
     for number, (column, kind) in enumerate(zip(columns, types, strict=True)):
         is_nested = kind.startswith(("List", "Array", "Struct"))
         size = column.estimated_size() * (_ELEMENT_BYTES if is_nested else 1)
-        if size > left or (is_nested and "Null" in kind):  # of which there may be any number in no bytes
+        if size > bytes_left or (is_nested and "Null" in kind):  # any number of nulls takes no bytes
             large.add(number)
         else:
-            left -= size
+            bytes_left -= size
     if not large:
         return head.rows()
     cells = [
@@ -484,12 +491,12 @@ def _polars_bytes(frame: Any) -> bytes:
 def _arrow(value: Any, most_bytes: int) -> ArrayForm:
     arrow: Any = sys.modules["pyarrow"]
     form = ArrayForm({**_about(value), "shape": [*value.shape]})
-    shown = value if value.num_columns <= _MOST_NAMES else value.select([*range(_MOST_NAMES)])
-    form.about["columns"] = [{"name": column.name, "dtype": _arrow_type_text(column.type)} for column in shown.schema]
-    form.first = _arrow_rows(shown.slice(0, _SHOWN))
-    chunks = sum(getattr(column, "num_chunks", 1) for column in shown.columns)
-    has_large_type = any(column.type.num_fields > _MOST_NAMES for column in shown.schema)
-    if shown is not value or has_large_type or chunks > _MOST_CHUNKS:  # to add up their bytes takes long, too
+    visible = value if value.num_columns <= _MOST_NAMES else value.select([*range(_MOST_NAMES)])
+    form.about["columns"] = [{"name": column.name, "dtype": _arrow_type_text(column.type)} for column in visible.schema]
+    form.first = _arrow_rows(visible.slice(0, _SHOWN))
+    chunks = sum(getattr(column, "num_chunks", 1) for column in visible.columns)
+    has_large_type = any(column.type.num_fields > _MOST_NAMES for column in visible.schema)
+    if visible is not value or has_large_type or chunks > _MOST_CHUNKS:  # adding up their bytes would take long, too
         form.is_cut = True
         return form
     if value.nbytes > most_bytes:
@@ -511,7 +518,7 @@ def _arrow_type_text(kind: Any) -> str:
 
 
 def _arrow_rows(head: Any) -> list[Any]:
-    """The first rows; of cells that are too large, their types and lengths."""
+    """Returns the first rows. Cells that are too large are replaced by markers with their type and length."""
     if all(_is_flat(column.type) for column in head.schema):
         return head.to_pylist()
     names = [column.name for column in head.schema]
@@ -519,28 +526,29 @@ def _arrow_rows(head: Any) -> list[Any]:
     return [dict(zip(names, row, strict=True)) for row in zip(*cells, strict=True)]
 
 
-def _arrow_cells(column: Any, left: int) -> list[Any]:
-    """The values of a column, up to so many bytes; of others, types and lengths."""
-    is_large = column.nbytes > left and not sys.modules["pyarrow"].types.is_dictionary(column.type)
-    shown: list[Any] = []
+def _arrow_cells(column: Any, bytes_left: int) -> list[Any]:
+    """Returns the values of a column, up to `bytes_left` bytes in all. Other cells are replaced by markers with their
+    type and length."""
+    is_large = column.nbytes > bytes_left and not sys.modules["pyarrow"].types.is_dictionary(column.type)
+    cells: list[Any] = []
     for number in range(len(column)):
-        # To take one out of the column would copy its texts.
+        # Reading a cell would copy its texts.
         nbytes = column.slice(number, 1).nbytes if is_large else 0
-        if nbytes > left and not hasattr(column.type, "value_type"):
-            shown.append(_left_out(_arrow_type_text(column.type), nbytes))
+        if nbytes > bytes_left and not hasattr(column.type, "value_type"):
+            cells.append(_left_out(_arrow_type_text(column.type), nbytes))
             continue
         cell = column[number]
-        size = max(nbytes, 0 if nbytes > left else _arrow_bytes(cell, left))
-        if size > left:
-            shown.append(_left_out(_arrow_type_text(cell.type), _arrow_length(cell)))
+        size = max(nbytes, 0 if nbytes > bytes_left else _arrow_bytes(cell, bytes_left))
+        if size > bytes_left:
+            cells.append(_left_out(_arrow_type_text(cell.type), _arrow_length(cell)))
         else:
-            left -= size
-            shown.append(cell.as_py())
-    return shown
+            bytes_left -= size
+            cells.append(cell.as_py())
+    return cells
 
 
 def _is_flat(kind: Any) -> bool:
-    """Whether each value of this type of Arrow takes the same few bytes."""
+    """Whether all values of this Arrow type take the same few bytes."""
     types: Any = sys.modules["pyarrow"].types
     return types.is_primitive(kind) or types.is_null(kind) or types.is_decimal(kind)
 
@@ -552,9 +560,10 @@ def _arrow_length(cell: Any) -> int | None:
 
 
 def _arrow_bytes(cell: Any, most: int) -> int:
-    """How many bytes a value of Arrow has, its elements counted as some; past a limit, it counts no further."""
+    """Returns the number of bytes of an Arrow value, with `_ELEMENT_BYTES` for each element; stops counting above
+    `most`."""
     size, waiting = 0, [cell]
-    for inner in waiting:  # it grows meanwhile
+    for inner in waiting:  # the list grows in the loop
         size += _ELEMENT_BYTES
         if size > most:
             break
@@ -562,7 +571,7 @@ def _arrow_bytes(cell: Any, most: int) -> int:
             continue
         if hasattr(inner, "as_buffer"):
             size += inner.as_buffer().size
-        elif hasattr(inner, "value"):  # of a dictionary, a union, an extension
+        elif hasattr(inner, "value"):  # a dictionary, a union, an extension
             waiting.append(inner.value)
         elif hasattr(inner, "__len__"):
             size += _take_inside(inner, waiting, most - size)
@@ -570,7 +579,8 @@ def _arrow_bytes(cell: Any, most: int) -> int:
 
 
 def _take_inside(cell: Any, waiting: list[Any], most: int) -> int:
-    """Adds the elements of a list, or the fields of a structure, to those that wait, and returns what they count."""
+    """Appends the elements of a list, or the fields of a structure, to `waiting` and returns 0. If they need not be
+    examined one by one, returns their number of bytes instead."""
     length = len(cell)
     if length * _ELEMENT_BYTES > most or _is_flat(getattr(cell.type, "value_type", cell.type)):
         return length * _ELEMENT_BYTES
@@ -593,7 +603,7 @@ def _picture(value: Any, most_bytes: int) -> ArrayForm:
     base = _base(value, "PIL", "Image")
     width, height = value.size
     form = ArrayForm({**_about(value), "mode": value.mode, "size": [width, height]})
-    # One of a file that was not read yet has tiles: to look at it would read and decode the file.
+    # A picture in a file that was not read yet has tiles: its pixels would have to be read and decoded.
     if getattr(value, "tile", None) or value.mode not in _BYTES_OF_MODES:
         return form
     nbytes = width * height * _BYTES_OF_MODES[value.mode]

@@ -1,4 +1,6 @@
-"""What exceptions and their arguments say, in bounded time: Python's own texts go into everything that they hold."""
+"""Texts of exceptions and their arguments, in bounded time: Python's own texts include everything that the arguments
+hold.
+"""
 
 from typing import Any
 
@@ -6,15 +8,15 @@ from playhead.model.objects.interrupts import let_through
 from playhead.model.objects.limits import weigh_inside
 from playhead.model.objects.plain_forms import class_of, safe_repr, type_name
 
-# In units of `limits.py`: more would be a text of a hundred thousand characters.
+# In units of `limits.py`: a larger value would give a text of a hundred thousand characters.
 _MOST = 10_000
 _SCALARS = frozenset({str, int, bool, float, type(None)})
 _PYTHONS_OWN = (BaseException.__str__, KeyError.__str__, OSError.__str__)
 
 
 def error_text(raised: BaseException, if_broken: str | None = None) -> str:
-    """What the exception says, called once; a sentence where Python would write out arguments that are too large for
-    that.  `if_broken` where its `__str__` raises; None: a sentence that says so."""
+    """Returns the text of an exception; its `__str__` is called once. Returns a sentence if Python would write out
+    arguments that are too large. `if_broken`: returned if `__str__` raises; None: a sentence that says so."""
     kind: Any = type(raised)
     try:
         if kind.__str__ in _PYTHONS_OWN and _is_large(raised.args):
@@ -26,11 +28,11 @@ def error_text(raised: BaseException, if_broken: str | None = None) -> str:
 
 
 def argument_text(value: object) -> str:
-    """The bounded `repr` of an argument; its type where it is too large to be written out."""
+    """Returns the bounded `repr` of an argument; only its type if it is too large to be written out."""
     return f"<{type_name(value)}, too large to be written out>" if _is_large(value) else safe_repr(value)
 
 
 def _is_large(value: Any) -> bool:
-    if class_of(value) is tuple and _SCALARS.issuperset(map(type, value)):  # as most arguments of exceptions are
+    if class_of(value) is tuple and _SCALARS.issuperset(map(type, value)):  # as in most exceptions
         return False
     return weigh_inside(value, _MOST, digits=True) > _MOST

@@ -1,15 +1,16 @@
-"""Which objects are a program's machinery (requests, connections, clients, locks, files) and not values it works with.
+"""Recognises objects that are a program's machinery (requests, connections, clients, locks, files), not values it works
+with.
 
-They are described by their type alone: what they hold are credentials, buffers and addresses of memory, which neither
-tell anything about a call nor are the same in the next attempt.  They are recognised by the names of their classes and
-of the classes they inherit from, so nothing is imported to find out.
+Only the type of these objects is recorded: they hold credentials, buffers and memory addresses, which say nothing about
+a call and differ in the next attempt. They are recognised by the names of their classes and base classes, so nothing is
+imported.
 """
 
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from typing import Any, TypeVar
 
-_ALL: frozenset[str] = frozenset()  # of a module or package: every class that is defined in it or below it
+_ALL: frozenset[str] = frozenset()  # every class that is defined in a module or package, or below it
 
 
 def _classes(text: str) -> frozenset[str]:
@@ -144,8 +145,8 @@ def is_machinery(kind: type) -> bool:
 
 
 def listed_as(kind: type, table: Mapping[str, Mapping[str, T]]) -> T | None:
-    """What a table has of the class, or of the nearest class that it inherits from; its keys are modules or packages,
-    and in them names of classes."""
+    """Returns the table's entry for a class, or for the nearest base class that has one; None if there is none.
+    `table`: entries by module or package, then by the class's name."""
     for base in _bases(kind):
         for package in _above(_module_of(base)):
             listed = table.get(package)
@@ -155,7 +156,7 @@ def listed_as(kind: type, table: Mapping[str, Mapping[str, T]]) -> T | None:
 
 
 def is_connection(value: dict[Any, Any]) -> bool:
-    """Whether a dictionary is how a server hands over a connection: an ASGI scope, or a WSGI environment."""
+    """Whether a dictionary is a server's connection: an ASGI scope or a WSGI environment."""
     if "type" in value and ("asgi" in value or ("headers" in value and "path" in value)):
         kind: Any = dict[Any, Any].get(value, "type")
         return type(kind) is str and kind in _SCOPES
@@ -163,12 +164,12 @@ def is_connection(value: dict[Any, Any]) -> bool:
 
 
 def name_of_type(kind: type) -> str:
-    """`module.Name`, whatever the class says of itself."""
+    """Returns `module.Name`, even if the class defines other values for them."""
     return f"{_module_of(kind) or '?'}.{_name(kind)}"
 
 
 def _module_of(kind: type) -> str:
-    """The name of the class's module; empty for one that was made by hand, without a module."""
+    """Returns the name of the class's module; empty for a class that was made without a module."""
     module: Any = None
     with suppress(AttributeError):
         module = _module(kind)
@@ -184,7 +185,7 @@ def _is_listed(base: type) -> bool:
 
 
 def _above(module: str) -> Iterator[str]:
-    """The module, and the packages that it is in."""
+    """Yields the module, then the packages that it is in."""
     while module:
         yield module
         module = module.rpartition(".")[0]

@@ -1,7 +1,7 @@
-"""How an object is read, decided by its class alone: what an object says of itself (`__class__`) is not asked.
+"""Decides how an object is read, from its class alone: what an object says about itself (`__class__`) is not used.
 
-What is asked of a class is kept for as long as the class lives.  Nothing is imported to find out: other people's
-classes are known by the names of the classes that they inherit from.
+The decision is cached for as long as the class lives. Nothing is imported: classes of other packages are recognised by
+the names of their base classes.
 """
 
 import dataclasses
@@ -57,19 +57,20 @@ class Plan:
     name: str
     """`module.Name` of the class."""
     own: bool = False
-    """Whether programs write such values down themselves, so that nothing is masked in them."""
+    """Whether programs write such values themselves (dictionaries, lists, ...), so that nothing in them is masked."""
     is_final: bool = True
-    """Whether such objects are described or gone into, and do not stand for another value."""
+    """Whether such objects are described, or read as containers. False: they stand for another value."""
     fields: tuple[str, ...] = ()
-    """Of a dataclass, an attrs class, a named tuple."""
+    """Field names of a dataclass, an attrs class or a named tuple."""
     family: str = ""
-    """Of arrays: see `arrays.py`."""
+    """Family of arrays (see `arrays.py`); empty for other classes."""
     weigh: Callable[[Any], int] | None = None
-    """What code of Python or of a library takes, at once, to read such an object, in the units of `limits.py`."""
+    """Returns the cost of code of Python or of a library that reads such an object in one step, in the units of
+    `limits.py`. None: there is no such code."""
 
 
-# Objects that do something when they are looked at (a query, a request, an import, a computation), and stand-ins for
-# others, which pass on whatever they are asked.
+# Objects that start something when they are read (a query, a request, an import, a computation), and proxies, which
+# forward every access to another object.
 _LAZY = {
     "dask": "Array Bag DataFrame Delayed FrameBase Series",
     "django.db.models.query": "QuerySet RawQuerySet",
@@ -85,7 +86,7 @@ _LAZY = {
     "werkzeug.local": "LocalProxy",
     "wrapt": "AutoObjectProxy BaseObjectProxy LazyObjectProxy ObjectProxy",
     "_wrappers": "ObjectProxy",  # of wrapt
-    # What is called on a mock is what a test asserts.
+    # Reading a mock would be a call that a test may count.
     "mock.mock": "NonCallableMock",
     "unittest.mock": "NonCallableMock",
     "importlib.util": "_LazyModule",
@@ -100,7 +101,7 @@ _plans: WeakKeyDictionary[type, Plan] = WeakKeyDictionary()
 
 
 def plan_of(kind: type) -> Plan:
-    """How instances of this class are read."""
+    """Returns how instances of this class are read."""
     plan = _plans.get(kind)
     if plan is None:
         plan = _plans[kind] = _plan_of(kind)
@@ -111,11 +112,11 @@ def _plan_of(kind: type) -> Plan:
     name = name_of_type(kind)
     fields = _tuple_fields(kind)
     reading = _reading_of(kind)
-    own = issubclass(kind, _OWN) and fields is None
+    is_own = issubclass(kind, _OWN) and fields is None
     is_final = reading not in _STANDS_FOR_ANOTHER
     family = family_of(kind) or ""
     weigh = _weight_of(cast("type", kind), reading, family)
-    return Plan(reading, name, own, is_final, fields or _fields(kind), family, weigh)
+    return Plan(reading, name, is_own, is_final, fields or _fields(kind), family, weigh)
 
 
 def _weight_of(kind: type, reading: Reading, family: str) -> Callable[[Any], int] | None:
@@ -127,7 +128,7 @@ def _weight_of(kind: type, reading: Reading, family: str) -> Callable[[Any], int
 
 
 def _fraction_weight(value: Any) -> int:
-    fraction: Any = sys.modules["fractions"].Fraction  # not what a subclass says
+    fraction: Any = sys.modules["fractions"].Fraction  # not a subclass's own
     bits = fraction.numerator.fget(value).bit_length() + fraction.denominator.fget(value).bit_length()
     return digits_weight(bits)
 
@@ -143,7 +144,7 @@ def _is(*bases: type) -> Callable[[type], bool]:
     return lambda kind: issubclass(kind, bases)
 
 
-# The first that holds.  Enumerations come first: those of texts and numbers are their values.
+# The first rule that applies. Enumerations come first: some of them are texts or numbers, too.
 _RULES: tuple[tuple[Callable[[Any], Any], Reading], ...] = (
     (_is(enum.Enum), "enum"),
     (_is(str, int, float), "scalar"),
@@ -165,7 +166,7 @@ _RULES: tuple[tuple[Callable[[Any], Any], Reading], ...] = (
     (lambda kind: isinstance(getattr(kind, "__attrs_attrs__", None), tuple), "fields"),
 )
 _PARTIAL: Any = functools.partial
-# Python's own, which go into everything that the object holds.
+# Python's own `repr`s; some include everything that the object holds.
 _REPRS: dict[Any, Reading] = {
     object.__repr__: "default repr",
     types.SimpleNamespace.__repr__: "namespace",
@@ -176,14 +177,14 @@ _REPRS: dict[Any, Reading] = {
 
 
 def _tuple_fields(kind: Any) -> tuple[str, ...] | None:
-    """The names of a named tuple's fields; None for all else."""
+    """Returns the field names of a named tuple; None for any other class."""
     names = getattr(kind, "_fields", None) if _is(tuple)(kind) else None
     return cast("tuple[str, ...]", names) if class_of(names) is tuple else None
 
 
 def _fields(kind: Any) -> tuple[str, ...]:
-    """The names of the fields of a dataclass, or of an attrs class, of which some are not shown."""
+    """Returns the field names of a dataclass, or of an attrs class without the fields that its `repr` hides."""
     if hasattr(kind, "__dataclass_fields__"):
         return tuple(field.name for field in dataclasses.fields(kind))
-    fields = getattr(kind, "__attrs_attrs__", ())  # a named tuple
+    fields = getattr(kind, "__attrs_attrs__", ())  # attrs has a named tuple of them
     return tuple(field.name for field in fields if field.repr is not False) if _is(tuple)(class_of(fields)) else ()

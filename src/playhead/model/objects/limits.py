@@ -1,8 +1,8 @@
-"""How much of one value is recorded, and what a value weighs: bounds on the time that observing it takes.
+"""Limits for recording one value, and the weight of a value: they bound the time that recording takes.
 
-The first bound is the weight, which depends on the value alone: the same value is cut at the same place in every
-process.  Time bounds only what the program's own code takes (`__repr__`, properties, mappings), of which nobody knows
-beforehand how long it takes.
+The first limit is the weight. It depends on the value alone, so the same value is cut at the same position in every
+process. The limit of time is only for the program's own code (`__repr__`, properties, mappings), whose time cannot be
+known beforehand.
 """
 
 import time
@@ -15,10 +15,10 @@ from typing import Any, Literal
 from playhead.model.objects.plain_forms import attributes_of, class_of
 
 Cut = Literal["size", "time", "room"]
-"""Why a part of a value was left out, or all of it.  By size, it is the same part each time."""
+"""Why a value, or a part of it, was left out. By size, it is the same part each time."""
 
 CUT = "$cut"
-"""The key under which a recorded value says what is left out of it."""
+"""The key under which a recorded value describes what was left out of it."""
 CUT_SENTENCES: dict[Cut, str] = {
     "size": "it is larger than what is recorded of a value (PLAYHEAD_MAX_VALUE_SIZE, PLAYHEAD_MAX_ARRAY_BYTES, "
     "PLAYHEAD_MAX_CONTENT_BYTES)",
@@ -26,15 +26,15 @@ CUT_SENTENCES: dict[Cut, str] = {
     "time": "to read all of it, code of the program took longer than it may (PLAYHEAD_MAX_VALUE_SECONDS)",
 }
 
-# In units of what a number in a list takes: an item of a dictionary; a value that is written as another; a container
-# that is plain JSON, one that is not; an object.
+# Weights; the unit is a number in a list. ITEM: an item of a dictionary; STEP: a value that is written as another one;
+# CONTAINER: a container of plain JSON; OPENED: another container; OBJECT: an object.
 SCALAR, ITEM, STEP, CONTAINER, OPENED, OBJECT = 1, 4, 25, 15, 50, 150
 
 
 @dataclass(frozen=True, slots=True)
 class ValueLimits:
-    """Bounds for one value; None: none.  `size`: its weight; `seconds`: for the program's own code; `array_bytes`: for
-    the elements of each array in it, and three times as many for those of all."""
+    """Limits for one value; None: unlimited. `size`: its weight; `seconds`: time of the program's own code;
+    `array_bytes`: bytes of the elements of each array in it (three times as many for all arrays together)."""
 
     size: int | None = 50_000
     seconds: float | None = 0.001
@@ -46,27 +46,28 @@ NO_LIMITS = ValueLimits(size=None, seconds=None, array_bytes=None)
 
 _SCALARS = frozenset({str, int, bool, float, type(None)})
 _TEXT = frozenset({str})
-_AS_SCALARS = (str, int, uuid.UUID)  # their subclasses, too: what orjson writes as a text or a number
+_AS_SCALARS = (str, int, uuid.UUID)  # and their subclasses: orjson writes them as texts or numbers
 _DICT: Any = dict
 _CONTAINERS: tuple[Any, ...] = (dict, list, tuple, set, frozenset, deque)
-_GONE_INTO = ("__pydantic_fields__", "__dataclass_fields__")  # by a model's dump
+_GONE_INTO = ("__pydantic_fields__", "__dataclass_fields__")  # classes whose attributes a model's dump includes
 _SQUARE_OF_BITS = 40_000  # 4,000 digits take 0.2 ms
-_FEW = 8  # below, looking at each one is quicker
+_FEW = 8  # for fewer items, testing each one is quicker
 
 
 def is_light(value: Any) -> bool:
-    """Whether a value weighs next to nothing: a text, a number, or a few of them in a plain dictionary, as most calls
-    have them.  It takes a quarter of the time of `weigh`."""
+    """Whether a value weighs almost nothing: a text, a number, or a few of them in a plain dictionary, as in most
+    calls. Takes a quarter of the time of `weigh`."""
     if class_of(value) is dict:
         return len(value) <= _FEW and _SCALARS.issuperset(map(type, tuple(value.values())))
     return class_of(value) in _SCALARS
 
 
 def weigh(value: Any, limit: int, *, as_tree: bool = False) -> tuple[int, bool]:
-    """The weight of a value of JSON types, and whether it is one; past the limit, it looks no further.
+    """Returns the weight of a value of JSON types, and whether it is one; stops above the limit.
 
-    JSON types are those that orjson writes as such, with any keys; `as_tree`: those of a tree of `plain_tree.py`, and
-    nothing that inherits from them. What stands in a value several times weighs several times, as it is written so."""
+    JSON types are those that orjson writes as such, with any keys; with `as_tree`, those of a tree of `plain_tree.py`,
+    without subclasses. A part that occurs several times weighs several times, because it is written several times.
+    """
     if type(value) in _SCALARS:
         return SCALAR, True
     try:
@@ -79,7 +80,7 @@ def _weighed(value: Any, limit: int, as_tree: bool) -> tuple[int, bool]:
     weight = 0
     waiting: list[Any] = [value]
     scalars = _SCALARS
-    for item in waiting:  # it grows meanwhile
+    for item in waiting:  # the list grows in the loop
         kind = class_of(item)
         count = 0
         if kind is dict:
@@ -101,26 +102,26 @@ def _weighed(value: Any, limit: int, as_tree: bool) -> tuple[int, bool]:
             break
         if count > _FEW and scalars.issuperset(map(type, inside)):
             continue
-        waiting.extend(each for each in inside if type(each) not in scalars)
+        waiting.extend(child for child in inside if type(child) not in scalars)
     return weight, True
 
 
 def digits_weight(bits: int) -> int:
-    """What it takes to write an integer of so many bits as digits, which grows with their square."""
+    """Returns the weight of writing an integer of this many bits as digits, which grows with the square of the bits."""
     return bits * bits // _SQUARE_OF_BITS
 
 
 def weigh_inside(value: Any, limit: int, *, digits: bool = False) -> int:
-    """The weight of all that a model, or another object which is read as a whole, holds; past the limit, it looks no
-    further.  `digits`: its integers are written out."""
+    """Returns the weight of everything in an object that is read as a whole, such as a model; stops above the limit.
+    `digits`: its integers are written as digits."""
     weight = 0
     waiting: list[Any] = [value]
-    for item in waiting:  # it grows meanwhile
+    for item in waiting:  # the list grows in the loop
         kind = class_of(item)
         if kind in _SCALARS:
             weight += SCALAR
             continue
-        base: Any = next((each for each in _CONTAINERS if issubclass(kind, each)), None)
+        base: Any = next((entry for entry in _CONTAINERS if issubclass(kind, entry)), None)
         held = item
         if base is None:
             weight += OBJECT
@@ -131,7 +132,7 @@ def weigh_inside(value: Any, limit: int, *, digits: bool = False) -> int:
             break
         inside: list[Any] = [*(base.values(held) if base is _DICT else base.__iter__(held))]
         if digits:
-            weight += sum(digits_weight(each.bit_length()) for each in inside if class_of(each) is int)
+            weight += sum(digits_weight(entry.bit_length()) for entry in inside if class_of(entry) is int)
         if not _SCALARS.issuperset(map(type, inside)):
-            waiting += [each for each in inside if type(each) not in _SCALARS]
+            waiting += [entry for entry in inside if type(entry) not in _SCALARS]
     return weight

@@ -1,6 +1,6 @@
-"""Secrets by the names they go by: in what was made of objects, what stands under `api_key` or `cookie` is masked.
+"""Masks secrets by their keys: values under keys such as `api_key` or `cookie`, in what was made from objects.
 
-The program's own dictionaries are never touched: they are what it gives to a model, and what a record has to show.
+The program's own dictionaries are never changed: the program sends them to a model, and a record has to show them.
 """
 
 import re
@@ -8,8 +8,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
-# What credentials are called. A key is one of these, or ends with one after a separator: `X-Api-Key`, `accessToken`,
-# `db_password`.
+# Names of credentials. A key is one if it is in this list, or ends with one of these after a separator: `X-Api-Key`,
+# `accessToken`, `db_password`.
 DEFAULT_KEYS = (
     "authorization",
     "cookie",
@@ -37,27 +37,27 @@ _MAX_KEY_LENGTH = 128
 _MAX_KNOWN = 10_000
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _NO_LETTER = re.compile(r"[^a-z0-9]+")
-# A value as it stands in a `repr`: quoted (the end may be cut off), or up to what ends it; with an HTTP scheme before.
+# A value in a `repr`: quoted (the end may be cut off), or up to a delimiter, with an HTTP scheme before it.
 _VALUE = r"""(b?'(?:[^'\\]|\\.)*(?:'|\Z)|b?"(?:[^"\\]|\\.)*(?:"|\Z)|(?:(?:bearer|basic)[ ])?[^\s,;)\]}'"]+)"""
 
 
 class Mask:
-    """Which keys hide their values.  Safe for threads."""
+    """Decides which keys hide their values. Safe for threads."""
 
     def __init__(self, keys: Iterable[str] = DEFAULT_KEYS):
-        """Capitals, `-` and `_` make no difference; no keys: nothing is masked."""
+        """`keys`: capitals, `-` and `_` make no difference; without keys, nothing is masked."""
         words = {_plain(key) for key in keys} - {""}
         self._words = tuple(sorted(words))
         self._known: dict[str, bool] = {}
         spelt = "|".join(re.escape(word).replace("_", "[-_ ]?") for word in sorted(words, key=len, reverse=True))
-        # Read from the value's side: a text without `=` and `:` costs next to nothing.
+        # A key, `=` or `:`, and a value.
         self._in_text = re.compile(rf"(?i)({spelt})(['\"]?\s{{0,3}}[=:]\s{{0,3}}){_VALUE}") if words else None
 
     def __bool__(self) -> bool:
         return bool(self._words)
 
     def hides(self, key: Any, value: Any) -> bool:
-        """Whether what stands under this key is masked; nothing, truth values, and counts of tokens never are."""
+        """Whether the value under this key is masked. None, booleans, empty values and counts of tokens never are."""
         kind: Any = type(key)  # pyright: ignore[reportUnknownVariableType] - isinstance would ask the key
         if issubclass(kind, bytes):
             key = bytes.decode(key, "latin-1")
@@ -75,24 +75,25 @@ class Mask:
         return hidden and not (type(value) in (int, float) and key.lower().endswith("token"))
 
     def hides_second(self, pair: Sequence[Any]) -> bool:
-        """Whether these are a key and a value that is masked, as in a list of headers."""
+        """Whether a pair is a key and a value that is masked, as in a list of headers."""
         return len(pair) == 2 and self.hides(pair[0], pair[1])
 
     def text(self, text: str) -> str:
-        """A `repr` without the secrets in it."""
+        """Returns a `repr` with a mask in place of its secrets."""
         return text if self._in_text is None else self._in_text.sub(r"\1\2<masked>", text)
 
 
 @dataclass(frozen=True, slots=True)
 class KeyedValue:
-    """A value that came from under this key of somebody else's object, e.g. a header: masked as it would be there."""
+    """A value with the key that it had in an object of another library, e.g. a header. It is masked as it would be
+    there."""
 
     key: str
     value: Any
 
 
 def masked(value: Any) -> dict[str, str]:
-    """What stands in place of a secret: its type, and nothing by which it could be guessed."""
+    """Returns what replaces a secret: its type, and nothing from which it could be guessed."""
     kind = cast(Any, type(value))
     return {"$masked": kind.__name__ if kind.__module__ == "builtins" else "object"}
 

@@ -1,4 +1,4 @@
-"""What is said of an object without going into it: its type, its text, what it keeps in its dictionary."""
+"""Describes an object without reading what is in it: its type, its text, its dictionary of attributes."""
 
 import re
 from typing import Any
@@ -8,11 +8,11 @@ from playhead.model.objects.interrupts import let_through
 from playhead.model.objects.masking import Mask
 
 _MAX_REPR = 2_000
-_ADDRESS = re.compile(r" at 0x[0-9A-Fa-f]{4,16}\b")  # differs in each process, and says nothing
+_ADDRESS = re.compile(r" at 0x[0-9A-Fa-f]{4,16}\b")  # a memory address: differs in each process
 
 
 class_of: Any = type
-"""As `type`, for values of which nothing is known: a type checker lets the class be anything."""
+"""`type`, for values of unknown types: to a type checker, the class can be anything."""
 
 
 def type_name(value: object) -> str:
@@ -21,7 +21,7 @@ def type_name(value: object) -> str:
 
 
 def attributes_of(value: object) -> dict[str, Any]:
-    """What an object keeps in its dictionary; empty where it has none.  Its class is not asked."""
+    """Returns an object's own dictionary of attributes; {} if it has none. Does not call code of its class."""
     try:
         return object.__getattribute__(value, "__dict__")
     except AttributeError:  # slots
@@ -29,7 +29,7 @@ def attributes_of(value: object) -> dict[str, Any]:
 
 
 def safe_repr(value: object) -> str:
-    """A bounded `repr`; a broken one is called once and described."""
+    """Returns a bounded `repr`. A `repr` that raises is called once and described."""
     try:
         text = str.__str__(repr(value))
     except BaseException as error:  # noqa: BLE001 - it is the user's code, and may raise anything
@@ -39,6 +39,6 @@ def safe_repr(value: object) -> str:
 
 
 def described(value: Any, mask: Mask | None) -> dict[str, str]:
-    """The description of what is no JSON and has no fields to show."""
+    """Returns the description of a value that is not JSON and has no fields to show."""
     text = _ADDRESS.sub("", safe_repr(value))
     return {"$repr": mask.text(text) if mask else text, "$type": type_name(value)}

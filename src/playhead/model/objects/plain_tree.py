@@ -1,6 +1,6 @@
 """Reads any object into plain JSON values: dictionaries with texts as keys, lists, texts, numbers, true, false, null.
 
-What JSON has no word for is described by an object whose key starts with `$`:
+A value that JSON cannot express becomes an object with a key that starts with `$`:
 
 | value | described as |
 |---|---|
@@ -9,18 +9,18 @@ What JSON has no word for is described by an object whose key starts with `$`:
 | set, frozenset | `{"$set": [...]}` in canonical order |
 | a mapping whose keys collide as text | `{"$items": [[key, value], ...]}` |
 | a request, connection, lock, file, ... (see `infrastructure.py`), a lazy object | `{"$type": "module.Type"}` |
-| a secret, where a mask is given (see `masking.py`) | `{"$masked": "str"}` |
+| a secret, if there is a mask (see `masking.py`) | `{"$masked": "str"}` |
 | a cycle, or more than 254 levels | `{"$cycle": "module.Type"}`, `{"$deep": "module.Type"}` |
-| an object or container that stands in it again, after 100,000 that did | `{"$repeated": "module.Type"}` |
-| what is left out, because the value is too large, or reading it takes too long | `{"$cut": {"why": "size", ...}}` |
+| an object or container that occurs again, after 100,000 repetitions | `{"$repeated": "module.Type"}` |
+| a part that is left out: the value is too large, or reading it takes too long | `{"$cut": {"why": "size", ...}}` |
 | anything else | `{"$repr": "...", "$type": "module.Type"}`, the text bounded |
 
-`$cut` has the `type` of a value that is left out, or the number of `items` of a container that are; in an object, it
-stands beside the items that are shown.  `limits.py` says what is too large, and what takes too long.
+`$cut` has the `type` of a value that is left out, or the number of `items` that are left out of a container; in an
+object, it is next to the items that are shown. `limits.py` defines what is too large, and what takes too long.
 
 A value that is too large is read again, as a sample: the first and the last items of each container, as far as they
-fit, and shared parts once.  Containers stand on a list, not on Python's call stack, and are read level by level: how
-deep the caller is does not change what is read, and of a sample, each part has its share.
+fit, and shared parts once. Open containers are on a list, not on Python's call stack, and are read level by level. So
+the depth of the caller does not change the result, and each part of a sample gets its share.
 """
 
 import base64
@@ -51,44 +51,45 @@ from playhead.model.objects.masking import Mask, masked
 from playhead.model.objects.plain_forms import attributes_of, class_of, described, type_name
 from playhead.model.objects.tree_json import MAX_LEVELS, Marker, tree_json
 
-_MAX_STEPS = 16  # from a rich value to a plain one
-# What stands in a value several times is written several times: of 45 objects that all refer to each other, millions.
-# So many take about a second; a table whose rows share some thousand objects has fewer.
+_MAX_STEPS = 16  # from an object to a plain value
+# A part that occurs several times is written several times: millions of times for 45 objects that all refer to each
+# other. This many repetitions take about a second; a table whose rows share some thousand objects has fewer.
 MOST_REPEATED = 100_000
-# Of a value that is too large, each container is shown by so many items, and all of it by so much.
+# Sample of a value that is too large: number of first and last items of each container, and weight of the whole.
 _FIRST, _LAST = 40, 10
 _SAMPLE_SIZE = 10_000
-_SET_MEMBER = 20  # each is written by itself, to be sorted
+_SET_MEMBER = 20  # each is written separately, for sorting
 _PLAIN_CONTAINERS = frozenset({list, tuple, dict})
 _SCALARS = frozenset({str, int, bool, float, type(None)})
 _SMALL = 2**63
-# As parts of messages: below this, a content of its own costs more than it saves.
+# As for parts of messages: for fewer bytes, a content of their own costs more than it saves.
 _MOST_INLINE = 16 * 1024
 _DICT: Any = dict
 _MISSING: Any = object()
 
 
 KeepBytes = Callable[[bytes], str]
-"""Makes bytes a content of their own, and returns its ref."""
+"""Stores bytes as a content of their own and returns its ref."""
 
 
 class _SetMarker(Marker):
-    """Stands for a set whose members are sorted when all of them have been read."""
+    """Marker of a set; its members are sorted after all of them have been read."""
 
 
 class _TooLarge(Exception):
-    """The value is above its limit of size."""
+    """Raised if the value is above its limit of size."""
 
 
 class _OutOfTime(Exception):
-    """The program's own code has taken as long as it may in this value."""
+    """Raised if the program's own code has used up its time for this value."""
 
 
 class _Container:
-    """A container whose children are read into `out`; `above` is what it stands in.
+    """A container whose children are read into `out`. `above`: the container around it.
 
-    `owners` are the objects that it was made from: kept alive, so that ids stay theirs.  `mask` hides secrets in it:
-    None outside of objects.  `level` is how many containers stand around its children."""
+    `owners`: the objects that it was made from, kept alive so that no other object gets their ids. `mask` hides secrets
+    in it; None outside of objects. `level`: number of containers around its children.
+    """
 
     __slots__ = ("above", "children", "level", "mask", "out", "owners", "tree")
 
@@ -96,7 +97,7 @@ class _Container:
     """Values for a list, (key, value) pairs for a dictionary."""
     out: Any
     tree: Any
-    """What stands for it in the container above."""
+    """What represents it in the container above."""
 
     def __init__(self, above: "_Container | None", mask: Mask | None, *owners: object):
         self.above = above
@@ -105,14 +106,15 @@ class _Container:
         self.level = 0 if above is None else above.level + 1
 
     def open(self, children: Iterator[Any], out: Any, marker: Marker | None = None) -> "_Container":
-        """Sets what is read into what; the `marker` is around it, one level further out."""
+        """Sets the children, and the object into which they are read. `marker`: a description around it, one level
+        further out."""
         self.children, self.out = children, out
         self.tree = out if marker is None else marker
         self.level += marker is not None
         return self
 
     def is_part_of(self, value: object) -> bool:
-        """Whether it was made from this object, or stands in what was."""
+        """Whether this container, or one around it, was made from this object."""
         container: _Container | None = self
         while container is not None:
             for owner in container.owners:
@@ -123,13 +125,12 @@ class _Container:
 
 
 class TreeReader:
-    """Reads one value.  `mask` hides secrets in what is made of objects, and leaves plain dictionaries and lists
-    alone."""
+    """Reads one value. `mask` hides secrets in what is made from objects, but not in plain dictionaries and lists."""
 
     def __init__(self, mask: Mask | None = None, limits: ValueLimits = NO_LIMITS, keep: KeepBytes | None = None):
-        """`keep` takes the elements of large arrays; without it, they are in the tree."""
+        """`keep` stores the elements of large arrays as content; without it, they are in the tree."""
         self.cut: Cut | None = None
-        """Why something of the value was left out; None: nothing was."""
+        """Why a part of the value was left out; None: nothing was."""
         self._mask = mask
         self._limits = limits
         self._keep = keep
@@ -141,23 +142,25 @@ class TreeReader:
 
     def _start(self, size: float, *, sampling: bool) -> None:
         self._left = size
-        # Plain containers are found by trying, at each level of those that are not.
+        # Budget for finding plain containers: each container inside another kind of container is weighed.
         self._to_weigh = 0 if self._limits.size is None else 2 * self._limits.size
         self._sampling = sampling
-        self._seen: dict[int, object] = {}  # the objects, too: as long as they are held, their ids stay theirs
+        self._seen: dict[int, object] = {}  # keeps the objects alive, so that no other gets their ids
         self._repeated = 0
 
     def tree(self, value: Any) -> Any:
-        """The value as plain JSON values.  It may have parts that belong to the program: write it before they change.
+        """Returns the value as plain JSON values. Parts of the result may belong to the program: write it before they
+        change.
 
-        Never raises (except MemoryError and the like)."""
+        Never raises (except MemoryError and the like).
+        """
         try:
             return self._tree(value, None, None)
         except _TooLarge:
             return self.sample(value)
 
     def sample(self, value: Any) -> Any:
-        """As `tree`, for a value that is known to be too large."""
+        """Does the same as `tree` for a value that is known to be too large."""
         self.cut = self.cut or "size"
         self._start(_SAMPLE_SIZE, sampling=True)
         return self._tree(value, None, None)
@@ -166,9 +169,9 @@ class TreeReader:
         root = _Container(above, mask).open(iter((value,)), [])
         root.level = 0 if above is None else above.level
         containers = [root]
-        for container in containers:  # it grows meanwhile: level by level, so that of a sample each part has its share
+        for container in containers:  # grows in the loop; by level, so that each part of a sample gets its share
             self._fill(container, containers)
-        for container in reversed(containers):  # what is inside comes first
+        for container in reversed(containers):  # inner ones first
             if type(container.tree) is _SetMarker:
                 container.out.sort(key=tree_json)
         return root.out[0]
@@ -191,7 +194,8 @@ class TreeReader:
                 out[key] = tree
 
     def _read(self, value: Any, mask: Mask | None, above: _Container) -> Any:
-        """The tree of a scalar or a description; a container that is open for all else."""
+        """Returns the plain value of a scalar or a description; for anything else, a container whose children are not
+        read yet."""
         container = _Container(above, mask)
         original = value
         try:
@@ -227,7 +231,7 @@ class TreeReader:
         return self._dict(value, container) if type(value) is dict else self._list(value, container)
 
     def _is_plain(self, value: Any) -> bool:
-        """Whether a container, with all that is in it, is a tree as it stands.  It is then counted."""
+        """Whether a container, with everything in it, is a tree already. If so, its weight is subtracted."""
         if self._sampling or self._to_weigh <= 0:
             return False
         weight, is_plain = weigh(value, int(self._left), as_tree=True)
@@ -240,7 +244,7 @@ class TreeReader:
     # --- what the program's own code says, within limits --------------------------------------------------------------
 
     def _timed(self, question: Callable[[], Any]) -> Any:
-        """What the program's own code answers.  Raises _OutOfTime when it has taken as long as it may."""
+        """Calls code of the program and returns its result. Raises _OutOfTime if such code has used up its time."""
         limits = self._limits
         if limits.seconds is None:
             return question()
@@ -253,11 +257,11 @@ class TreeReader:
             self._seconds += limits.clock() - start
 
     def _asked_once(self, value: object, question: Callable[[], Any]) -> Any:
-        """As `_timed`, about an object, which is not asked again when it is read again."""
-        known = self._answers.get(id(value))
-        if known is None:
-            known = self._answers[id(value)] = value, self._timed(question)
-        return known[1]
+        """Does the same as `_timed` for code of one object; returns the first result if the object is read again."""
+        answer = self._answers.get(id(value))
+        if answer is None:
+            answer = self._answers[id(value)] = value, self._timed(question)
+        return answer[1]
 
     def _described(self, value: Any) -> Marker:
         try:
@@ -267,7 +271,8 @@ class TreeReader:
             return _cut("time", type_name(value))
 
     def _take(self, weight: int) -> bool:
-        """Whether there is room for something of this weight.  Raises _TooLarge unless it is read as a sample."""
+        """Subtracts a weight and returns whether there was room for it. Raises _TooLarge if there was none, except in a
+        sample."""
         self._left -= weight
         if self._left >= 0:
             return True
@@ -280,17 +285,19 @@ class TreeReader:
         if plan.weigh is None or self._limits.size is None:
             return self._take(weight)
         whole = plan.weigh(value)
-        if self._sampling and whole > self._left:  # what stands beside it is shown
+        if self._sampling and whole > self._left:  # its neighbours are still shown
             self._take(weight)
             return False
         return self._take(weight + whole)
 
     def _take_inside(self, value: Any, *, digits: bool = False) -> bool:
-        """As `_take`, with all that Python's or a library's code goes into at once, or writes out as digits."""
+        """Does the same as `_take` for the weight of everything that code of Python or of a library reads in one step,
+        or writes as digits."""
         return self._limits.size is None or self._take(weigh_inside(value, int(self._left), digits=digits))
 
     def _no_room(self, count: int, weight: int, container: _Container) -> Marker | None:
-        """What stands for a container of so many items, each of this weight, that is not read (again)."""
+        """Returns the marker for a container that is not read: there is no room, or it was read before. None: read it.
+        `count`: number of its items; `weight`: weight of each."""
         of = container.owners[0]
         if id(of) in self._seen and count:
             self._repeated += 1
@@ -333,14 +340,14 @@ class TreeReader:
         return self._object(list(view), container)
 
     def _object(self, items: list[tuple[Any, Any]], container: _Container, left_out: Marker | None = None) -> Any:
-        """`left_out` says what of it is not among the items."""
+        """Opens an object with these items, with secrets masked. `left_out`: marker for its other items."""
         mask = container.mask
         if mask:
             items = [(key, masked(item) if mask.hides(key, item) else item) for key, item in items]
         return self._named(items, container, left_out)
 
     def _named(self, items: list[tuple[Any, Any]], container: _Container, left_out: Marker | None = None) -> Any:
-        """As `_object`, after secrets were masked."""
+        """Does the same as `_object` for items without secrets."""
         named = {key if type(key) is str else self._key(key, container): item for key, item in items}
         if len(named) != len(items):  # 1 and "1": as text they are one key, so keep the pairs
             out: list[Any] = [] if left_out is None else [left_out]
@@ -358,17 +365,17 @@ class TreeReader:
         if issubclass(kind, enum.Enum) and issubclass(type(key.value), str):
             key = key.value
         if issubclass(type(key), str):
-            # A subclass may answer `str()` with anything; what it holds is what orjson would write.
+            # `str()` of a subclass may return anything; orjson would write this text.
             return str.__str__(key)
         return tree_json(self._tree(key, container.mask, container)).decode()
 
     def _set(self, value: Any, container: _Container) -> Any:
-        base: Any = next((each for each in (set, frozenset) if issubclass(type(value), each)), None)
+        base: Any = next((kind for kind in (set, frozenset) if issubclass(type(value), kind)), None)
         count = self._timed(lambda: len(value)) if base is None else base.__len__(value)
         if (marker := self._no_room(count, _SET_MEMBER, container)) is not None:
             return marker
         if self._is_sampled(count):
-            # Which ones come first differs from process to process, and to find the smallest takes long.
+            # The order differs from process to process, and finding the smallest members takes long.
             return Marker({"$set": [], **_cut("size", None, count)})
         members: list[Any] = self._timed(lambda: [*islice(value, count)]) if base is None else [*base.__iter__(value)]
         out: list[Any] = []
@@ -378,33 +385,33 @@ class TreeReader:
         count = self._timed(lambda: len(value))
         if (marker := self._no_room(count, ITEM, container)) is not None:
             return marker
-        found: list[tuple[Any, Any]] = []
+        items: list[tuple[Any, Any]] = []
         why: Cut = "size"
         try:
             keys = self._timed(lambda: iter(value))
             for _ in range(_FIRST if self._is_sampled(count) else count):  # its iterator may never end
                 key = self._timed(lambda: next(keys, _MISSING))
                 if key is _MISSING:
-                    count = len(found)
+                    count = len(items)
                     break
-                found.append((key, self._timed(lambda key=key: value[key])))
+                items.append((key, self._timed(lambda key=key: value[key])))
         except _OutOfTime:
             why = self.cut = "time"
-        left_out = count - len(found)
-        return self._object(found, container, _cut(why, None, left_out) if left_out else None)
+        left_out = count - len(items)
+        return self._object(items, container, _cut(why, None, left_out) if left_out else None)
 
     def _fields(self, value: Any, plan: Plan, container: _Container) -> Any:
         if (marker := self._no_room(len(plan.fields), ITEM, container)) is not None:
             return marker
         state = attributes_of(value)
-        found: list[tuple[str, Any]] = []
+        items: list[tuple[str, Any]] = []
         for name in plan.fields:
             item = state.get(name, _MISSING)
             if item is not _MISSING:
-                found.append((name, item))
+                items.append((name, item))
             elif not _is_loaded_when_read(value, name):
-                found.append((name, self._timed(lambda name=name: getattr(value, name))))
-        return self._object(found, container) if self._has_secrets(plan) else self._named(found, container)
+                items.append((name, self._timed(lambda name=name: getattr(value, name))))
+        return self._object(items, container) if self._has_secrets(plan) else self._named(items, container)
 
     def _has_secrets(self, plan: Plan) -> bool:
         """Whether fields of this class may be masked."""
@@ -418,7 +425,7 @@ class TreeReader:
     # --- objects ------------------------------------------------------------------------------------------------------
 
     def _final(self, value: Any, plan: Plan, container: _Container) -> Any:
-        """As `_read`, for an object that does not stand for another value."""
+        """Reads an object that does not stand for another value. Returns the same as `_read`."""
         match plan.reading:
             case "fields":
                 return self._fields(value, plan, container)
@@ -438,7 +445,7 @@ class TreeReader:
                 return self._by_repr(value, plan)
 
     def _by_repr(self, value: Any, plan: Plan) -> Marker:
-        if plan.reading == "method":  # its `repr` has the one of the object in it
+        if plan.reading == "method":  # its `repr` includes that of its object
             return Marker({"$repr": f"<bound method {value.__func__.__qualname__}>", "$type": plan.name})
         if plan.reading == "default repr":
             return Marker(described(value, self._mask))
@@ -449,7 +456,7 @@ class TreeReader:
         return self._described(value)
 
     def _nearer(self, value: Any, plan: Plan) -> Any:
-        """The value that an object stands for, one step nearer to plain values."""
+        """Returns the value that an object stands for, one step nearer to plain values."""
         match plan.reading:
             case "dump":
                 return self._dumped(value, plan)
@@ -493,29 +500,29 @@ class TreeReader:
         for part in form.all_parts():
             self._take(OBJECT + SCALAR * (min(part.count, _FIRST) if self._sampling else part.count))
             if part.are_objects and not self._sampling and OBJECT * part.count > self._left:
-                raise _TooLarge  # before they are made
+                raise _TooLarge  # before the objects are made
         if form.is_cut:
-            self._take(OBJECT)  # what it has in memory was looked at, or its type and shape were asked for
+            self._take(OBJECT)  # cost of a sample, or of the type and shape
             self.cut = self.cut or "size"
         return {"$array": self._form(form)}
 
     def _form(self, form: ArrayForm) -> dict[str, Any]:
-        shown = dict(form.about)
+        result = dict(form.about)
         if form.name is not None:
-            shown["name"] = form.name
+            result["name"] = form.name
             if self._mask and self._mask.hides(form.name, "?"):
                 return {"name": form.name, "items": masked("?")}
         if form.data is not None:
             if form.kept is None:
                 form.kept = kept_bytes(form.data, self._keep)
-            shown |= form.kept
+            result |= form.kept
         if first := list(form.first):
-            shown["first"] = first
+            result["first"] = first
         if form.items is not None:
-            shown["items"] = list(form.items(min(form.count, _FIRST if self._sampling else form.count)))
+            result["items"] = list(form.items(min(form.count, _FIRST if self._sampling else form.count)))
             if self._is_sampled(form.count):
-                shown["items"].append(_cut("size", None, form.count - _FIRST))
-        return shown | {name: [*map(self._form, parts)] for name, parts in form.parts.items()}
+                result["items"].append(_cut("size", None, form.count - _FIRST))
+        return result | {name: [*map(self._form, parts)] for name, parts in form.parts.items()}
 
     def _items(self, value: Any) -> list[Any]:
         count = len(value)
@@ -526,7 +533,8 @@ class TreeReader:
 
 
 def _end_of_the_way(value: Any, container: _Container) -> Marker | None:
-    """What stands for a value that is not gone into: it is around itself, or there are too many levels or steps."""
+    """Returns the marker for a value that is not read further: it contains itself, or there are too many levels or
+    steps. None: read it."""
     if container.is_part_of(value):
         return Marker({"$cycle": type_name(value)})
     if container.level > MAX_LEVELS or len(container.owners) >= _MAX_STEPS:
@@ -535,20 +543,21 @@ def _end_of_the_way(value: Any, container: _Container) -> Marker | None:
 
 
 def kept_bytes(data: bytes, keep: KeepBytes | None) -> dict[str, Any]:
-    """Bytes as plain values: what names the content that they are, or the bytes themselves."""
+    """Returns plain values for bytes: their size and the ref of a content, or the bytes as base64 if they are few or
+    `keep` is None."""
     if keep is None or len(data) <= _MOST_INLINE:
         return {"base64": base64.b64encode(data).decode()}
     return {"bytes": len(data), "ref": keep(data)}
 
 
 def _of_python(value: Any) -> Any:
-    """Python's value of an element of an array."""
+    """Returns the Python value of an element of an array."""
     plain = value.item()
-    return Marker(described(value, None)) if class_of(plain) is class_of(value) else plain  # of more digits than Python
+    return Marker(described(value, None)) if class_of(plain) is class_of(value) else plain  # more digits than Python's
 
 
 def _exact(value: Any) -> Any:
-    """The text or number that an instance of a subclass is; what the subclass says of itself may be anything."""
+    """Returns the text or number of an instance of a subclass, without calling code of the subclass."""
     if issubclass(type(value), str):
         return str.__str__(value)
     return int.__int__(value) if issubclass(type(value), int) else float.__float__(value)
@@ -566,5 +575,5 @@ def _without_secrets(items: list[Any], fields: tuple[str, ...], mask: Mask) -> l
 
 
 def _is_loaded_when_read(value: object, name: str) -> bool:
-    """Whether this is an attribute that an object-relational mapper reads from the database now."""
+    """Whether reading this attribute makes an object-relational mapper query the database."""
     return type(getattr(class_of(value), name, None)).__module__.startswith("sqlalchemy.")

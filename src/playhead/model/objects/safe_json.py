@@ -1,6 +1,6 @@
-"""The careful path to canonical JSON: slower than orjson, and safe on anything a program can hold.
+"""The careful path to canonical JSON: slower than orjson, and safe for anything that a program can hold.
 
-How objects are described is said in `plain_tree.py`, how values are written in `tree_json.py`.
+`plain_tree.py` defines how objects are described, `tree_json.py` how values are written.
 """
 
 import math
@@ -12,14 +12,14 @@ from playhead.model.objects.plain_tree import KeepBytes, TreeReader
 from playhead.model.objects.reading import reading
 from playhead.model.objects.tree_json import TooManyOdd, quick_json, tree_json
 
-_ODD = 64  # so much more than others weigh scalars that orjson does not write
+_ODD = 64  # weight of a scalar that orjson does not write, relative to others
 _MOST_ODD_OF_SAMPLE = 300
 
 
 def safe_json(value: Any, mask: Mask | None = None) -> bytes:
-    """Canonical JSON bytes of anything; never raises (except MemoryError and the like).
+    """Returns the canonical JSON bytes of any value. Never raises (except MemoryError and the like).
 
-    `mask` hides secrets in what is made of objects, and leaves plain dictionaries and lists alone.
+    `mask` hides secrets in what is made from objects, but not in plain dictionaries and lists.
     """
     with reading():
         return tree_json(TreeReader(mask, NO_LIMITS).tree(value))
@@ -28,9 +28,11 @@ def safe_json(value: Any, mask: Mask | None = None) -> bytes:
 def bounded_json(
     value: Any, mask: Mask | None, limits: ValueLimits, keep: KeepBytes | None = None
 ) -> tuple[bytes, Cut | None]:
-    """As `canonical_json`, within limits; and why something of the value is left out, None: nothing is.
+    """Returns the same as `canonical_json`, within limits; and why a part of the value was left out (None: nothing
+    was).
 
-    `keep` takes the elements of large arrays; without it, they are in the JSON."""
+    `keep` stores the elements of large arrays as content; without it, they are in the JSON.
+    """
     size = limits.size
     weight, is_plain = (0, True) if size is None else weigh(value, size)
     is_too_large = size is not None and weight > size

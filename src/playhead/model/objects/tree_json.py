@@ -33,11 +33,12 @@ _FINITE = frozenset({str, int, bool, type(None)})
 
 
 class Marker(dict[str, Any]):
-    """A description in place of a value: as it stands, it is part of a tree."""
+    """A description in place of a value. It is part of a tree and is not read again."""
 
 
 def quick_json(value: Any) -> bytes | None:
-    """The canonical bytes of a value that orjson writes exactly; None: it does not, or it has other objects in it."""
+    """Returns the canonical bytes of a value that orjson writes exactly; None: it does not, or the value has other
+    objects in it."""
     try:
         data = orjson.dumps(value, option=_OPTIONS)
         # orjson writes NaN and Infinity as null, which would make two values one; and its newer versions write 1e+16
@@ -53,22 +54,22 @@ def quick_json(value: Any) -> bytes | None:
 
 
 def _with_old_exponents(data: bytes) -> bytes | None:
-    """JSON with the exponents of its numbers as older versions of orjson write them; None where texts in it have
-    escapes, so that it is not seen at once where they end."""
+    """Returns JSON with the exponents of its numbers as older versions of orjson write them. None: texts in it have
+    escapes, so that their ends cannot be found by their quotes."""
     if b"\\" in data:
         return None
     parts = data.split(b'"')
-    parts[::2] = [part.replace(b"+", b"") for part in parts[::2]]  # what stands between the texts
+    parts[::2] = [part.replace(b"+", b"") for part in parts[::2]]  # the parts outside of texts
     return b'"'.join(parts)
 
 
 def has_non_finite(value: Any) -> bool:
-    """Whether a plain JSON value holds NaN or an infinity somewhere.  Cycles cannot get here: orjson refused them."""
+    """Whether a plain JSON value holds NaN or an infinity somewhere. There are no cycles: orjson refused them."""
     kind: Any = None
     inside: list[Any] = [value]
-    for each in inside:  # it grows meanwhile: this runs for each answer with a null in it, and a call takes longer
-        kind = type(each)  # pyright: ignore[reportUnknownVariableType]
-        items: Any = each.values() if kind is dict else each if kind is list else (each,)
+    for node in inside:  # grows in the loop: runs for each answer with a null, and recursion is slower
+        kind = type(node)  # pyright: ignore[reportUnknownVariableType]
+        items: Any = node.values() if kind is dict else node if kind is list else (node,)
         if _FINITE.issuperset(map(type, items)):
             continue
         for item in items:
@@ -81,7 +82,7 @@ def has_non_finite(value: Any) -> bool:
 
 
 def _is_non_finite(value: Any) -> bool:
-    """As `has_non_finite`, of a value that is no plain container."""
+    """Does the same as `has_non_finite` for a value that is not a plain container."""
     if isinstance(value, float):
         return not math.isfinite(value)
     if isinstance(value, dict):
@@ -92,21 +93,22 @@ def _is_non_finite(value: Any) -> bool:
 
 
 class TooManyOdd(Exception):
-    """More scalars than were allowed have to be written one by one."""
+    """Raised if more scalars than allowed have to be written one by one."""
 
 
-# Scalars that orjson does not write count as one each, which is 5 us.  Others count:
-_IN_NUMBERS = 0.2  # among numbers, which are written together
-_TEXT = 4  # one with a lone surrogate
-_DIGITS_IN_ONE = 50  # of `digits_weight`
+# A scalar that orjson does not write costs 1, which is 5 us. Other costs:
+_IN_NUMBERS = 0.2  # a number among numbers, which are written together
+_TEXT = 4  # a text with a lone surrogate
+_DIGITS_IN_ONE = 50  # this many units of `digits_weight` cost 1
 _HEX_BITS_IN_ONE = 4096
 
 
 def tree_json(tree: Any, most_odd: float = math.inf, *, cuts: bool = False) -> bytes:
-    """The canonical bytes of a tree of plain JSON values, as `plain_tree.py` makes it.
+    """Returns the canonical bytes of a tree of plain JSON values, as `plain_tree.py` makes it.
 
-    Raises TooManyOdd for more scalars than `most_odd` that orjson does not write, such as NaN, where long ones count
-    as several; `cuts`: says of these that they are left out, instead."""
+    Raises TooManyOdd if the scalars that orjson does not write, such as NaN, cost more than `most_odd` (a long one
+    costs more than 1). `cuts`: writes markers in place of these instead of raising.
+    """
     return quick_json(tree) or "".join(_TreeWriting(most_odd, cuts).pieces(tree)).encode()
 
 
@@ -118,7 +120,7 @@ class _TreeWriting:
         self._cuts = cuts
 
     def pieces(self, tree: Any) -> Iterator[str]:
-        """The text in pieces.  Containers stand on a list, not on Python's call stack."""
+        """Yields the text in pieces. Open containers are on a list, not on Python's call stack."""
         waiting: list[tuple[Iterator[tuple[str, Any]], str]] = [(iter((("", tree),)), "")]
         while waiting:
             children, end = waiting[-1]
@@ -143,7 +145,7 @@ class _TreeWriting:
                 waiting.append((_items(cast("Sequence[Any]", value)), "]"))
 
     def _scalars(self, values: Sequence[Any]) -> str:
-        """Scalars with commas between them: as many at a time as orjson writes."""
+        """Returns scalars with commas between them. Writes as many at a time as orjson can."""
         if len(values) > 1 and (kinds := set(map(type, values))) <= _NUMBERS:
             return self._numbers(values, kinds)
         data = quick_json(values)
@@ -161,21 +163,23 @@ class _TreeWriting:
         return _scalar(value) if self._take(_odd_weight(value)) else _cut_marker(value)
 
     def _numbers(self, values: Sequence[Any], kinds: set[Any]) -> str:
-        """As `_scalars`, for numbers of these types only: orjson writes zeros for those that it does not write."""
+        """Does the same as `_scalars` for numbers of these types only. orjson writes a zero for each number that it
+        cannot write; the zeros are then replaced."""
         odd = _places_of_odd(values, kinds)
         if len(odd) * _IN_NUMBERS > self._odd_left and not self._cuts:
             raise TooManyOdd
-        taken = [self._take(_odd_weight(values[place]) - 1 + _IN_NUMBERS) for place in odd]
+        written = [self._take(_odd_weight(values[place]) - 1 + _IN_NUMBERS) for place in odd]
         plain = [*values]
         for place in odd:
             plain[place] = 0
         texts = orjson.dumps(plain)[1:-1].replace(b"+", b"").decode().split(",")
-        for place, is_written in zip(odd, taken, strict=True):
+        for place, is_written in zip(odd, written, strict=True):
             texts[place] = _scalar(values[place]) if is_written else _cut_marker(values[place])
         return ",".join(texts)
 
     def _take(self, weight: float) -> bool:
-        """Whether something of this weight is written.  Raises TooManyOdd unless it is left out instead."""
+        """Subtracts the cost of a scalar. Returns False if a marker has to be written instead. Raises TooManyOdd if the
+        cost is too high and `cuts` is not set."""
         if weight > self._odd_left and not self._cuts:
             raise TooManyOdd
         is_written = weight <= self._odd_left
@@ -196,7 +200,7 @@ class _TreeWriting:
 
 
 def _places_of_odd(numbers: Sequence[Any], kinds: set[Any]) -> list[int]:
-    """Where numbers stand that orjson does not write."""
+    """Returns the positions of the numbers that orjson does not write."""
     if kinds == {float}:
         return [place for place, is_finite in enumerate(map(math.isfinite, numbers)) if not is_finite]
     if kinds == {int}:
@@ -232,7 +236,7 @@ def _scalar(value: Any) -> str:
         return _text(value)
     if isinstance(value, int):
         return _marker("$int", hex(value)) if value.bit_length() > MAX_INTEGER_BITS else int.__repr__(value)
-    # Versions of orjson write 1e16 or 1e+16.
+    # Some versions of orjson write 1e16, others 1e+16.
     return orjson.dumps(value).decode().replace("+", "") if math.isfinite(value) else _marker("$float", repr(value))
 
 
