@@ -1,20 +1,21 @@
-"""receive → [lift] → store.  Takes content out of spans and log events, whatever their dialect, and leaves refs.
+"""receive → [lift] → store. Moves content out of spans and log events of any dialect, and leaves refs in its place.
 
-    found            what was taken out: contents, threads, and what could not be read
-    dialects         which attributes of which sender hold content; each dialect is one file
-    message_events   conversations whose messages come one by one, as events of spans or as log records
-    natives          messages, requests and answers as providers and frameworks write them
-    stamps           the refs that are left in place of content
+    found            collects the content: contents, threads, and keys that could not be read
+    dialects         which attributes of which sender hold content; one file per dialect
+    message_events   conversations that were recorded one message at a time, as events of spans or as log records
+    natives          messages, requests and answers in the forms of providers and frameworks
+    stamps           sets the refs in place of content
     indexed          attributes whose names describe a structure
-    attribute_names  other people's attribute names → ours, and the span's kind
+    attribute_names  attribute names of others → our names, and the span's kind
     handoffs         spans that pass the run on to another agent
     records          log records of coding agents: which part of a session each is
-    unknown          what looks like content in spans that no dialect understood, so that they leak no payload
+    unknown          finds what looks like content in spans that no dialect understood, so that they leak no payload
     sent_on          spans forwarded by another Playhead: restores the refs from their inline content
     oversize         values that no dialect knows and that are too long for a span
 
-Pure, and never raises: values that cannot be read are kept as text and marked.  Several dialects on one span are normal
-(an instrumentation that writes its own and OpenTelemetry's), so each takes what it knows, in the order of DIALECTS.
+Pure, and never raises: values that cannot be read are kept as text and marked. One span often has attributes of several
+dialects (an instrumentation writes its own and OpenTelemetry's), so each dialect takes what it knows, in the order of
+DIALECTS.
 """
 
 import dataclasses
@@ -97,19 +98,21 @@ def lift(
     if was_sent_on(span):
         found = found or LiftedContent(shared)
         span = with_refs_again(span, found)
-    own = span.scope == names.SCOPE and names.KIND in span.attributes
-    if own and not span.events and not span.links and not _is_oversize(span):
+    is_ours = span.scope == names.SCOPE and names.KIND in span.attributes
+    if is_ours and not span.events and not span.links and not _is_oversize(span):
         return Lifted(span, found.contents, found.threads) if found is not None else Lifted(span, [], [])
     found = found or LiftedContent(shared)
     span = in_session(span)
     kind = _kind(span.attributes)
     messages = MessageEvents()
     of_events = [messages.take(event, found) for event in span.events]
-    known = messages.any or _has_refs(span.attributes) or span.scope == names.SCOPE
-    taken, is_understood = _taken_together((span.attributes, *of_events), kind, found, inline_characters, known=known)
-    for event, each in zip(span.events, taken[1:], strict=True):
-        take_event(event.name, each, found, taken[0])
-    attributes, *of_events = [move_oversize(each, found) for each in taken]
+    is_known = messages.any or _has_refs(span.attributes) or span.scope == names.SCOPE
+    remaining, is_understood = _taken_together(
+        (span.attributes, *of_events), kind, found, inline_characters, known=is_known
+    )
+    for event, mapping in zip(span.events, remaining[1:], strict=True):
+        take_event(event.name, mapping, found, remaining[0])
+    attributes, *of_events = [move_oversize(mapping, found) for mapping in remaining]
     events = _events(span.events, of_events, attributes)
     messages.stamp(attributes, found, kind)
     found.mark(attributes)
@@ -139,33 +142,33 @@ def lift_logs(logs: Iterable[LogEvent], inline_characters: int = INLINE_CHARACTE
     """
     lifted: dict[int, LiftedLog] = {}
     conversations: dict[tuple[str | None, str], list[tuple[int, LogEvent]]] = {}
-    for at, log in enumerate(logs):
+    for index, log in enumerate(logs):
         if log.span_id is None or not is_message(log.name):
-            lifted[at] = lift_log(log, inline_characters)
+            lifted[index] = lift_log(log, inline_characters)
         else:
-            conversations.setdefault((log.trace_id, log.span_id), []).append((at, log))
+            conversations.setdefault((log.trace_id, log.span_id), []).append((index, log))
     for records in conversations.values():
         records.sort(key=lambda record: record[1].time_ns)
         of_span = _lift_conversation([log for _, log in records], inline_characters)
-        lifted.update(zip((at for at, _ in records), of_span, strict=True))
-    return [lifted[at] for at in range(len(lifted))]
+        lifted.update(zip((index for index, _ in records), of_span, strict=True))
+    return [lifted[index] for index in range(len(lifted))]
 
 
 def _lift_conversation(logs: Sequence[LogEvent], inline_characters: int) -> list[LiftedLog]:
     """Lifts the message events of one span together. `logs`: at least one."""
-    messages, found = MessageEvents(), LiftedContent()
+    messages, contents = MessageEvents(), LiftedContent()
     lifted: list[LiftedLog] = []
     times: Counter[tuple[int, str, str]] = Counter()
     for log in logs:
-        found = LiftedContent()
-        one = _lift_log(log, inline_characters, messages, found)
-        equal = (log.time_ns, log.name, repr(one.log.attributes))
-        if times[equal]:  # else the two were taken for one that was sent again
-            one.log.attributes[names.LOG_REPETITION] = times[equal]
+        contents = LiftedContent()
+        lifted_log = _lift_log(log, inline_characters, messages, contents)
+        equal = (log.time_ns, log.name, repr(lifted_log.log.attributes))
+        if times[equal]:  # otherwise the second would look like a repeated delivery of the first
+            lifted_log.log.attributes[names.LOG_REPETITION] = times[equal]
         times[equal] += 1
-        lifted.append(one)
-    messages.stamp(lifted[-1].log.attributes, found)
-    lifted[-1].contents[:], lifted[-1].threads[:] = found.contents, found.threads
+        lifted.append(lifted_log)
+    messages.stamp(lifted[-1].log.attributes, contents)
+    lifted[-1].contents[:], lifted[-1].threads[:] = contents.contents, contents.threads
     return lifted
 
 
@@ -179,40 +182,40 @@ def lift_log(
     return _lift_log(log, inline_characters, MessageEvents(), found or LiftedContent())
 
 
-def _lift_log(log: LogEvent, inline_characters: int, messages: MessageEvents, found: LiftedContent) -> LiftedLog:
+def _lift_log(log: LogEvent, inline_characters: int, messages: MessageEvents, contents: LiftedContent) -> LiftedLog:
     if names.CONTENT_INLINE in log.attributes:
-        log = dataclasses.replace(log, attributes=refs_again(log.attributes, found))
-    own = log.scope == names.SCOPE and log.name.startswith(names.SCOPE)
-    if own and not any(map(is_oversize, log.attributes.values())):
-        return LiftedLog(log, found.contents, found.threads)
-    log = read_record(log, found)
+        log = dataclasses.replace(log, attributes=refs_again(log.attributes, contents))
+    is_ours = log.scope == names.SCOPE and log.name.startswith(names.SCOPE)
+    if is_ours and not any(map(is_oversize, log.attributes.values())):
+        return LiftedLog(log, contents.contents, contents.threads)
+    log = read_record(log, contents)
     kind = _kind(log.attributes)
-    attributes = messages.take(SpanEvent(log.name, log.time_ns, log.attributes), found)
-    taken, known = _taken(attributes, kind, found)
-    moved = taken
-    if log.scope != names.SCOPE and not known and not messages.any and not _has_refs(log.attributes):
+    attributes = messages.take(SpanEvent(log.name, log.time_ns, log.attributes), contents)
+    remaining, is_known = _taken(attributes, kind, contents)
+    moved = remaining
+    if log.scope != names.SCOPE and not is_known and not messages.any and not _has_refs(log.attributes):
         # A log record's body is content, whatever its length.
-        moved = move(taken, [key for key in (names.LOG_BODY, _BODY) if key in taken], found)
-        taken = moved
-        moved = move_content_like(taken, found, inline_characters)
-    attributes = dict(move_oversize(moved, found))
-    found.mark(attributes)
+        moved = move(remaining, [key for key in (names.LOG_BODY, _BODY) if key in remaining], contents)
+        remaining = moved
+        moved = move_content_like(remaining, contents, inline_characters)
+    attributes = dict(move_oversize(moved, contents))
+    contents.mark(attributes)
     normalise(attributes, kind)
     if is_message(log.name) and messages.latest:
         name = names.LOG_OUTPUT_MESSAGES if is_answer(log.name) else names.LOG_INPUT_MESSAGES
-        attributes[name] = [found.message(message) for message in messages.latest]
+        attributes[name] = [contents.message(message) for message in messages.latest]
     lifted = dataclasses.replace(
-        log, attributes=attributes, resource=move_oversize(without_commands(log.resource, found), found)
+        log, attributes=attributes, resource=move_oversize(without_commands(log.resource, contents), contents)
     )
-    return LiftedLog(lifted, found.contents, found.threads, moved is taken)
+    return LiftedLog(lifted, contents.contents, contents.threads, moved is remaining)
 
 
-def _status_message(span: Span, attributes: Attributes, found: LiftedContent) -> str:
+def _status_message(span: Span, attributes: Attributes, contents: LiftedContent) -> str:
     """The status message of a span. A long one is shortened, and its whole text stored behind a ref."""
     message = span.status_message
     if not is_oversize(message):
         return message
-    attributes[_STATUS_MESSAGE + names.REF_SUFFIX] = found.content(message)
+    attributes[_STATUS_MESSAGE + names.REF_SUFFIX] = contents.content(message)
     return shorten(message)
 
 
@@ -233,30 +236,30 @@ def _kind(attributes: Attributes) -> str | None:
 
 
 def _has_refs(attributes: Attributes) -> bool:
-    """Whether these attributes hold refs, as those that were lifted before do."""
+    """Whether these attributes hold refs, like those of a span that was lifted before."""
     refs = [key for key in attributes if key.endswith(names.REF_SUFFIX)]
     return any(is_ref(attributes[key]) for key in refs)
 
 
 def _taken_together(
-    given: Sequence[Attributes], kind: str | None, found: LiftedContent, inline_characters: int, *, known: bool
+    mappings: Sequence[Attributes], kind: str | None, contents: LiftedContent, inline_characters: int, *, known: bool
 ) -> tuple[list[Attributes], bool]:
     """Returns the attributes of a span and of its events without content, and whether they were understood.
 
-    `known`: they are understood already. Otherwise, if no dialect knows any of them, values that look like content are
-    moved."""
-    taken: list[Attributes] = []
-    for each in given:
-        attributes, spoken = _taken(each, kind, found)
-        taken.append(attributes)
+    `known`: they count as understood already. If they do not, and no dialect knows any of them, values that look like
+    content are moved."""
+    remaining: list[Attributes] = []
+    for mapping in mappings:
+        attributes, spoken = _taken(mapping, kind, contents)
+        remaining.append(attributes)
         known = known or spoken
     if known:
-        return taken, True
-    moved = [move_content_like(each, found, inline_characters) for each in taken]
-    return moved, all(map(operator.is_, moved, taken))
+        return remaining, True
+    moved = [move_content_like(mapping, contents, inline_characters) for mapping in remaining]
+    return moved, all(map(operator.is_, moved, remaining))
 
 
-def _taken(attributes: Attributes, kind: str | None, found: LiftedContent) -> tuple[Attributes, bool]:
+def _taken(attributes: Attributes, kind: str | None, contents: LiftedContent) -> tuple[Attributes, bool]:
     """Returns the attributes without the content that dialects know, and whether any dialect recognised them."""
     attributes = dict(attributes)
     begin = {key.partition(".")[0] for key in attributes}
@@ -265,7 +268,7 @@ def _taken(attributes: Attributes, kind: str | None, found: LiftedContent) -> tu
         if not dialect.PREFIXES.isdisjoint(begin) and dialect.speaks(attributes):
             before = dict(attributes)
             try:
-                dialect.take(attributes, kind, found)
+                dialect.take(attributes, kind, contents)
                 # A dialect that matched only an empty value does not count: the value is gone when lifted again.
                 spoken = spoken or _has_refs(attributes) or dialect.speaks(attributes)
             except Exception:  # noqa: BLE001 - a mistake of ours in one dialect must not cost anybody a span
@@ -275,14 +278,16 @@ def _taken(attributes: Attributes, kind: str | None, found: LiftedContent) -> tu
 
 def _events(events: Sequence[SpanEvent], lifted: Sequence[Attributes], onto: Attributes) -> list[SpanEvent]:
     """Returns the events with their lifted attributes, and copies attributes about the span to `onto`."""
-    found = [SpanEvent(event.name, event.time_ns, each) for event, each in zip(events, lifted, strict=True)]
-    for event in found:
+    lifted_events = [
+        SpanEvent(event.name, event.time_ns, attributes) for event, attributes in zip(events, lifted, strict=True)
+    ]
+    for event in lifted_events:
         hoist(event, onto)
-    return found
+    return lifted_events
 
 
-def _lift_link(link: dict[str, Any], found: LiftedContent) -> dict[str, Any]:
+def _lift_link(link: dict[str, Any], contents: LiftedContent) -> dict[str, Any]:
     attributes = link.get("attributes")
     if not isinstance(attributes, dict):
         return link
-    return {**link, "attributes": move_oversize(cast(Attributes, attributes), found)}
+    return {**link, "attributes": move_oversize(cast(Attributes, attributes), contents)}

@@ -1,5 +1,6 @@
-"""One name per idea on a lifted span: older attribute names become today's, and sessions, models and tokens that a
-dialect has under other names are copied to ours."""
+"""Normalises the attribute names of a lifted span: replaces older names by current ones, and copies sessions, models
+and tokens from a dialect's names to ours.
+"""
 
 from collections.abc import Sequence
 from typing import Any, Final, cast
@@ -8,7 +9,7 @@ from playhead.lift.dialects import DIALECTS
 from playhead.model import names
 from playhead.model.span import Attributes
 
-# Providers' values under the older attribute name → today's, where they differ.
+# Values of a provider under the older attribute name → current values, where they differ.
 _PROVIDERS = {
     "az.ai.inference": "azure.ai.inference",
     "az.ai.openai": "azure.ai.openai",
@@ -34,18 +35,19 @@ _ALIASES: Final = {
         (theirs, ours) for dialect in DIALECTS for theirs, ours in dialect.ALIASES.items()
     )
 }
-# Attributes that are shown and filtered by, and are not content.
+# Attributes that the UI shows and filters by; they are not content.
 ADDED: Final = frozenset(ours for _, ours in _ALIASES.values())
 _MOST_CHARACTERS: Final = 256  # of an id or a name
-_NO_PROJECT: Final = "default"  # what Phoenix calls the project of those that name none
+_NO_PROJECT: Final = "default"  # Phoenix's project for spans that name no project
 _LISTED: Final = frozenset({names.FINISH_REASONS, names.RUN_TAGS})
 _UNNAMED_MODEL_CALL: Final = (names.INPUT_MESSAGES_REF, names.OUTPUT_MESSAGES_REF, names.INPUT_TOKENS)
 
 
 def normalise(attributes: Attributes, kind: str | None) -> None:
-    """Changes the attributes in place.  Today's name has precedence; an older name with another value stays, too.
+    """Normalises attribute names in place. A current name has precedence; an older name with another value stays, too.
 
-    `kind`: the kind from a dialect, None if no dialect knows it."""
+    `kind`: the kind from a dialect, None if no dialect knows it.
+    """
     for old, new in _RENAMED.items():
         if old in attributes and attributes.setdefault(new, attributes[old]) == attributes[old]:
             del attributes[old]
@@ -57,7 +59,7 @@ def normalise(attributes: Attributes, kind: str | None) -> None:
 
 
 def add_project(attributes: Attributes, resource: Attributes) -> None:
-    """Makes the project that a resource names (Phoenix's word for a group of traces) a tag of the run, in place."""
+    """Adds the project that a resource names (in Phoenix, a group of traces) to the run's tags, in place."""
     project = resource.get(names.PROJECT_NAME)
     if not isinstance(project, str) or not _is_simple(project) or project == _NO_PROJECT:
         return
@@ -79,10 +81,10 @@ def _add_aliases(attributes: Attributes) -> None:
 
 
 def _is_simple(value: Any) -> bool:
-    """Whether this can be an id, a name or a number, or a list of up to 32 ids or names."""
+    """Whether a value can be an id, a name or a number, or a list of up to 32 ids or names."""
     if isinstance(value, list | tuple):
         several = cast(Sequence[Any], value)
-        return 0 < len(several) <= 32 and all(isinstance(one, str) and _is_simple(one) for one in several)
+        return 0 < len(several) <= 32 and all(isinstance(item, str) and _is_simple(item) for item in several)
     if isinstance(value, str):
         return 0 < len(value) <= _MOST_CHARACTERS
     return isinstance(value, bool | float) or (isinstance(value, int) and abs(value) < 2**63)

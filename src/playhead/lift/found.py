@@ -28,7 +28,7 @@ class SharedMessages:
         self._nodes: dict[tuple[ContentRef | None, ContentRef], ContentRef] = {}
 
     def thread_ref(self, messages: Iterable[ContentRef]) -> ContentRef | None:
-        """The ref of a thread with these messages; None for an empty one."""
+        """Returns the ref of a thread with these messages; None for an empty thread."""
         nodes, ref = self._nodes, None
         for message in messages:
             parent, ref = ref, nodes.get((ref, message))
@@ -37,7 +37,7 @@ class SharedMessages:
         return ref
 
     def continued(self) -> set[ContentRef]:
-        """The threads that another thread of these spans begins with."""
+        """Returns the threads with which another thread of these spans begins."""
         return {parent for parent, _ in self._nodes if parent is not None}
 
 
@@ -56,12 +56,12 @@ class LiftedContent:
 
     @property
     def contents(self) -> list[Content]:
-        """Each content once."""
+        """All contents, each once."""
         return list(self._contents.values())
 
     @property
     def threads(self) -> list[ThreadExtension]:
-        """Each thread once, with all its messages."""
+        """All threads, each once and with all its messages."""
         return list(self._threads.values())
 
     def content(self, value: Any) -> ContentRef:
@@ -84,20 +84,20 @@ class LiftedContent:
         """Adds a message and returns its ref."""
         text = _only_text(message)
         if text is not None:
-            known = self._shared.texts.get(text)
-            if known is None:
-                known, *apart = message_contents(message)
+            cached = self._shared.texts.get(text)
+            if cached is None:
+                cached, *apart = message_contents(message)
                 if apart:
-                    return self._keep_all(known, apart)
-                self._shared.texts[text] = known
-            return self._keep(known)
-        own, *apart = message_contents(message)
-        return self._keep_all(own, apart)
+                    return self._keep_all(cached, apart)
+                self._shared.texts[text] = cached
+            return self._keep(cached)
+        main, *apart = message_contents(message)
+        return self._keep_all(main, apart)
 
-    def _keep_all(self, own: Content, apart: Iterable[Content]) -> ContentRef:
+    def _keep_all(self, main: Content, apart: Iterable[Content]) -> ContentRef:
         for content in apart:
             self._keep(content)
-        return self._keep(own)
+        return self._keep(main)
 
     def unparsed(self, key: str, raw: Any) -> ContentRef:
         """Adds a value that could not be read as JSON, unchanged, notes its key, and returns its ref."""
@@ -116,7 +116,7 @@ class LiftedContent:
 
 
 def _only_text(message: Message) -> tuple[str, str] | None:
-    """Role and text of a message that has nothing else; None for other messages."""
+    """Returns role and text of a message that has nothing else; None for other messages."""
     parts = message["parts"]
     if len(message) == 2 and len(parts) == 1:
         (part,) = parts

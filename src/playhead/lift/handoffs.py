@@ -5,9 +5,10 @@
 | OpenLLMetry | `gen_ai.operation.name` is `handoff`; the target may be missing |
 | OpenInference | a tool named `handoff to NAME` |
 | Logfire | the message template `Handoff: {from_agent} → {to_agent}` |
-| Google ADK, Strands, LlamaIndex | a call of the tool that the framework itself offers for it |
+| Google ADK, Strands, LlamaIndex | a call of the framework's own handoff tool |
 
-Frameworks that offer one tool for each agent (`transfer_to_tailor`) cannot be told from other tools by its name.
+Handoffs of frameworks with one tool per agent (`transfer_to_tailor`) are not recognised: nothing in such a tool's name
+distinguishes it from other tools.
 """
 
 from typing import Any, Final, cast
@@ -16,7 +17,7 @@ from playhead.lift.stamps import parsed
 from playhead.model import names
 from playhead.model.span import Attributes
 
-# The tools of frameworks, and which argument names the target.
+# Handoff tools of frameworks → the argument that names the target.
 _TOOLS: Final = {
     "transfer_to_agent": "agent_name",  # Google ADK
     "handoff_to_agent": "agent_name",  # Strands
@@ -28,19 +29,20 @@ _TEMPLATE: Final = "Handoff: "
 _MOST_CHARACTERS: Final = 256  # of an agent's name
 
 
-def note_handoff(name: str, given: Attributes, lifted: Attributes) -> None:
-    """Marks a span in place when it is a handoff. The target is empty where the span does not name it.
+def note_handoff(name: str, original: Attributes, lifted: Attributes) -> None:
+    """Marks a span in place if it is a handoff. The target is empty if the span does not name it.
 
-    `name`: of the span; `given`: its attributes as they came; `lifted`: as they will be stored.
+    `name`: name of the span; `original`: its attributes as received; `lifted`: its attributes as stored, which are
+    changed.
     """
-    if given.get(names.OPERATION) == "handoff":
-        _mark(lifted, given.get("gen_ai.handoff.to_agent"))
-    elif name.startswith(_TOOL_SPAN) and given.get("openinference.span.kind") == "TOOL":
+    if original.get(names.OPERATION) == "handoff":
+        _mark(lifted, original.get("gen_ai.handoff.to_agent"))
+    elif name.startswith(_TOOL_SPAN) and original.get("openinference.span.kind") == "TOOL":
         _mark(lifted, name.removeprefix(_TOOL_SPAN))
-    elif str(given.get("logfire.msg_template", "")).startswith(_TEMPLATE):
-        _mark(lifted, given.get("to_agent"))
+    elif str(original.get("logfire.msg_template", "")).startswith(_TEMPLATE):
+        _mark(lifted, original.get("to_agent"))
     elif lifted.get(names.KIND) == "tool" and (key := _TOOLS.get(str(lifted.get(names.TOOL_NAME)))) is not None:
-        target = _argument(given, key)
+        target = _argument(original, key)
         if target:
             lifted[names.HANDOFF_TO] = target[:_MOST_CHARACTERS]
 
@@ -50,11 +52,11 @@ def _mark(lifted: Attributes, target: Any) -> None:
     lifted[names.KIND] = "step"
 
 
-def _argument(given: Attributes, key: str) -> str | None:
-    """The value of a tool's argument; None when it cannot be read."""
+def _argument(original: Attributes, key: str) -> str | None:
+    """Returns the value of a tool's argument; None if it cannot be read."""
     for name in _ARGUMENTS:
         try:
-            value = parsed(given.get(name))
+            value = parsed(original.get(name))
         except ValueError:
             continue
         if isinstance(value, dict):

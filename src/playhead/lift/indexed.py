@@ -1,7 +1,7 @@
-"""Attributes whose names spell a structure (`llm.input_messages.0.message.role`) → the structure.
+"""Builds the structure that attribute names describe (`llm.input_messages.0.message.role`).
 
-Numbers in a name are indexes of a list.  Indexes that are missing are left out: SDKs evict attributes beyond a limit,
-and what is left still has its order.
+Numbers in a name are indexes of a list. Missing indexes are skipped: SDKs drop attributes beyond a limit, and the
+others keep their order.
 """
 
 from collections.abc import Mapping
@@ -12,13 +12,13 @@ from playhead.model.span import Attributes
 
 _MOST_SEGMENTS: Final = 16  # bounds the depth of the structure
 _MOST_DIGITS: Final = 9
-# The same names come with every span: how they are split is remembered, of short ones, so that the memory is bounded.
+# Every span has the same names, so the split is cached; only for short names, to bound the memory.
 _REMEMBERED: Final = 4_096
 _REMEMBERED_CHARACTERS: Final = 128
 
 
 def take_indexed(attributes: Attributes, prefix: str) -> list[Any] | None:
-    """Removes the attributes below `prefix.` and returns the list that they encode; None when there are none."""
+    """Removes the attributes below `prefix.` and returns the list that they encode; None if there are none."""
     elements = take_elements(attributes, prefix)
     return None if elements is None else list(map(structure, elements))
 
@@ -49,7 +49,7 @@ def take_elements(attributes: Attributes, prefix: str) -> list[Attributes] | Non
 
 
 def structure(element: Mapping[str, Any]) -> Any:
-    """The value that one element's attributes encode."""
+    """Returns the value that one element's attributes encode."""
     if len(element) == 1 and "" in element:
         return element[""]
     tree = _Node()
@@ -59,7 +59,7 @@ def structure(element: Mapping[str, Any]) -> Any:
 
 
 def _split_any(name: str) -> tuple[str | None, str]:
-    """The number that a name begins with, and what follows it; None for a name that begins with none."""
+    """Returns the number at the beginning of a name (None if there is none) and the text after the first dot."""
     segment, _, below = name.partition(".")
     return (segment if _is_index(segment) else None), below
 
@@ -68,7 +68,7 @@ _split = lru_cache(_REMEMBERED)(_split_any)
 
 
 class _Node(dict[str, Any]):
-    """A name with other names below it, as opposed to a value that is an object."""
+    """A name with other names below it; a value that is an object is a plain dictionary."""
 
 
 def _put(tree: _Node, path: list[str], value: Any) -> None:

@@ -7,6 +7,6 @@ from playhead.model.span import Attributes
 
 
 def kind_from(attributes: Attributes, key: str, kinds: Mapping[str, str]) -> str | None:
-    """The kind for the attribute's value, ignoring case; None when `kinds` does not have it."""
+    """Returns the kind for the attribute's value, ignoring case; None if `kinds` does not have it."""
     value: Any = attributes.get(key)
     return kinds.get(value.lower()) if isinstance(value, str) else None

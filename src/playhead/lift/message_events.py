@@ -1,8 +1,8 @@
-"""Conversations whose messages come one by one: OpenTelemetry's older events, of a span or as log records.
+"""Conversations that were recorded one message at a time: OpenTelemetry's older events, of a span or as log records.
 
-Each event is one input or output message of a model call.  The message becomes content, and its event keeps the ref;
-the messages in a span's events are joined, and the span gets the refs of the threads.  Values are structured, JSON
-text, or Bedrock's content blocks (Strands).
+Each event is one input or output message of a model call. The message becomes content, and its event keeps the ref; the
+messages in a span's events are joined, and the span gets the refs of the threads. Values are structured, JSON text, or
+Bedrock's content blocks (Strands).
 """
 
 from collections.abc import Mapping
@@ -27,7 +27,7 @@ _ROLES: Final = {
     "gen_ai.tool.message": "tool",
 }
 _CHOICE: Final = "gen_ai.choice"
-# Older still: all of the prompt, or of the answer, in one attribute.
+# An even older form: the whole prompt, or the whole answer, in one attribute.
 _WHOLE: Final = {"gen_ai.content.prompt": "gen_ai.prompt", "gen_ai.content.completion": "gen_ai.completion"}
 _BODY: Final = "body"  # of a log record, when it is a map
 _FIELDS: Final = ("content", "role", "tool_calls", "id", "name", "message", "tool.result", "finish_reason", "index")
@@ -42,20 +42,21 @@ def is_message(name: str) -> bool:
 
 
 def is_answer(name: str) -> bool:
-    """Whether a message of this name is an output of a model or a tool."""
+    """Whether a message of this name is the output of a model or a tool."""
     return name in (_CHOICE, "gen_ai.content.completion")
 
 
 def message_of(name: str, fields: Mapping[str, Any]) -> tuple[list[Message], Any]:
-    """The messages of an event (several for Bedrock's blocks), and an answer's reasoning, None without one."""
+    """Returns the messages of an event (several for Bedrock's blocks), and an answer's reasoning (None: there is
+    none)."""
     if name == _CHOICE:
-        given = _read(fields.get("message", fields.get("content")))
-        if isinstance(given, dict) and "finish_reason" in given:
-            given = {key: value for key, value in cast(dict[str, Any], given).items() if key != "finish_reason"}
-        chat = to_chat("assistant", given)
+        answer = _read(fields.get("message", fields.get("content")))
+        if isinstance(answer, dict) and "finish_reason" in answer:
+            answer = {key: value for key, value in cast(dict[str, Any], answer).items() if key != "finish_reason"}
+        chat = to_chat("assistant", answer)
         if chat is not None:
-            return [openai.to_message(each) for each in chat], None
-        native = cast(dict[str, Any], given) if isinstance(given, dict) else {"role": "assistant", "content": given}
+            return [openai.to_message(item) for item in chat], None
+        native = cast(dict[str, Any], answer) if isinstance(answer, dict) else {"role": "assistant", "content": answer}
         calls = _read(fields.get("tool_calls"))
         message, reasoning = to_answer({**native, "tool_calls": calls} if calls else native)
         return canonical_messages([message]) if message is not None else [], reasoning
@@ -66,7 +67,7 @@ def _input(role: str, fields: Mapping[str, Any]) -> list[Message]:
     content = _read(fields.get("content"))
     chat = to_chat(role, content)
     if chat is not None:
-        return [openai.to_message(each) for each in chat]
+        return [openai.to_message(item) for item in chat]
     native: dict[str, Any] = {"role": fields.get("role") or role}
     if native["role"] in ("human", "ai"):
         native["role"] = role
@@ -84,17 +85,17 @@ def _input(role: str, fields: Mapping[str, Any]) -> list[Message]:
 
 
 class MessageEvents:
-    """The messages in the events of one span, in their order."""
+    """The messages in the events of one span, in order."""
 
     def __init__(self) -> None:
         self.any = False
-        self.latest: list[Message] = []  # of the event that was taken last
+        self.latest: list[Message] = []  # messages of the last event
         self._asked: list[Message] = []
         self._answered = AnswerBody([])
         self._arguments: Any = None
         self._result: Any = None
 
-    def take(self, event: SpanEvent, found: LiftedContent) -> Attributes:
+    def take(self, event: SpanEvent, contents: LiftedContent) -> Attributes:
         """Returns the event's attributes without the message's content; the same object if the event has none."""
         if not is_message(event.name):
             return event.attributes
@@ -116,17 +117,17 @@ class MessageEvents:
             fields["content"] = attributes.pop(whole, fields.get("content"))
         self._note_tool(event.name, fields)
         if "tool.result" in fields:
-            attributes["tool.result" + names.REF_SUFFIX] = found.content(_read(fields["tool.result"]))
+            attributes["tool.result" + names.REF_SUFFIX] = contents.content(_read(fields["tool.result"]))
         attributes |= {key: fields[key] for key in _KEPT if isinstance(fields.get(key), str | int)}
         self.latest = messages = self._read(event.name, fields)
         if len(messages) == 1:
-            attributes[names.MESSAGE_REF] = found.message(messages[0])
+            attributes[names.MESSAGE_REF] = contents.message(messages[0])
         elif fields:
-            attributes[names.MESSAGE_REF] = found.content(fields)
+            attributes[names.MESSAGE_REF] = contents.content(fields)
         return attributes
 
     def _note_tool(self, name: str, fields: Mapping[str, Any]) -> None:
-        """Remembers arguments and result of a tool: on its span, the tool message and the choice have these."""
+        """Remembers a tool's arguments and result, which are in the tool message and in the choice on its span."""
         if name == "gen_ai.tool.message":
             self._arguments = fields.get("content")
         elif name == _CHOICE:
@@ -150,27 +151,28 @@ class MessageEvents:
         role = "user" if name == "gen_ai.content.prompt" else "assistant"
         value = _read(content)
         listed = cast(list[Any], value) if isinstance(value, list) else [value]
-        read = [to_message(each) or openai.to_message({"role": role, "content": each}) for each in listed]
+        read = [to_message(item) or openai.to_message({"role": role, "content": item}) for item in listed]
         messages = canonical_messages(read) if value is not None else []
         (self._asked if role == "user" else self._answered.messages).extend(messages)
         return messages
 
-    def all(self, found: LiftedContent) -> ContentRef | None:
-        """The thread of all messages, input and output; for an agent's span, whose events are of several calls."""
-        return found.thread([*self._asked, *self._answered.messages])
+    def all(self, contents: LiftedContent) -> ContentRef | None:
+        """Returns the thread of all messages, input and output. For an agent's span, whose events are from several
+        model calls."""
+        return contents.thread([*self._asked, *self._answered.messages])
 
-    def stamp(self, attributes: Attributes, found: LiftedContent, kind: str | None = None) -> None:
+    def stamp(self, attributes: Attributes, contents: LiftedContent, kind: str | None = None) -> None:
         """Sets the refs of the conversation on the span, unless it has them; on a tool's span, arguments and result."""
         if kind == "tool":
             if self._arguments is not None:
-                stamp_value(attributes, names.TOOL_ARGUMENTS_REF, self._arguments, "gen_ai.tool.message", found)
+                stamp_value(attributes, names.TOOL_ARGUMENTS_REF, self._arguments, "gen_ai.tool.message", contents)
             if self._result is not None:
-                stamp_value(attributes, names.TOOL_RESULT_REF, only_text(_read(self._result)), _CHOICE, found)
+                stamp_value(attributes, names.TOOL_RESULT_REF, only_text(_read(self._result)), _CHOICE, contents)
             return
         if self._asked and names.INPUT_MESSAGES_REF not in attributes:
-            stamp_request(attributes, RequestBody(self._asked), "gen_ai.input", found)
+            stamp_request(attributes, RequestBody(self._asked), "gen_ai.input", contents)
         if self._answered.messages and names.OUTPUT_MESSAGES_REF not in attributes:
-            stamp_answer(attributes, self._answered, "gen_ai.output", found)
+            stamp_answer(attributes, self._answered, "gen_ai.output", contents)
 
 
 def _read(value: Any) -> Any:

@@ -1,4 +1,6 @@
-"""The last step of [lift]: values too long for a span that no dialect moved become content, `<key>_ref`."""
+"""The last step of [lift]: a value that is too long for a span, and that no dialect moved, becomes content,
+`<key>_ref`.
+"""
 
 from collections.abc import Sequence
 from typing import Any, Final, cast
@@ -8,8 +10,8 @@ from playhead.model.canonical import canonical_json
 from playhead.model.names import REF_SUFFIX
 from playhead.model.span import Attributes
 
-# Longer than what people look for and group by (URLs, SQL statements, header values), shorter than most payloads; and
-# twice what Postgres keeps in a row before it moves values elsewhere.
+# Longer than values that people search and group by (URLs, SQL statements, header values), shorter than most payloads;
+# and twice the size above which Postgres moves a value out of its row.
 LIMIT_BYTES: Final = 4 * 1024
 _SHORT_CHARS = 500
 
@@ -30,25 +32,25 @@ def is_oversize(value: Any) -> bool:
     return len(canonical_json(value)) > LIMIT_BYTES
 
 
-def move_oversize(attributes: Attributes, found: LiftedContent) -> Attributes:
-    """The attributes with refs in place of values that are too long; the same object when there are none."""
-    return move(attributes, [key for key, value in attributes.items() if is_oversize(value)], found)
+def move_oversize(attributes: Attributes, contents: LiftedContent) -> Attributes:
+    """Returns the attributes with refs in place of values that are too long; the same object if there are none."""
+    return move(attributes, [key for key, value in attributes.items() if is_oversize(value)], contents)
 
 
-def move(attributes: Attributes, keys: Sequence[str], found: LiftedContent) -> Attributes:
-    """The attributes with refs in place of the values of `keys`; the same object when there are no keys."""
+def move(attributes: Attributes, keys: Sequence[str], contents: LiftedContent) -> Attributes:
+    """Returns the attributes with refs in place of the values of `keys`; the same object if there are no keys."""
     if not keys:
         return attributes
     moved = frozenset(keys)
-    kept = {key: value for key, value in attributes.items() if key not in moved}
+    remaining = {key: value for key, value in attributes.items() if key not in moved}
     for key in keys:
         name = key + REF_SUFFIX
-        while name in attributes or name in kept:  # that name means something else here
+        while name in attributes or name in remaining:  # the name is in use
             name += REF_SUFFIX
-        kept[name] = found.content(attributes[key])
-    return kept
+        remaining[name] = contents.content(attributes[key])
+    return remaining
 
 
 def shorten(text: str) -> str:
-    """The first 500 characters of a text, and its length."""
+    """Returns the first 500 characters of a text, with its length."""
     return f"{text[:_SHORT_CHARS]}... ({len(text)} characters)"

@@ -1,15 +1,15 @@
 """Log records of coding agents (Claude Code, Codex, Gemini CLI): sets which part of a session each record is.
 
-These agents write their prompts, model calls and tools as log records, with traces or without.  The run of a record
-without a trace is its session; the same holds for all records of Codex and all records and spans of Gemini CLI, which
-gives each call its own trace.  `playhead.log.part` is the part of the session; other attributes get OpenTelemetry's
-names.  The projector makes calls of these records.
+These agents write prompts, model calls and tool calls as log records, with or without traces. The run of a record
+without a trace is its session. The same holds for all records of Codex, and for all records and spans of Gemini CLI,
+which gives each call its own trace. `playhead.log.part` is the part of the session; other attributes get
+OpenTelemetry's names. The projector makes calls from these records.
 
 | part | Claude Code | Codex | Gemini CLI |
 |---|---|---|---|
 | prompt | user_prompt | user_prompt | user_prompt |
-| sent: a request, at its beginning | api_request_body | api_request | api_request |
-| answered: a request, at its end | api_request, api_response_body, assistant_response | sse_event | api_response |
+| sent: the start of a request | api_request_body | api_request | api_request |
+| answered: the end of a request | api_request, api_response_body, assistant_response | sse_event | api_response |
 | failed: a request | api_error | api_request | api_error |
 | tool | tool_result | tool_result | tool_call |
 """
@@ -28,7 +28,7 @@ from playhead.model.span import Attributes, LogEvent, Span
 
 PROMPT, SENT, ANSWERED, FAILED, TOOL = "prompt", "sent", "answered", "failed", "tool"
 _GEMINI: Final = "gemini-cli"
-# What the names of an agent's records begin with, by the beginning of its scope's name.
+# Beginning of an agent's scope name → beginning of the names of its records.
 _SCOPES: Final = {"com.anthropic.claude_code": "claude_code.", "codex": "codex.", _GEMINI: "gemini_cli."}
 _PARTS: Final = {
     "claude_code.user_prompt": PROMPT,
@@ -73,7 +73,7 @@ _NUMBERS: Final = {
 }
 _COUNTED: Final = ("input_tokens", "output_tokens", "cache_read_tokens", "cache_creation_tokens")
 _PROVIDERS: Final = {"claude_code": "anthropic", "codex": "openai", "gemini_cli": "gcp.gemini"}
-_CODEX_ITSELF: Final = "/root"  # what Codex calls itself, as against agents that it has begun
+_CODEX_ITSELF: Final = "/root"  # Codex's name for its main agent; agents that it started have other names
 _ERRORS: Final = ("error", "error.message", "error_message")
 _ERROR_TYPES: Final = ("error_type", "error.type", "status_code", "http.response.status_code")
 
@@ -93,7 +93,7 @@ def in_session(span: Span) -> Span:
     return dataclasses.replace(span, trace_id=_run("gemini_cli", session), attributes=attributes)
 
 
-def read_record(log: LogEvent, found: LiftedContent) -> LogEvent:
+def read_record(log: LogEvent, contents: LiftedContent) -> LogEvent:
     """Returns a record of a coding agent with neutral attribute names and without content; others unchanged.  Never
     raises."""
     session = _session(log.attributes)
@@ -103,22 +103,22 @@ def read_record(log: LogEvent, found: LiftedContent) -> LogEvent:
     if name is None:
         return _beside(log, session)
     try:
-        return _with_part(log, name, session, found)
+        return _with_part(log, name, session, contents)
     except Exception:  # noqa: BLE001 - a mistake of ours must not cost anybody a record
         return log
 
 
-def _with_part(log: LogEvent, name: str, session: str, found: LiftedContent) -> LogEvent:
+def _with_part(log: LogEvent, name: str, session: str, contents: LiftedContent) -> LogEvent:
     agent = name.partition(".")[0]
     attributes = dict(log.attributes)
     part = _part(name, attributes)
     _rename(attributes, agent, has_failed=part == FAILED)
     if part == PROMPT:
-        _take_prompt(attributes, found)
+        _take_prompt(attributes, contents)
     elif part == TOOL:
-        _take_tool(attributes, found)
+        _take_tool(attributes, contents)
     else:
-        _take_call(name, attributes, found)
+        _take_call(name, attributes, contents)
     attributes[names.LOG_PART] = part
     trace = log.trace_id
     if trace is None or agent != "claude_code":
@@ -128,7 +128,8 @@ def _with_part(log: LogEvent, name: str, session: str, found: LiftedContent) -> 
 
 
 def _beside(log: LogEvent, session: str) -> LogEvent:
-    """Sets `event.name` on another record of a coding agent, so that its dialect recognises it."""
+    """Sets `event.name` on another record of a coding agent, so that its dialect recognises it. Moves a record of
+    Gemini CLI into the run of its session. Returns records of others unchanged."""
     begin = next((begin for scope, begin in _SCOPES.items() if log.scope.startswith(scope)), None)
     if begin is None:
         return log
@@ -141,13 +142,13 @@ def _beside(log: LogEvent, session: str) -> LogEvent:
 
 
 def _read(name: str, attributes: Mapping[str, Any], scope: str) -> str | None:
-    """The full name of a record that is a part of a session; None for every other."""
-    begin = next((begin for known, begin in _SCOPES.items() if scope.startswith(known)), None)
+    """Returns the full name of a record that is a part of a session; None for any other record."""
+    begin = next((begin for prefix, begin in _SCOPES.items() if scope.startswith(prefix)), None)
     if begin is None:
         return None
-    # The record names of Codex are lines of its source.
-    own = str(attributes.get("event.name", name)) if begin == "codex." else name
-    full = begin + own.removeprefix(begin)
+    # The name of a Codex record is a line of its source; `event.name` is the real name.
+    event_name = str(attributes.get("event.name", name)) if begin == "codex." else name
+    full = begin + event_name.removeprefix(begin)
     if full not in _PARTS or (full == "codex.sse_event" and "input_token_count" not in attributes):
         return None
     return full
@@ -190,7 +191,7 @@ def _rename(attributes: Attributes, agent: str, *, has_failed: bool) -> None:
 
 
 def _number(value: Any, otherwise: Any) -> Any:
-    """The value as a number, also if it is written as text; `otherwise` if it is neither."""
+    """Returns the value as a number, also if it is written as text; `otherwise` if it is not a number."""
     if isinstance(value, str) and len(value) <= 20:
         try:
             value = float(value) if "." in value else int(value)
@@ -199,56 +200,56 @@ def _number(value: Any, otherwise: Any) -> Any:
     return value if type(value) in (int, float) else otherwise
 
 
-def _take_prompt(attributes: Attributes, found: LiftedContent) -> None:
+def _take_prompt(attributes: Attributes, contents: LiftedContent) -> None:
     prompt = attributes.pop("prompt", None)
     if isinstance(prompt, str):
         message: Message = {"role": "user", "parts": [{"type": "text", "content": prompt}]}
-        attributes[names.MESSAGE_REF] = found.message(message)
-        attributes[names.INPUT_REF] = found.content(prompt)
+        attributes[names.MESSAGE_REF] = contents.message(message)
+        attributes[names.INPUT_REF] = contents.content(prompt)
 
 
-def _take_tool(attributes: Attributes, found: LiftedContent) -> None:
+def _take_tool(attributes: Attributes, contents: LiftedContent) -> None:
     for key in ("tool_input", "arguments", "function_args", "tool_parameters"):
         if key in attributes:
-            stamp_value(attributes, names.TOOL_ARGUMENTS_REF, attributes.pop(key), key, found)
+            stamp_value(attributes, names.TOOL_ARGUMENTS_REF, attributes.pop(key), key, contents)
     if "output" in attributes:
-        stamp_value(attributes, names.TOOL_RESULT_REF, attributes.pop("output"), "output", found)
+        stamp_value(attributes, names.TOOL_RESULT_REF, attributes.pop("output"), "output", contents)
 
 
-def _take_call(name: str, attributes: Attributes, found: LiftedContent) -> None:
+def _take_call(name: str, attributes: Attributes, contents: LiftedContent) -> None:
     if name == "claude_code.api_request_body":
-        stamp_input(attributes, attributes.pop("body", None), "body", found, model=True)
+        stamp_input(attributes, attributes.pop("body", None), "body", contents, model=True)
     elif name == "claude_code.api_response_body":
-        stamp_output(attributes, attributes.pop("body", None), "body", found, model=True)
+        stamp_output(attributes, attributes.pop("body", None), "body", contents, model=True)
     elif name == "claude_code.assistant_response" and isinstance(attributes.get("response"), str):
         text = attributes.pop("response")
         message: Message = {"role": "assistant", "parts": [{"type": "text", "content": text}]}
-        stamp(attributes, names.OUTPUT_MESSAGES_REF, found.thread([message]), "response")
+        stamp(attributes, names.OUTPUT_MESSAGES_REF, contents.thread([message]), "response")
     elif "request_text" in attributes:
-        stamp_input(attributes, attributes.pop("request_text"), "request_text", found, model=True)
+        stamp_input(attributes, attributes.pop("request_text"), "request_text", contents, model=True)
     elif "response_text" in attributes:
-        _take_gemini_answer(attributes, found)
+        _take_gemini_answer(attributes, contents)
 
 
-def _take_gemini_answer(attributes: Attributes, found: LiftedContent) -> None:
-    """The text is a list of responses, one for each piece of a stream."""
+def _take_gemini_answer(attributes: Attributes, contents: LiftedContent) -> None:
+    """Takes an answer of Gemini: the text is a list of responses, one per chunk of the stream."""
     raw = attributes.pop("response_text")
     try:
         answer = model_answer([content for response in _listed(parsed(raw)) for content in _contents(response)])
     except ValueError:
         answer = None
     if answer is None:
-        stamp_value(attributes, names.OUTPUT_REF, raw, "response_text", found)
+        stamp_value(attributes, names.OUTPUT_REF, raw, "response_text", contents)
     else:
-        stamp(attributes, names.OUTPUT_MESSAGES_REF, found.thread([answer]), "response_text")
+        stamp(attributes, names.OUTPUT_MESSAGES_REF, contents.thread([answer]), "response_text")
 
 
 def _contents(response: Any) -> list[Any]:
     candidates = cast(dict[str, Any], response).get("candidates") if isinstance(response, dict) else None
     return [
-        cast(dict[str, Any], one)["content"]
-        for one in _listed(candidates)
-        if isinstance(one, dict) and "content" in one
+        cast(dict[str, Any], candidate)["content"]
+        for candidate in _listed(candidates)
+        if isinstance(candidate, dict) and "content" in candidate
     ]
 
 

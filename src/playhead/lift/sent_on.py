@@ -23,42 +23,42 @@ def was_sent_on(span: Span) -> bool:
     )
 
 
-def with_refs_again(span: Span, found: LiftedContent) -> Span:
-    """Returns the span with refs instead of inline content, which is added to `found`."""
-    events = [dataclasses.replace(event, attributes=refs_again(event.attributes, found)) for event in span.events]
-    return dataclasses.replace(span, attributes=refs_again(span.attributes, found), events=events)
+def with_refs_again(span: Span, contents: LiftedContent) -> Span:
+    """Returns the span with refs instead of inline content, which is added to `contents`."""
+    events = [dataclasses.replace(event, attributes=refs_again(event.attributes, contents)) for event in span.events]
+    return dataclasses.replace(span, attributes=refs_again(span.attributes, contents), events=events)
 
 
-def refs_again(attributes: Attributes, found: LiftedContent) -> Attributes:
+def refs_again(attributes: Attributes, contents: LiftedContent) -> Attributes:
     """The attributes with a ref in place of each listed content.  Content that cannot be read stays, for the
     dialects."""
     listed = attributes.get(names.CONTENT_INLINE)
-    kept = {key: value for key, value in attributes.items() if key != names.CONTENT_INLINE}
+    remaining = {key: value for key, value in attributes.items() if key != names.CONTENT_INLINE}
     for name in cast("list[Any]", listed) if isinstance(listed, list | tuple) else []:
-        text = kept.get(name) if isinstance(name, str) else None
+        text = remaining.get(name) if isinstance(name, str) else None
         if not isinstance(text, str):
             continue
         try:
-            ref = _ref(name + names.REF_SUFFIX, parse_bounded(text), found)
+            ref = _ref(name + names.REF_SUFFIX, parse_bounded(text), contents)
         except (ValueError, TypeError):
             continue
-        del kept[name]
+        del remaining[name]
         if ref is not None:
-            kept[name + names.REF_SUFFIX] = ref
-    return kept
+            remaining[name + names.REF_SUFFIX] = ref
+    return remaining
 
 
-def _ref(key: str, value: Any, found: LiftedContent) -> Any:
+def _ref(key: str, value: Any, contents: LiftedContent) -> Any:
     if key in names.THREAD_REFS:
-        return found.thread([_message(each) for each in cast("list[Any]", _checked(value, list))])
+        return contents.thread([_message(item) for item in cast("list[Any]", _checked(value, list))])
     if key in names.ONE_MESSAGE_REFS:
-        return found.message(_message(value))
+        return contents.message(_message(value))
     if isinstance(value, dict) and cast("dict[str, Any]", value).keys() == {names.INLINE_BYTES}:
         try:
-            return found.content(base64.b64decode(cast("dict[str, str]", value)[names.INLINE_BYTES], validate=True))
+            return contents.content(base64.b64decode(cast("dict[str, str]", value)[names.INLINE_BYTES], validate=True))
         except (binascii.Error, TypeError):
-            return found.content(cast(Any, value))
-    return found.content(value)
+            return contents.content(cast(Any, value))
+    return contents.content(value)
 
 
 def _message(value: Any) -> Message:

@@ -1,6 +1,6 @@
 """Spans and log events that no dialect understood: moves values that look like content out of them.
 
-A value is taken for content when it is long, when it is JSON of messages, or when its name is common for content
+A value counts as content if it is long, if it is JSON of messages, or if its name is a common one for content
 (OpenInference's `input.value`, Vercel's `ai.prompt`).
 """
 
@@ -16,14 +16,14 @@ from playhead.model.span import Attributes
 
 # Longer than names, ids and most URLs; shorter than what people and models write to each other.
 INLINE_CHARACTERS: Final = 1024
-# Under a name of content, a value up to this length is an enumeration, an id or a flag, which people filter by.
+# Under a name for content, a value up to this length is a constant, an id or a flag, by which people filter.
 _NAMED_CHARACTERS = 64
 _CONTENT_NAME = re.compile(
     "prompt|completion|input|output|message|argument|parameter|result|response|content|query|document", re.IGNORECASE
 )
 _MESSAGES = re.compile(r'"(?:role|content|messages)"\s*:')
-# Defined by semantic conventions and never messages: statements, addresses, exceptions.  Values of more than 4 KiB
-# become content all the same.
+# Names that semantic conventions define and that never hold messages: statements, addresses, exceptions. Values of more
+# than 4 KiB become content anyway.
 _DEFINED = (
     "code.", "db.query.text", "db.statement", "exception.", "http.request.header.", "http.response.header.",
     "http.target", "http.url", "playhead.", "process.", "url.",
@@ -31,12 +31,12 @@ _DEFINED = (
 _REFS = (REF_SUFFIX, REF_SUFFIX + EXTERNAL)
 
 
-def move_content_like(attributes: Attributes, found: LiftedContent, limit: int) -> Attributes:
-    """The attributes with refs in place of values that look like content; the same object when there are none.
+def move_content_like(attributes: Attributes, contents: LiftedContent, limit: int) -> Attributes:
+    """Returns the attributes with refs in place of values that look like content; the same object if there are none.
 
     `limit`: texts of more characters are content whatever their name.
     """
-    return move(attributes, [key for key, value in attributes.items() if _is_content_like(key, value, limit)], found)
+    return move(attributes, [key for key, value in attributes.items() if _is_content_like(key, value, limit)], contents)
 
 
 def scope_name(scope: str) -> str:

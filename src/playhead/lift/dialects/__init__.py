@@ -1,15 +1,16 @@
-"""One file per dialect, all of one shape (`SpanDialect`).  A new one is a file and a line in DIALECTS.
+"""Dialects of spans: one file per dialect, each with the functions of `SpanDialect`. A new dialect is a file and an
+entry in DIALECTS.
 
     conventions     conventions that many instrumentations follow
     frameworks      frameworks with names of their own
     platforms       SDKs of products that store traces
     coding_agents   Claude Code, Codex and Gemini CLI
 
-A span may have attributes of several dialects.  Each takes what it knows, in the order of DIALECTS; the first ref of a
-name stays.  OpenTelemetry's messages come early, since refs of other programs may be beside them; before them come
-OpenLLMetry's tools, which contain them, and LangSmith's `gen_ai.prompt`, which has another meaning there.  A span's
-kind is from the first dialect in BY_KIND that knows it; the order is Langfuse's (own types, OpenInference's,
-OpenTelemetry's, vendors').
+A span may have attributes of several dialects. Each takes what it knows, in the order of DIALECTS; the first ref of a
+name stays. `otel_genai` comes early, because its messages may be next to refs of other programs. Before it comes
+`openllmetry`, whose tools repeat their values under OpenTelemetry's names, and before both comes `langsmith`, for which
+`gen_ai.prompt` has another meaning. A span's kind is from the first dialect in BY_KIND that knows it; the order is the
+same as in Langfuse (its own types, OpenInference's, OpenTelemetry's, vendors').
 """
 
 from collections.abc import Mapping
@@ -24,11 +25,11 @@ from playhead.model.span import Attributes
 
 
 class SpanDialect(Protocol):
-    """What every module in DIALECTS has."""
+    """The functions and constants that every module in DIALECTS has."""
 
     @property
     def NAME(self) -> str:  # noqa: N802 - a constant of the module
-        """What the dialect is called."""
+        """Name of the dialect."""
         ...
 
     @property
@@ -39,19 +40,21 @@ class SpanDialect(Protocol):
 
     @property
     def ALIASES(self) -> Mapping[str, str]:  # noqa: N802
-        """Its attribute names → ours for the same value (a session, a model, tokens), to which the value is copied."""
+        """Attribute names of the dialect → our names for the same value (a session, a model, tokens). The values are
+        copied."""
         ...
 
     def speaks(self, attributes: Attributes, /) -> bool:
-        """Whether it recognises these attributes, and so knows which of them are content."""
+        """Whether the dialect recognises these attributes, and so knows which of them are content."""
         ...
 
     def kind(self, attributes: Attributes, /) -> str | None:
-        """The span's kind, one of `names.KINDS`; None when it is not known.  Called before `take`."""
+        """Returns the span's kind, one of `names.KINDS`; None if it is unknown. Called before `take`."""
         ...
 
-    def take(self, attributes: Attributes, kind: str | None, found: LiftedContent, /) -> None:
-        """Moves all content it knows out of the attributes of a span of this kind, in place, and leaves refs."""
+    def take(self, attributes: Attributes, kind: str | None, contents: LiftedContent, /) -> None:
+        """Moves all content that the dialect knows out of the attributes of a span of this kind, in place, and leaves
+        refs."""
         ...
 
 

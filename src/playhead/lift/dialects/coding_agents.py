@@ -1,7 +1,7 @@
-"""Coding agents: the spans of Claude Code and Gemini CLI, and what content these, Codex and qwen-code write into spans
-and log records under names that mean something else elsewhere.  What their log records tell is read by `lift.records`.
+"""Coding agents: spans of Claude Code and Gemini CLI, and content that these, Codex and qwen-code write to spans and
+log records under names that have another meaning elsewhere. `lift.records` reads the rest of their log records.
 
-Gemini CLI gives each call a trace of its own; `lift.records` puts them into the run of their session.
+Gemini CLI gives each call its own trace; `lift.records` moves these spans into the run of their session.
 """
 
 from collections.abc import Mapping, Sequence
@@ -48,11 +48,11 @@ _CONTENTS: Final[Mapping[str, str]] = {
     names.LOG_BODY: names.LOG_BODY + names.REF_SUFFIX,
 }
 _SPAN_TYPE: Final = "span.type"
-# Claude Code's; its other types are parts of these.
+# Span types of Claude Code; its other types are parts of these.
 _KINDS: Final = {"interaction": "agent", "llm_request": "llm", "tool": "tool"}
 _GEMINI_KINDS: Final = {"llm_call": "llm", "tool_call": "tool", "agent_call": "agent"}
 _GEMINI: Final = "gemini-cli"
-# The event of a tool's span in which Claude Code tells what the tool gave.
+# The event on a tool's span with which Claude Code records the tool's output.
 TOOL_OUTPUT: Final = "tool.output"
 _OUTPUTS: Final = ("output", "content", "diff")
 _COMMANDS: Final = ("process.command_args", "process.command_line")
@@ -65,17 +65,17 @@ _TOKENS: Final = {
 
 
 def speaks(attributes: Attributes) -> bool:
-    """By the type of a span, the name of an event, or the agent."""
+    """Recognises the dialect by the type of a span, the name of an event, or the agent's name."""
     named = (attributes.get(_SPAN_TYPE), attributes.get("event.name"), attributes.get(names.AGENT_NAME))
     return (
         names.LOG_PART in attributes
-        or any(isinstance(each, str) and each.startswith(_AGENTS) for each in named)
+        or any(isinstance(name, str) and name.startswith(_AGENTS) for name in named)
         or (isinstance(named[0], str) and named[0].partition(".")[0] in _KINDS)
     )
 
 
 def kind(attributes: Attributes) -> str | None:
-    """By Claude Code's `span.type`, or by Gemini CLI's own operations."""
+    """Reads the kind from Claude Code's `span.type`, or from Gemini CLI's own operations."""
     value = attributes.get(_SPAN_TYPE)
     if isinstance(value, str):
         return _KINDS.get(value.removeprefix("claude_code."))
@@ -84,40 +84,41 @@ def kind(attributes: Attributes) -> str | None:
     return None
 
 
-def take(attributes: Attributes, kind: str | None, found: LiftedContent) -> None:
-    """Gemini's messages become threads; all other content becomes so under our name for it, or its own."""
+def take(attributes: Attributes, kind: str | None, contents: LiftedContent) -> None:
+    """Moves Gemini's messages into threads, and all other content to refs, under our name for it or its own name."""
     if attributes.get(names.AGENT_NAME) == _GEMINI:
-        _take_gemini(attributes, kind, found)
+        _take_gemini(attributes, kind, contents)
     for key, ours in _CONTENTS.items():
         if key in attributes:
-            stamp_value(attributes, ours, attributes.pop(key), key, found)
+            stamp_value(attributes, ours, attributes.pop(key), key, contents)
     if isinstance(attributes.get(_SPAN_TYPE), str):
         if kind == "agent":
             attributes.setdefault(names.AGENT_NAME, "claude-code")
         add_tokens(attributes)
 
 
-def take_event(name: str, attributes: Attributes, found: LiftedContent, onto: Attributes) -> None:
-    """Moves what a tool gave out of its span's event, in place, and tells the span (`onto`) of it."""
+def take_event(name: str, attributes: Attributes, contents: LiftedContent, onto: Attributes) -> None:
+    """Moves a tool's output out of an event on its span, in place, and sets the ref on the span (`onto`), too."""
     if name != TOOL_OUTPUT:
         return
     for key in (*_OUTPUTS, "bash_command"):
         if key in attributes:
             ours = names.TOOL_RESULT_REF if key in ("output", "content") else key + names.REF_SUFFIX
-            stamp_value(attributes, ours, attributes.pop(key), key, found)
+            stamp_value(attributes, ours, attributes.pop(key), key, contents)
     if names.TOOL_RESULT_REF in attributes:
         onto.setdefault(names.TOOL_RESULT_REF, attributes[names.TOOL_RESULT_REF])
 
 
-def without_commands(resource: Attributes, found: LiftedContent) -> Attributes:
-    """The resource of a coding agent without its command line, which may be a prompt; all others as given."""
+def without_commands(resource: Attributes, contents: LiftedContent) -> Attributes:
+    """Returns the resource of a coding agent without its command line, which may hold a prompt. Other resources stay
+    unchanged."""
     if not str(resource.get("service.name", "")).startswith(_AGENTS) and not _is_node_agent(resource):
         return resource
-    return move(resource, [key for key in _COMMANDS if key in resource], found)
+    return move(resource, [key for key in _COMMANDS if key in resource], contents)
 
 
 def _is_node_agent(resource: Attributes) -> bool:
-    """Gemini CLI lets its user name the service."""
+    """Whether the process is Gemini CLI, by its command line: its user can choose the service's name."""
     return any(isinstance(part, str) and "gemini" in part for part in _listed(resource.get("process.command_args")))
 
 
@@ -126,7 +127,8 @@ def _listed(value: Any) -> Sequence[Any]:
 
 
 def add_tokens(attributes: Attributes) -> None:
-    """Claude Code's counts under our names: its input tokens leave out those of the cache."""
+    """Copies Claude Code's token counts to our names. Its input tokens exclude those of the cache; ours include
+    them."""
     if type(attributes.get("input_tokens")) is int:
         read = [value for key in _INPUT_TOKENS if type(value := attributes.get(key)) is int]
         attributes.setdefault(names.INPUT_TOKENS, sum(read))
@@ -136,21 +138,22 @@ def add_tokens(attributes: Attributes) -> None:
 
 
 def model_answer(natives: Any) -> Message | None:
-    """The answer of a Gemini model, of which a stream has given pieces; None for what is no list of contents."""
+    """Joins the contents of a Gemini model's stream into its answer. Returns None if the value is not a list of
+    contents."""
     if not isinstance(natives, list) or not natives:
         return None
     parts: list[Any] = []
     for native in cast(list[Any], natives):
-        given = cast(dict[str, Any], native).get("parts") if isinstance(native, dict) else None
-        if not isinstance(given, list):
+        native_parts = cast(dict[str, Any], native).get("parts") if isinstance(native, dict) else None
+        if not isinstance(native_parts, list):
             return None
-        for part in cast(list[Any], given):
+        for part in cast(list[Any], native_parts):
             _add_part(parts, part)
     return google_genai.output_message({"role": "model", "parts": parts})[0] if parts else None
 
 
 def _add_part(parts: list[Any], part: Any) -> None:
-    """Adds a part; a text follows the text before it without a break."""
+    """Appends a part; joins a text directly to a text before it."""
     if parts and _is_text(parts[-1]) and _is_text(part):
         parts[-1] = {"text": parts[-1]["text"] + part["text"]}
     else:
@@ -162,35 +165,35 @@ def _is_text(part: Any) -> bool:
     return fields.keys() == {"text"} and isinstance(fields["text"], str)
 
 
-def _take_gemini(attributes: Attributes, kind: str | None, found: LiftedContent) -> None:
-    """A model call's contents in Gemini's form, or a tool's request and response."""
-    asked, gave = attributes.pop(names.INPUT_MESSAGES, None), attributes.pop(names.OUTPUT_MESSAGES, None)
+def _take_gemini(attributes: Attributes, kind: str | None, contents: LiftedContent) -> None:
+    """Moves the contents of a model call in Gemini's form, or a tool's arguments and result."""
+    input_value, output_value = attributes.pop(names.INPUT_MESSAGES, None), attributes.pop(names.OUTPUT_MESSAGES, None)
     if kind == "llm":
         attributes.setdefault(names.PROVIDER, "gcp.gemini")
-        _take_contents(attributes, asked, gave, found)
+        _take_contents(attributes, input_value, output_value, contents)
     elif kind == "tool":
-        stamp_value(attributes, names.TOOL_ARGUMENTS_REF, _inner(asked, "args"), names.INPUT_MESSAGES, found)
-        result = _inner(_inner(gave, "response"), "resultDisplay")
-        stamp_value(attributes, names.TOOL_RESULT_REF, result, names.OUTPUT_MESSAGES, found)
+        stamp_value(attributes, names.TOOL_ARGUMENTS_REF, _inner(input_value, "args"), names.INPUT_MESSAGES, contents)
+        result = _inner(_inner(output_value, "response"), "resultDisplay")
+        stamp_value(attributes, names.TOOL_RESULT_REF, result, names.OUTPUT_MESSAGES, contents)
     else:
-        stamp_value(attributes, names.INPUT_REF, asked, names.INPUT_MESSAGES, found)
-        stamp_value(attributes, names.OUTPUT_REF, gave, names.OUTPUT_MESSAGES, found)
+        stamp_value(attributes, names.INPUT_REF, input_value, names.INPUT_MESSAGES, contents)
+        stamp_value(attributes, names.OUTPUT_REF, output_value, names.OUTPUT_MESSAGES, contents)
 
 
-def _take_contents(attributes: Attributes, asked: Any, gave: Any, found: LiftedContent) -> None:
-    stamp_input(attributes, asked, names.INPUT_MESSAGES, found, model=True)
+def _take_contents(attributes: Attributes, input_value: Any, output_value: Any, contents: LiftedContent) -> None:
+    stamp_input(attributes, input_value, names.INPUT_MESSAGES, contents, model=True)
     try:
-        answer = model_answer(parsed(gave))
+        answer = model_answer(parsed(output_value))
     except ValueError:
         answer = None
     if answer is not None:
-        stamp(attributes, names.OUTPUT_MESSAGES_REF, found.thread([answer]), names.OUTPUT_MESSAGES)
+        stamp(attributes, names.OUTPUT_MESSAGES_REF, contents.thread([answer]), names.OUTPUT_MESSAGES)
     else:
-        stamp_value(attributes, names.OUTPUT_REF, gave, names.OUTPUT_MESSAGES, found)
+        stamp_value(attributes, names.OUTPUT_REF, output_value, names.OUTPUT_MESSAGES, contents)
 
 
 def _inner(value: Any, key: str) -> Any:
-    """The value under this key, or all of it where it has none."""
+    """Returns the value under this key; the whole value if it has no such key."""
     try:
         read = parsed(value)
     except ValueError:

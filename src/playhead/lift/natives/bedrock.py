@@ -10,13 +10,14 @@ _BLOCKS = frozenset({"text", "toolUse", "toolResult", "reasoningContent", "image
 
 
 def to_chat(role: str, blocks: Any) -> list[dict[str, Any]] | None:
-    """The messages of a list of blocks; None for anything else.  Each tool result becomes a message of its own."""
+    """Returns the messages for a list of blocks; None for any other value. Each tool result becomes a message of its
+    own."""
     if not isinstance(blocks, list) or not blocks:
         return None
-    given = cast(list[Any], blocks)
-    if not all(isinstance(block, dict) and len(cast(dict[str, Any], block)) == 1 for block in given):
+    items = cast(list[Any], blocks)
+    if not all(isinstance(block, dict) and len(cast(dict[str, Any], block)) == 1 for block in items):
         return None
-    listed = cast(list[dict[str, Any]], given)
+    listed = cast(list[dict[str, Any]], items)
     if not all(_BLOCKS.issuperset(block) for block in listed):
         return None
     results = [_result(block["toolResult"]) for block in listed if "toolResult" in block]
@@ -51,7 +52,7 @@ def _result(result: Any) -> dict[str, Any]:
 
 
 def only_text(content: Any) -> Any:
-    """The text of a list with a single text block; anything else unchanged."""
+    """Returns the text of a list with a single text block; any other value unchanged."""
     if isinstance(content, list) and len(cast(list[Any], content)) == 1:
         only: Any = cast(list[Any], content)[0]
         if isinstance(only, dict) and cast(dict[str, Any], only).keys() == {"text"}:

@@ -25,7 +25,7 @@ class RequestBody:
 
 @dataclass(slots=True)
 class AnswerBody:
-    """A model's answer, its reasoning apart. `rest`: the other fields, None if there are none."""
+    """A model's answer, with its reasoning separate. `rest`: the other fields, None if there are none."""
 
     messages: list[Message]
     reasoning: list[Any] = field(default_factory=list[Any])
@@ -41,7 +41,7 @@ def read_request(value: Any) -> RequestBody | None:
     """Reads a request's body or a list of messages; None for anything else."""
     if isinstance(value, list):
         listed = cast(list[Any], value)
-        if len(listed) == 1 and isinstance(listed[0], list):  # LangChain's batches, of one
+        if len(listed) == 1 and isinstance(listed[0], list):  # a LangChain batch of one conversation
             listed = cast(list[Any], listed[0])
         messages = to_messages(listed) if listed else None
         return None if messages is None else RequestBody(messages)
@@ -52,7 +52,7 @@ def read_request(value: Any) -> RequestBody | None:
         natives = body.get(key)
         if isinstance(natives, str) and key == "input" and ("model" in body or "instructions" in body):
             natives = [{"role": "user", "content": natives}]
-        if isinstance(natives, list) and key == "messages" and "system" in body:  # only Anthropic's have it apart
+        if isinstance(natives, list) and key == "messages" and "system" in body:  # only in Anthropic's requests
             natives = _cut(cast(list[Any], natives))
         inner = read_request(natives) if isinstance(natives, list) else None
         if inner is not None:
@@ -70,25 +70,25 @@ def read_answer(value: Any) -> AnswerBody | None:
     for key, read in (("choices", _choice), ("generations", _generation), ("output", _one), ("candidates", _one)):
         natives = body.get(key)
         if isinstance(natives, list) and natives:
-            found = _joined([read(native) for native in cast(list[Any], natives)])
-            if found is not None:
-                rest = {name: given for name, given in body.items() if name != key and given is not None}
-                found.rest = rest or None
-                return found
+            answer = _joined([read(native) for native in cast(list[Any], natives)])
+            if answer is not None:
+                rest = {name: item for name, item in body.items() if name != key and item is not None}
+                answer.rest = rest or None
+                return answer
     return _one(body)
 
 
 def _with_rest(request: RequestBody, body: Mapping[str, Any], key: str) -> RequestBody:
     rest: dict[str, Any] = {}
-    for name, given in body.items():
-        if name == key or given is None:
+    for name, value in body.items():
+        if name == key or value is None:
             continue
         if name in _SYSTEM:
-            request.system = given
+            request.system = value
         elif name in _TOOLS:
-            request.tools = given
+            request.tools = value
         else:
-            rest[name] = given
+            rest[name] = value
     request.rest = rest or None
     return request
 
@@ -102,8 +102,8 @@ def _one(native: Any) -> AnswerBody | None:
         return None
     native = cast(dict[str, Any], native)
     reason = native.get("finish_reason") or native.get("stop_reason")
-    given = {key: value for key, value in native.items() if key != "finish_reason"}
-    message, reasoning = to_answer(given)
+    fields = {key: value for key, value in native.items() if key != "finish_reason"}
+    message, reasoning = to_answer(fields)
     if message is None:
         return None
     rest: dict[str, Any] = {}
@@ -128,9 +128,9 @@ def _choice(native: Any) -> AnswerBody | None:
 
 
 def _generation(native: Any) -> AnswerBody | None:
-    """Reads an element of LangChain's `generations`, which has a list of answers for each prompt."""
+    """Reads an element of LangChain's `generations`, which has a list of answers per prompt."""
     if isinstance(native, list):
-        return _joined([_generation(one) for one in cast(list[Any], native)])
+        return _joined([_generation(item) for item in cast(list[Any], native)])
     if not isinstance(native, dict):
         return None
     generation = cast(dict[str, Any], native)
@@ -145,11 +145,11 @@ def _generation(native: Any) -> AnswerBody | None:
 
 
 def _joined(answers: list[AnswerBody | None]) -> AnswerBody | None:
-    known = [answer for answer in answers if answer is not None]
-    if not known or len(known) != len(answers):
+    bodies = [answer for answer in answers if answer is not None]
+    if not bodies or len(bodies) != len(answers):
         return None
     return AnswerBody(
-        [message for answer in known for message in answer.messages],
-        [thought for answer in known for thought in answer.reasoning],
-        [reason for answer in known for reason in answer.finish_reasons],
+        [message for answer in bodies for message in answer.messages],
+        [thought for answer in bodies for thought in answer.reasoning],
+        [reason for answer in bodies for reason in answer.finish_reasons],
     )

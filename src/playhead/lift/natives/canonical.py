@@ -16,15 +16,15 @@ _RESULT = "tool_call_response"
 
 
 def canonical_messages(messages: Iterable[Message]) -> list[Message]:
-    """The messages as they were sent to the provider, as far as that is known."""
-    found: list[Message] = []
+    """Returns the messages as they were sent to the provider, as far as that is known."""
+    result: list[Message] = []
     for message in messages:
         parts = message["parts"]
         if any(part.get("type") == _RESULT or "extra" in part for part in parts):
-            found += _split(message, [_plain(part) for part in parts])
+            result += _split(message, [_plain(part) for part in parts])
         else:
-            found.append(message)
-    return found
+            result.append(message)
+    return result
 
 
 def _plain(part: Part) -> Part:
@@ -36,12 +36,12 @@ def _plain(part: Part) -> Part:
     plain = {key: value for key, value in part.items() if key != "extra" and not (named and key == "name")}
     if part.get("type") == _RESULT and "response" in part:
         plain["response"] = only_text(part.get("response"))
-    left = {key: value for key, value in extra.items() if key not in _SPELLINGS}
-    return {**plain, "extra": left} if left else plain
+    rest = {key: value for key, value in extra.items() if key not in _SPELLINGS}
+    return {**plain, "extra": rest} if rest else plain
 
 
 def _split(message: Message, parts: list[Part]) -> list[Message]:
-    """One message for each tool result; the other parts stay together."""
+    """Splits a message into one per tool result and one for the other parts."""
     others = [part for part in parts if part.get("type") != _RESULT]
     results = [part for part in parts if part.get("type") == _RESULT]
     if message["role"] not in ("user", "tool") or not results or (len(parts) == 1 and message["role"] == "tool"):

@@ -23,7 +23,7 @@ _CLASSES = {
 
 
 def fields_of(native: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]] | None:
-    """The type of a message and its fields; None for anything else."""
+    """Returns the type of a message and its fields; None for any other object."""
     kwargs, data, kind = native.get("kwargs"), native.get("data"), native.get("type")
     if native.get("lc") == 1 and isinstance(kwargs, dict) and isinstance(native.get("id"), list):
         path = cast(list[Any], native["id"])
@@ -37,7 +37,7 @@ def fields_of(native: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]] | None
 
 
 def to_message(native: Mapping[str, Any]) -> Message | None:
-    """The message in canonical form; None if it is not a LangChain message."""
+    """Returns the message in canonical form; None if it is not a LangChain message."""
     read = fields_of(native)
     if read is None:
         return None

@@ -20,12 +20,12 @@ _BLOCKS: Final = frozenset({
     "mcp_tool_use", "mcp_tool_result", "compaction", "container_upload",
 })  # fmt: skip
 _ITEM_TEXTS: Final = frozenset({"input_text", "output_text", "input_image", "input_file"})
-# Telemetry that does not know whether a message has calls writes an empty list or null for them.
+# Telemetry that does not know whether a message has tool calls writes an empty list or null for them.
 _CHAT: Final = frozenset({"content", "tool_calls", "function_call", "refusal"})
 
 
 def to_messages(natives: Any) -> list[Message] | None:
-    """The messages of a list; None when an element is not a message."""
+    """Returns the messages of a list; None if an element is not a message."""
     if not isinstance(natives, list | tuple):
         return None
     listed = cast(Sequence[Any], natives)
@@ -34,24 +34,25 @@ def to_messages(natives: Any) -> list[Message] | None:
             return canonical_messages(anthropic.to_messages(listed))
         if any(vercel.is_vercel(native) for native in listed):
             return canonical_messages(openai.to_message(chat) for native in listed for chat in vercel.to_chat(native))
-    found: list[Message] = []
+    messages: list[Message] = []
     for native in listed:
         message = to_message(native)
         if message is None:
             return None
-        found.append(message)
-    return canonical_messages(found)
+        messages.append(message)
+    return canonical_messages(messages)
 
 
 def to_message(native: Any) -> Message | None:
-    """The message in canonical form; None if it is not a message."""
+    """Returns the message in canonical form; None if it is not a message."""
     if not isinstance(native, dict):
         return None
     return _read(cast(dict[str, Any], native), answer=False)[0]
 
 
 def to_answer(native: Any) -> tuple[Message | None, Any]:
-    """A model's answer without its reasoning, and the reasoning (None: there was none)."""
+    """Returns a model's answer without its reasoning (None: it is not a message), and the reasoning (None: there is
+    none)."""
     if not isinstance(native, dict):
         return None, None
     return _read(cast(dict[str, Any], native), answer=True)
@@ -68,7 +69,7 @@ def _read(native: dict[str, Any], *, answer: bool) -> tuple[Message | None, Any]
 
 
 def is_anthropic(native: Mapping[str, Any]) -> bool:
-    """Whether a message has blocks or a `stop_reason` as only Anthropic's have."""
+    """Whether a message has blocks, or a `stop_reason`, that only Anthropic's messages have."""
     content = native.get("content")
     return "stop_reason" in native or (isinstance(content, list) and any(map(_is_block, cast(list[Any], content))))
 

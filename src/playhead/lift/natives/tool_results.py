@@ -7,7 +7,7 @@ from playhead.model.canonical import parse_bounded
 
 
 def tool_result(value: Any) -> tuple[str | None, Any]:
-    """The id of the tool call and the result; (None, value) if the value is not a LangChain tool message."""
+    """Returns the id of the tool call and the result; (None, value) if the value is not a LangChain tool message."""
     read = value
     if isinstance(value, str) and value.startswith("{"):
         try:

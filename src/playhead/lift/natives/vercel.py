@@ -15,7 +15,8 @@ def is_vercel(native: Mapping[str, Any]) -> bool:
 
 
 def to_chat(native: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """The messages that the SDK sends for it: one for each tool result; a single text becomes a plain string."""
+    """Returns the messages that the SDK sends to the provider: one per tool result, and one for the other parts, in
+    which a single text becomes a plain string."""
     role, content = native.get("role"), native.get("content")
     if not isinstance(content, list):
         return [{"role": role, "content": content}]
@@ -34,9 +35,9 @@ def to_chat(native: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 
 def tool_call(part: Mapping[str, Any]) -> dict[str, Any]:
-    """A tool call in Chat Completions' form."""
-    given = part.get("input", part.get("args"))
-    arguments = given if isinstance(given, str) else canonical_json(given).decode("utf-8", "replace")
+    """Returns a tool call in the form of Chat Completions."""
+    value = part.get("input", part.get("args"))
+    arguments = value if isinstance(value, str) else canonical_json(value).decode("utf-8", "replace")
     function = {"name": part.get("toolName"), "arguments": arguments}
     return {"id": part.get("toolCallId"), "type": "function", "function": function}
 

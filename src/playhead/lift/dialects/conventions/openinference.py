@@ -1,7 +1,7 @@
-"""OpenInference (Arize): Phoenix's instrumentations, and whatever writes `openinference.span.kind`.
+"""OpenInference (Arize): the instrumentations of Phoenix, and all others that write `openinference.span.kind`.
 
-A model call says what it was asked twice: as the client's own JSON (`input.value`) and flattened
-(`llm.input_messages.N...`).  The JSON says more, so it is read where its form is known, and the flattened ones go.
+A model call has its messages twice: as the client's own JSON (`input.value`) and flattened (`llm.input_messages.N...`).
+The JSON has more details, so it is read if its form is known, and the flattened messages are dropped.
 """
 
 from collections.abc import Mapping
@@ -57,7 +57,7 @@ _KINDS: Final = {
 }  # fmt: skip
 _INPUT, _OUTPUT = "llm.input_messages", "llm.output_messages"
 _MESSAGES: Final = (_INPUT + ".", _OUTPUT + ".")
-# The names of a message's attributes, after its number.
+# Names of a message's attributes, after its number.
 _ROLE, _CONTENT = "message.role", "message.content"
 _PLAIN_ROLES: Final = frozenset({"system", "user", "assistant"})
 _OF_CALLS: Final = (*_MESSAGES, "llm.token_count.", "llm.prompts.", "llm.choices.", "gen_ai.input.messages")
@@ -75,7 +75,7 @@ _CONTENTS: Final = (
 
 
 def speaks(attributes: Attributes) -> bool:
-    """By its span kind, or by content under its names."""
+    """Recognises the dialect by its span kind, or by content under its names."""
     return (
         _KIND in attributes
         or any(key in attributes for key in _VALUES)
@@ -84,63 +84,65 @@ def speaks(attributes: Attributes) -> bool:
 
 
 def kind(attributes: Attributes) -> str | None:
-    """By `openinference.span.kind`; a call that says what it was given but no messages is a helper around one."""
+    """Reads the kind from `openinference.span.kind`. A model call with an input value but without messages or tokens is
+    a helper around a model call: a step."""
     named = kind_from(attributes, _KIND, _KINDS)
     if named == "llm" and _VALUES[0] in attributes and not any(key.startswith(_OF_CALLS) for key in attributes):
         return "step"
     return named
 
 
-def take(attributes: Attributes, kind: str | None, found: LiftedContent) -> None:
-    """Messages become threads; all else that is content is so under its own name, or as what went in and came out."""
-    _take_values(attributes, kind, found)
-    _take_messages(attributes, found)
+def take(attributes: Attributes, kind: str | None, contents: LiftedContent) -> None:
+    """Moves messages into threads, and all other content to refs: of the span's input and output, or under its own
+    name."""
+    _take_values(attributes, kind, contents)
+    _take_messages(attributes, contents)
     tools = take_indexed(attributes, "llm.tools")
     if tools is not None:
         natives = [_tool(native) for native in tools]
         if names.TOOL_DEFINITIONS_REF not in attributes:
-            stamp_tools(attributes, natives, "llm.tools", found)
+            stamp_tools(attributes, natives, "llm.tools", contents)
     for name in _LISTS:
         listed = take_indexed(attributes, name)
         if listed is None and name in attributes:
-            listed = attributes.pop(name)  # whole, as JSON
+            listed = attributes.pop(name)  # the whole list, as JSON
         if listed is not None:
-            _stamp_list(attributes, name, listed, kind, found)
+            _stamp_list(attributes, name, listed, kind, contents)
     for name in _CONTENTS:
         if name in attributes:
-            stamp_value(attributes, name + names.REF_SUFFIX, attributes.pop(name), name, found)
+            stamp_value(attributes, name + names.REF_SUFFIX, attributes.pop(name), name, contents)
     if "metadata" in attributes:
-        stamp_value(attributes, names.RUN_METADATA_REF, attributes.pop("metadata"), "metadata", found)
+        stamp_value(attributes, names.RUN_METADATA_REF, attributes.pop("metadata"), "metadata", contents)
 
 
-def _take_values(attributes: Attributes, kind: str | None, found: LiftedContent) -> None:
-    asked, gave = (attributes.pop(key, None) for key in _VALUES)
+def _take_values(attributes: Attributes, kind: str | None, contents: LiftedContent) -> None:
+    input_value, output_value = (attributes.pop(key, None) for key in _VALUES)
     if kind == "tool":
-        stamp_value(attributes, names.TOOL_ARGUMENTS_REF, asked, _VALUES[0], found)
-        if gave is not None:
-            call_id, result = tool_result(gave)
+        stamp_value(attributes, names.TOOL_ARGUMENTS_REF, input_value, _VALUES[0], contents)
+        if output_value is not None:
+            call_id, result = tool_result(output_value)
             if call_id is not None:
                 attributes.setdefault(names.TOOL_CALL_ID, call_id)
-            stamp_value(attributes, names.TOOL_RESULT_REF, result, _VALUES[1], found)
+            stamp_value(attributes, names.TOOL_RESULT_REF, result, _VALUES[1], contents)
         return
-    stamp_input(attributes, asked, _VALUES[0], found, model=kind == "llm")
-    stamp_output(attributes, gave, _VALUES[1], found, model=kind == "llm")
+    stamp_input(attributes, input_value, _VALUES[0], contents, model=kind == "llm")
+    stamp_output(attributes, output_value, _VALUES[1], contents, model=kind == "llm")
 
 
-def _take_messages(attributes: Attributes, found: LiftedContent) -> None:
-    """Flattened messages, unless the JSON of the request or answer was read."""
-    asked, gave = take_elements(attributes, _INPUT), take_elements(attributes, _OUTPUT)
-    if asked is not None and names.INPUT_MESSAGES_REF not in attributes:
-        stamp_request(attributes, RequestBody([_message(each) for each in asked]), _INPUT, found)
-    if gave is not None and names.OUTPUT_MESSAGES_REF not in attributes:
-        answers = [_message(each) for each in gave]
-        stamp_answer(attributes, AnswerBody(answers), _OUTPUT, found)
+def _take_messages(attributes: Attributes, contents: LiftedContent) -> None:
+    """Moves flattened messages into threads, unless the JSON of the request or answer was read."""
+    input_elements, output_elements = take_elements(attributes, _INPUT), take_elements(attributes, _OUTPUT)
+    if input_elements is not None and names.INPUT_MESSAGES_REF not in attributes:
+        stamp_request(attributes, RequestBody([_message(element) for element in input_elements]), _INPUT, contents)
+    if output_elements is not None and names.OUTPUT_MESSAGES_REF not in attributes:
+        answers = [_message(element) for element in output_elements]
+        stamp_answer(attributes, AnswerBody(answers), _OUTPUT, contents)
 
 
 def _message(element: Attributes) -> Message:
     role, content = element.get(_ROLE), element.get(_CONTENT)
     if len(element) == 2 and type(content) is str and type(role) is str and role in _PLAIN_ROLES:
-        return text_message(role, content)  # as nearly all are
+        return text_message(role, content)  # the usual form
     fields = _below(structure(element), "message")
     chat: dict[str, Any] = {"role": fields.get("role")}
     content = fields.get("content")
@@ -161,7 +163,7 @@ def _message(element: Attributes) -> Message:
 
 
 def _contents(natives: list[Any]) -> Any:
-    """One text is the content; of several, and of images, it is a list."""
+    """Returns the text if there is only one text; otherwise the list of texts and images."""
     parts = [_content(_below(native, "message_content")) for native in natives]
     if len(parts) == 1 and parts[0].keys() == {"type", "text"} and parts[0]["type"] == "text":
         return parts[0]["text"]
@@ -187,16 +189,17 @@ def _tool(native: Any) -> Any:
         return schema
 
 
-def _stamp_list(attributes: Attributes, name: str, listed: Any, kind: str | None, found: LiftedContent) -> None:
-    own = name + names.REF_SUFFIX
-    stamp_value(attributes, own, listed, name, found)
-    ref = attributes[own]
+def _stamp_list(attributes: Attributes, name: str, listed: Any, kind: str | None, contents: LiftedContent) -> None:
+    key = name + names.REF_SUFFIX
+    stamp_value(attributes, key, listed, name, contents)
+    ref = attributes[key]
     if name == "retrieval.documents" and kind == "retriever":
         attributes.setdefault(names.OUTPUT_REF, ref)
 
 
 def _below(native: Any, key: str) -> Mapping[str, Any]:
-    """What stands under the key that each element of a list has; the element itself when it has no such key."""
+    """Returns the object under the key that wraps each element of a list; the element itself if it has no such key; {}
+    if there is no object."""
     if not isinstance(native, dict):
         return {}
     inner: Any = cast(dict[str, Any], native).get(key, native)

@@ -1,6 +1,6 @@
-"""OpenLLMetry (Traceloop): its SDK's workflows, tasks, agents and tools, and the indexed form of its older packages.
+"""OpenLLMetry (Traceloop): workflows, tasks, agents and tools of its SDK, and the indexed form of its older packages.
 
-Model calls of its newer packages are OpenTelemetry's; those of the others stand in `gen_ai.prompt.N...` and
+Model calls of its newer packages are in OpenTelemetry's form. Those of older packages have `gen_ai.prompt.N...` and
 `gen_ai.completion.N...`, which AgentOps writes, too.
 """
 
@@ -44,12 +44,12 @@ _PROMPT, _COMPLETION, _FUNCTIONS = "gen_ai.prompt", "gen_ai.completion", "llm.re
 _OWN: Final = ("traceloop.", _PROMPT + ".", _COMPLETION + ".", _FUNCTIONS + ".")
 _NOT_INDEXED: Final = "gen_ai.prompt.v"  # OpenTelemetry's variables and version of a prompt
 _INPUT, _OUTPUT = "traceloop.entity.input", "traceloop.entity.output"
-# The same once more, under names that look like OpenTelemetry's.
+# Names that look like OpenTelemetry's, under which the same values are repeated.
 _AGAIN: Final = {
     _INPUT: ("gen_ai.task.input", names.TOOL_ARGUMENTS),
     _OUTPUT: ("gen_ai.task.output", names.TOOL_RESULT),
 }
-# What callbacks were given besides the value.
+# Arguments of callbacks other than the value.
 _AROUND: Final = frozenset({"tags", "metadata", "kwargs"})
 _VALUES: Final = ("inputs", "input_str", "outputs", "output")
 _CONTENTS: Final = (
@@ -59,36 +59,36 @@ _CONTENTS: Final = (
 
 
 def speaks(attributes: Attributes) -> bool:
-    """By its own names, or by indexed prompts and completions."""
-    own = [key for key in attributes if key.startswith(_OWN) or key in _CONTENTS]
-    return any(not key.startswith(_NOT_INDEXED) for key in own)
+    """Recognises the dialect by its own names, or by indexed prompts and completions."""
+    keys = [key for key in attributes if key.startswith(_OWN) or key in _CONTENTS]
+    return any(not key.startswith(_NOT_INDEXED) for key in keys)
 
 
 def kind(attributes: Attributes) -> str | None:
-    """By `traceloop.span.kind`, or by the type of the request to a model."""
+    """Reads the kind from `traceloop.span.kind`, or from the type of the request to a model."""
     return kind_from(attributes, _KIND, _KINDS) or kind_from(attributes, _TYPE, _TYPES)
 
 
-def take(attributes: Attributes, kind: str | None, found: LiftedContent) -> None:
-    """Indexed messages become threads; what entities were given and gave becomes content."""
+def take(attributes: Attributes, kind: str | None, contents: LiftedContent) -> None:
+    """Moves indexed messages into threads, and input and output of entities to content."""
     for key, ours in ((_INPUT, names.INPUT_REF), (_OUTPUT, names.OUTPUT_REF)):
         if key in attributes:
-            _take_entity(attributes, key, ours, kind, found)
+            _take_entity(attributes, key, ours, kind, contents)
     prompts, completions = take_indexed(attributes, _PROMPT), take_indexed(attributes, _COMPLETION)
     if prompts is not None:
-        stamp_request(attributes, RequestBody(canonical_messages(map(_message, prompts))), _PROMPT, found)
+        stamp_request(attributes, RequestBody(canonical_messages(map(_message, prompts))), _PROMPT, contents)
     if completions is not None:
-        stamp_answer(attributes, _answer(completions), _COMPLETION, found)
+        stamp_answer(attributes, _answer(completions), _COMPLETION, contents)
     functions = take_indexed(attributes, _FUNCTIONS)
     if functions is not None:
-        stamp_tools(attributes, functions, _FUNCTIONS, found)
+        stamp_tools(attributes, functions, _FUNCTIONS, contents)
     for name in _CONTENTS:
         if name in attributes:
-            stamp_value(attributes, name + names.REF_SUFFIX, attributes.pop(name), name, found)
+            stamp_value(attributes, name + names.REF_SUFFIX, attributes.pop(name), name, contents)
     _name(attributes, kind)
 
 
-def _take_entity(attributes: Attributes, key: str, ours: str, kind: str | None, found: LiftedContent) -> None:
+def _take_entity(attributes: Attributes, key: str, ours: str, kind: str | None, contents: LiftedContent) -> None:
     raw = attributes.pop(key)
     for other in _AGAIN[key]:
         if raw is not None and attributes.get(other) == raw:
@@ -96,27 +96,27 @@ def _take_entity(attributes: Attributes, key: str, ours: str, kind: str | None, 
     try:
         value = parsed(raw)
     except ValueError:
-        stamp(attributes, ours, found.unparsed(key, raw), key)
+        stamp(attributes, ours, contents.unparsed(key, raw), key)
         return
     if isinstance(value, dict):
-        value = _unwrapped(cast(dict[str, Any], value), attributes, found)
+        value = _unwrapped(cast(dict[str, Any], value), attributes, contents)
     if kind == "tool" and key == _OUTPUT:
         call_id, value = tool_result(value)
         if call_id is not None:
             attributes.setdefault(names.TOOL_CALL_ID, call_id)
     if kind == "tool":
         ours = names.TOOL_ARGUMENTS_REF if key == _INPUT else names.TOOL_RESULT_REF
-    stamp(attributes, ours, found.content(value), key)
+    stamp(attributes, ours, contents.content(value), key)
 
 
-def _unwrapped(value: dict[str, Any], attributes: Attributes, found: LiftedContent) -> Any:
-    """The value that a callback was given, without what came with it: that is stored as the span's metadata."""
+def _unwrapped(value: dict[str, Any], attributes: Attributes, contents: LiftedContent) -> Any:
+    """Returns the value from a callback's arguments. The other arguments are stored as the span's metadata."""
     inner = next((name for name in _VALUES if value.get(name) is not None), None)
     if inner is None or not value.keys() <= {*_AROUND, *_VALUES}:
         return value
-    around = {name: given for name, given in value.items() if name in _AROUND and given}
+    around = {name: argument for name, argument in value.items() if name in _AROUND and argument}
     if around:
-        stamp(attributes, names.RUN_METADATA_REF, found.content(around), "traceloop.entity.metadata")
+        stamp(attributes, names.RUN_METADATA_REF, contents.content(around), "traceloop.entity.metadata")
     return value[inner]
 
 
@@ -136,7 +136,7 @@ def _answer(natives: list[Any]) -> AnswerBody:
 
 
 def _chat(native: Any) -> dict[str, Any]:
-    """A Chat Completions message of what indexed attributes spell."""
+    """Returns the Chat Completions message that indexed attributes describe."""
     if not isinstance(native, dict):
         return {"role": None, "content": native}
     fields = cast(dict[str, Any], native)
@@ -150,7 +150,7 @@ def _chat(native: Any) -> dict[str, Any]:
 
 
 def _content(content: Any) -> Any:
-    """A list of parts travels as JSON text."""
+    """Parses a list of parts, which is sent as JSON text. Returns any other content unchanged."""
     if not isinstance(content, str) or not content.startswith("[{"):
         return content
     try:

@@ -1,7 +1,7 @@
-"""Content under OpenTelemetry's GenAI names: in attributes of spans and log events, and in those of span events.
+"""Content under OpenTelemetry's GenAI names: in attributes of spans, of log events and of span events.
 
-Values come as JSON text, structured, or encoded twice.  Messages become threads; a message that has no parts but looks
-like Chat Completions is read as that, for many instrumentations write what they were given.
+Values are JSON text, structured, or encoded twice. Messages become threads. A message that has no parts but looks like
+Chat Completions is read as such, because many instrumentations write the message that they received.
 """
 
 from collections.abc import Callable, Mapping
@@ -33,7 +33,7 @@ _PREFIX = "gen_ai."
 
 
 def speaks(attributes: Attributes) -> bool:
-    """Whether content under these names is here, or is named by refs."""
+    """Recognises the dialect by content under its names, or by refs of such content."""
     return any(
         key.startswith(_PREFIX) and (key in _READERS or key in _REF_KEYS or _is_variable(key) or _is_variable_ref(key))
         for key in attributes
@@ -41,12 +41,12 @@ def speaks(attributes: Attributes) -> bool:
 
 
 def kind(attributes: Attributes) -> str | None:
-    """By `gen_ai.operation.name`."""
+    """Reads the kind from `gen_ai.operation.name`."""
     operation = attributes.get(names.OPERATION)
     return names.KIND_OF_OPERATION.get(operation) if isinstance(operation, str) else None
 
 
-def take(attributes: Attributes, _: str | None, found: LiftedContent) -> None:
+def take(attributes: Attributes, _: str | None, contents: LiftedContent) -> None:
     """Moves content out of the attributes, in place."""
     for key in [key for key in attributes if key.startswith(_PREFIX)]:
         reader = _READERS.get(key) or (_value if _is_variable(key) else None)
@@ -56,15 +56,16 @@ def take(attributes: Attributes, _: str | None, found: LiftedContent) -> None:
         if raw is None:
             continue
         try:
-            ref = reader(raw, attributes, found)
+            ref = reader(raw, attributes, contents)
         except ValueError:
-            ref = found.unparsed(key, raw)
+            ref = contents.unparsed(key, raw)
         if ref is not None:
             put_ref(attributes, key, ref)
 
 
 def hoist(event: SpanEvent, onto: Attributes) -> None:
-    """An event with the details of the operation speaks for its span, which may have been told to carry no content."""
+    """Copies attributes from an event with details of the operation to its span, which may be configured to hold no
+    content."""
     if event.name == DETAILS:
         for name in _ABOUT_THE_SPAN:
             if name in event.attributes:
@@ -92,12 +93,12 @@ def _dialect(native: Mapping[str, Any]) -> Any:
     return openai if is_chat else otel_genai
 
 
-def _input(raw: Any, _: Attributes, found: LiftedContent) -> ContentRef | None:
+def _input(raw: Any, _: Attributes, contents: LiftedContent) -> ContentRef | None:
     messages: list[Message] = [_dialect(native).to_message(native) for native in _natives(raw)]
-    return found.thread(canonical_messages(messages))
+    return contents.thread(canonical_messages(messages))
 
 
-def _output(raw: Any, attributes: Attributes, found: LiftedContent) -> ContentRef | None:
+def _output(raw: Any, attributes: Attributes, contents: LiftedContent) -> ContentRef | None:
     messages: list[Message] = []
     reasonings: list[Any] = []
     reasons: list[str] = []
@@ -105,7 +106,7 @@ def _output(raw: Any, attributes: Attributes, found: LiftedContent) -> ContentRe
         if reason := otel_genai.finish_reason(native):
             reasons.append(reason)
         inner = native.get("message")
-        answer = cast(dict[str, Any], inner) if isinstance(inner, dict) else native  # a whole choice
+        answer = cast(dict[str, Any], inner) if isinstance(inner, dict) else native  # `native` may be a whole choice
         answer = {key: value for key, value in answer.items() if key != "finish_reason"}
         message, reasoning = _dialect(answer).output_message(answer)
         messages.append(message)
@@ -114,33 +115,33 @@ def _output(raw: Any, attributes: Attributes, found: LiftedContent) -> ContentRe
     if reasons:
         attributes.setdefault(names.FINISH_REASONS, reasons)
     if reasonings and names.REASONING_REF not in attributes:
-        attributes[names.REASONING_REF] = found.reasoning(reasonings[0] if len(reasonings) == 1 else reasonings)
+        attributes[names.REASONING_REF] = contents.reasoning(reasonings[0] if len(reasonings) == 1 else reasonings)
     note_compaction(attributes, messages)
-    return found.thread(canonical_messages(messages))
+    return contents.thread(canonical_messages(messages))
 
 
-def _system(raw: Any, _: Attributes, found: LiftedContent) -> ContentRef | None:
+def _system(raw: Any, _: Attributes, contents: LiftedContent) -> ContentRef | None:
     if isinstance(raw, str) and raw[:1] not in ("{", "[", '"'):
-        return found.content(raw)  # some write the instructions as they are
+        return contents.content(raw)  # some senders write the instructions as plain text
     value = otel_genai.structured(raw)
     if isinstance(value, str):
-        return found.content(value)
+        return contents.content(value)
     natives = cast(list[Any], value) if isinstance(value, list) else [value]
-    return found.content(otel_genai.to_parts(natives))
+    return contents.content(otel_genai.to_parts(natives))
 
 
-def _tools(raw: Any, _: Attributes, found: LiftedContent) -> ContentRef | None:
+def _tools(raw: Any, _: Attributes, contents: LiftedContent) -> ContentRef | None:
     value = otel_genai.structured(raw)
     natives = cast(list[Any], value) if isinstance(value, list) else [value]
-    # Some emit a list of JSON texts, one a tool.
-    return found.content(otel_genai.tool_definitions(otel_genai.tool_value(native) for native in natives))
+    # Some senders write a list of JSON texts, one per tool.
+    return contents.content(otel_genai.tool_definitions(otel_genai.tool_value(native) for native in natives))
 
 
-def _value(raw: Any, _: Attributes, found: LiftedContent) -> ContentRef | None:
+def _value(raw: Any, _: Attributes, contents: LiftedContent) -> ContentRef | None:
     value = otel_genai.tool_value(raw)
     if isinstance(value, str) and value[:1] in ("{", "["):
         raise ValueError("this looked like JSON")
-    return found.content(value)
+    return contents.content(value)
 
 
 _READERS: Final[dict[str, Callable[[Any, Attributes, LiftedContent], ContentRef | None]]] = {

@@ -1,7 +1,8 @@
-"""CrewAI as OpenInference (`crew_*`) and OpenLLMetry (`crewai.*`) describe it: what crews, tasks and agents are given.
+"""CrewAI in the attributes of OpenInference (`crew_*`) and OpenLLMetry (`crewai.*`): input and output of crews, tasks
+and agents.
 
-Both write OpenInference's or OpenTelemetry's names besides.  OpenLLMetry calls crews and tasks agents, too, and names
-the span of a task by its description, which is content.
+Both also write OpenInference's or OpenTelemetry's names. OpenLLMetry also calls crews and tasks agents, and its span of
+a task has the task's description, which is content, as its name.
 """
 
 from collections.abc import Mapping
@@ -36,28 +37,28 @@ _CONTENTS: Final[Mapping[str, str]] = {
 
 
 def speaks(attributes: Attributes) -> bool:
-    """By any of its names."""
+    """Recognises the dialect by any of its names."""
     return any(key in attributes for key in ("crew_key", _CREW, _TASK, "crewai.agent.role", *_CONTENTS))
 
 
 def kind(attributes: Attributes) -> str | None:
-    """Crews and tasks of OpenLLMetry are steps; of all else the other dialects say the kind."""
+    """Returns `step` for crews and tasks of OpenLLMetry; None for other spans, whose kind other dialects know."""
     return "step" if _CREW in attributes or _TASK in attributes else None
 
 
-def take(attributes: Attributes, kind: str | None, found: LiftedContent) -> None:
-    """Each becomes content under our name for it, or its own."""
+def take(attributes: Attributes, kind: str | None, contents: LiftedContent) -> None:
+    """Moves each value to a ref, under our name for it or its own name."""
     for key, ours in _CONTENTS.items():
         value = attributes.pop(key, None)
         if value not in (None, ""):
-            stamp_value(attributes, ours, value, key, found)
+            stamp_value(attributes, ours, value, key, contents)
     agent = attributes.get("graph.node.id")
     if kind == "agent" and isinstance(agent, str):
         attributes.setdefault(names.AGENT_NAME, agent)
 
 
 def name_without_content(name: str, attributes: Attributes) -> str:
-    """The name of a span; of a task without its description."""
+    """Returns the name of a span; for a task, without its description."""
     description = attributes.get(_DESCRIPTION)
     if isinstance(description, str) and description and name.startswith(description):
         return "crewai" + (name.removeprefix(description) or ".task")

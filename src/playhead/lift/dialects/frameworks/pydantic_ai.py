@@ -1,5 +1,6 @@
-"""pydantic-ai's own names beside OpenTelemetry's: events in one attribute (its first form), the whole conversation on
-the agent's span, and tools' arguments and results."""
+"""pydantic-ai's own names in addition to OpenTelemetry's: message events in one attribute (its first form), the whole
+conversation on the agent's span, and arguments and results of tools.
+"""
 
 from collections.abc import Mapping
 from typing import Any, Final, cast
@@ -27,59 +28,59 @@ _CONTENTS: Final = {
 
 
 def speaks(attributes: Attributes) -> bool:
-    """By an attribute that only it writes."""
+    """Recognises the dialect by an attribute that only pydantic-ai writes."""
     return any(key in attributes for key in (_ALL, _ALL_EVENTS, *_CONTENTS))
 
 
 def kind(attributes: Attributes) -> str | None:
-    """OpenTelemetry's names say it."""
+    """Returns None: OpenTelemetry's names tell the kind."""
     return None
 
 
-def take(attributes: Attributes, _: str | None, found: LiftedContent) -> None:
-    """The events of a model call become its messages, all else content under our names."""
+def take(attributes: Attributes, _: str | None, contents: LiftedContent) -> None:
+    """Moves the events of a model call into threads, and all other content to refs under our names."""
     for key, ours in _CONTENTS.items():
         if key in attributes:
-            stamp_value(attributes, ours, attributes.pop(key), key, found)
+            stamp_value(attributes, ours, attributes.pop(key), key, contents)
     if _EVENTS in attributes:
-        _take_events(attributes, found)
+        _take_events(attributes, contents)
     for key in (_ALL_EVENTS, _ALL):
         if key in attributes:
-            _take_all(attributes, key, found)
+            _take_all(attributes, key, contents)
 
 
-def _take_events(attributes: Attributes, found: LiftedContent) -> None:
+def _take_events(attributes: Attributes, contents: LiftedContent) -> None:
     events = _listed(attributes[_EVENTS])
     if events is None:
         return
-    raw, messages = attributes.pop(_EVENTS), _messages_of(events, found)
+    raw, messages = attributes.pop(_EVENTS), _messages_of(events, contents)
     if messages.any:
-        messages.stamp(attributes, found)
+        messages.stamp(attributes, contents)
     else:
-        stamp_value(attributes, _EVENTS + names.REF_SUFFIX, raw, _EVENTS, found)
+        stamp_value(attributes, _EVENTS + names.REF_SUFFIX, raw, _EVENTS, contents)
 
 
-def _take_all(attributes: Attributes, key: str, found: LiftedContent) -> None:
-    """A whole conversation, answers included, as one thread: it has all messages of the model calls inside."""
+def _take_all(attributes: Attributes, key: str, contents: LiftedContent) -> None:
+    """Moves a whole conversation, including answers, into one thread: it has all messages of the model calls inside."""
     raw = attributes.pop(key)
     natives = _listed(raw)
     if natives is not None and key == _ALL_EVENTS:
-        thread = _messages_of(natives, found).all(found)
+        thread = _messages_of(natives, contents).all(contents)
     else:
         messages = None if natives is None else to_messages(natives)
-        thread = None if messages is None else found.thread(messages)
+        thread = None if messages is None else contents.thread(messages)
     if thread is not None:
         stamp(attributes, _ALL + names.REF_SUFFIX, thread, key)
     else:
-        stamp_value(attributes, key + names.REF_SUFFIX, raw, key, found)
+        stamp_value(attributes, key + names.REF_SUFFIX, raw, key, contents)
 
 
-def _messages_of(events: list[Any], found: LiftedContent) -> MessageEvents:
+def _messages_of(events: list[Any], contents: LiftedContent) -> MessageEvents:
     messages = MessageEvents()
     for event in events:
         if isinstance(event, dict):
             fields = cast(dict[str, Any], event)
-            messages.take(SpanEvent(str(fields.get("event.name")), 0, fields), found)
+            messages.take(SpanEvent(str(fields.get("event.name")), 0, fields), contents)
     return messages
 
 

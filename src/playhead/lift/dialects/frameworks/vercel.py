@@ -1,6 +1,6 @@
-"""The Vercel AI SDK's own names (`ai.*`), by which versions 3 to 6 tell of everything, and 7 where it is told to.
+"""The Vercel AI SDK's own names (`ai.*`): the only ones in versions 3 to 6, and optional in version 7.
 
-Its outer spans (`ai.generateText`) repeat what the inner ones (`ai.generateText.doGenerate`) say: they are steps.
+Its outer spans (`ai.generateText`) repeat the content of the inner ones (`ai.generateText.doGenerate`): they are steps.
 """
 
 from collections.abc import Mapping
@@ -63,12 +63,12 @@ _CONTENTS: Final = {
 
 
 def speaks(attributes: Attributes) -> bool:
-    """By any of its names."""
+    """Recognises the dialect by any of its names."""
     return any(key.startswith("ai.") for key in attributes)
 
 
 def kind(attributes: Attributes) -> str | None:
-    """By `ai.operationId`."""
+    """Reads the kind from `ai.operationId`."""
     operation = attributes.get(_OPERATION)
     if not isinstance(operation, str):
         return None
@@ -80,43 +80,43 @@ def kind(attributes: Attributes) -> str | None:
     return "llm" if operation.endswith(_INNER) else "step"
 
 
-def take(attributes: Attributes, kind: str | None, found: LiftedContent) -> None:
-    """Prompts and responses become messages, on the spans that asked the model; on others, what went in and out."""
+def take(attributes: Attributes, kind: str | None, contents: LiftedContent) -> None:
+    """Moves prompts and responses of a model call into threads, and input and output of other spans to content."""
     if _TOOLS in attributes:
-        stamp_tools(attributes, attributes.pop(_TOOLS), _TOOLS, found)
+        stamp_tools(attributes, attributes.pop(_TOOLS), _TOOLS, contents)
     if _MESSAGES in attributes:
-        _take_messages(attributes, found)
+        _take_messages(attributes, contents)
     for prefix in _ANSWERS:
-        _take_answer(attributes, prefix, kind, found)
+        _take_answer(attributes, prefix, kind, contents)
     for key, ours in _CONTENTS.items():
         if key in attributes:
-            stamp_value(attributes, ours, attributes.pop(key), key, found)
+            stamp_value(attributes, ours, attributes.pop(key), key, contents)
     for key in [key for key in attributes if key.startswith(_METADATA) and key not in ALIASES]:
         if not key.endswith(names.REF_SUFFIX):
-            stamp_value(attributes, key + names.REF_SUFFIX, attributes.pop(key), key, found)
+            stamp_value(attributes, key + names.REF_SUFFIX, attributes.pop(key), key, contents)
 
 
-def _take_messages(attributes: Attributes, found: LiftedContent) -> None:
+def _take_messages(attributes: Attributes, contents: LiftedContent) -> None:
     raw = attributes.pop(_MESSAGES)
     try:
         natives = parsed(raw)
     except ValueError:
-        stamp(attributes, names.INPUT_REF, found.unparsed(_MESSAGES, raw), _MESSAGES)
+        stamp(attributes, names.INPUT_REF, contents.unparsed(_MESSAGES, raw), _MESSAGES)
         return
     if not isinstance(natives, list) or not all(isinstance(native, dict) for native in cast(list[Any], natives)):
-        stamp_value(attributes, names.INPUT_REF, natives, _MESSAGES, found)
+        stamp_value(attributes, names.INPUT_REF, natives, _MESSAGES, contents)
         return
-    chat = [each for native in cast(list[dict[str, Any]], natives) for each in to_chat(native)]
-    stamp_request(attributes, RequestBody([openai.to_message(each) for each in chat]), _MESSAGES, found)
+    chat = [message for native in cast(list[dict[str, Any]], natives) for message in to_chat(native)]
+    stamp_request(attributes, RequestBody([openai.to_message(message) for message in chat]), _MESSAGES, contents)
 
 
-def _take_answer(attributes: Attributes, prefix: str, kind: str | None, found: LiftedContent) -> None:
+def _take_answer(attributes: Attributes, prefix: str, kind: str | None, contents: LiftedContent) -> None:
     answered = {key: attributes.pop(prefix + key, None) for key in (_TEXT, _OBJECT, _CALLS, _REASONING)}
     if all(value is None for value in answered.values()):
         return
     text = answered[_OBJECT] if answered[_TEXT] is None else answered[_TEXT]
     if kind != "llm":
-        stamp_value(attributes, names.OUTPUT_REF, answered[_CALLS] if text is None else text, prefix + _TEXT, found)
+        stamp_value(attributes, names.OUTPUT_REF, answered[_CALLS] if text is None else text, prefix + _TEXT, contents)
         return
     chat: dict[str, Any] = {"role": "assistant"}
     if text not in (None, ""):
@@ -125,10 +125,12 @@ def _take_answer(attributes: Attributes, prefix: str, kind: str | None, found: L
         calls = parsed(answered[_CALLS])
     except ValueError:
         calls = None
-        stamp(attributes, prefix + _CALLS + names.REF_SUFFIX, found.unparsed(prefix + _CALLS, answered[_CALLS]), prefix)
+        stamp(
+            attributes, prefix + _CALLS + names.REF_SUFFIX, contents.unparsed(prefix + _CALLS, answered[_CALLS]), prefix
+        )
     if isinstance(calls, list):
         natives = [cast(dict[str, Any], call) for call in cast(list[Any], calls) if isinstance(call, dict)]
         chat["tool_calls"] = [tool_call(call) for call in natives]
     message: Message = openai.to_message(chat)
     reasoning = [] if answered[_REASONING] is None else [answered[_REASONING]]
-    stamp_answer(attributes, AnswerBody([message], reasoning), prefix + _TEXT, found)
+    stamp_answer(attributes, AnswerBody([message], reasoning), prefix + _TEXT, contents)

@@ -1,6 +1,6 @@
-"""AgentOps: entities of its decorators, beside indexed prompts and completions in OpenLLMetry's older form.
+"""AgentOps: entities of its decorators, and indexed prompts and completions in OpenLLMetry's older form.
 
-A span of a tool call inside a model call says that the model asked for it, not that it ran: it is a step.
+The span of a tool call inside a model call means that the model requested the tool, not that it ran: it is a step.
 """
 
 from collections.abc import Mapping
@@ -42,17 +42,18 @@ _CONTENTS: Final = {
 
 
 def speaks(attributes: Attributes) -> bool:
-    """By its own names, or by the tools of a request in a form that only it writes."""
+    """Recognises the dialect by its own names, or by a request's tools in a form that only AgentOps writes."""
     return any(key.startswith(("agentops.", *_TOOLS)) for key in attributes)
 
 
 def kind(attributes: Attributes) -> str | None:
-    """By `agentops.span.kind`, or by the type of the request to a model."""
+    """Reads the kind from `agentops.span.kind`, or from the type of the request to a model."""
     return kind_from(attributes, _KIND, _KINDS) or kind_from(attributes, _TYPE, _TYPES)
 
 
-def take(attributes: Attributes, kind: str | None, found: LiftedContent) -> None:
-    """`agentops.<entity>.input` and `.output` become arguments and result of a tool, or what went in and came out."""
+def take(attributes: Attributes, kind: str | None, contents: LiftedContent) -> None:
+    """Moves `agentops.<entity>.input` and `.output` to content: arguments and result of a tool, input and output of
+    others."""
     is_tool = kind == "tool"
     for key in [key for key in attributes if key.startswith("agentops.")]:
         if key.endswith(_INPUTS):
@@ -63,14 +64,14 @@ def take(attributes: Attributes, kind: str | None, found: LiftedContent) -> None
             ours = key + names.REF_SUFFIX
         else:
             continue
-        stamp_value(attributes, ours, attributes.pop(key), key, found)
+        stamp_value(attributes, ours, attributes.pop(key), key, contents)
     for key, ours in _CONTENTS.items():
         if key in attributes:
-            stamp_value(attributes, ours, attributes.pop(key), key, found)
+            stamp_value(attributes, ours, attributes.pop(key), key, contents)
     for name in _TOOLS:
         tools = take_indexed(attributes, name)
         if tools is not None:
-            stamp_tools(attributes, tools, name, found)
+            stamp_tools(attributes, tools, name, contents)
     name = attributes.get("operation.name")
     if is_tool and isinstance(name, str):
         attributes.setdefault(names.TOOL_NAME, name)

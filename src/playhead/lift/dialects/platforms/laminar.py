@@ -1,4 +1,4 @@
-"""Laminar (`lmnr.*`): what spans were given and gave; its model calls also write OpenTelemetry's names."""
+"""Laminar (`lmnr.*`): input and output of spans. Its model calls also have OpenTelemetry's names."""
 
 from collections.abc import Mapping
 from typing import Final
@@ -26,23 +26,23 @@ _METADATA: Final = _PROPERTIES + "metadata."
 
 
 def speaks(attributes: Attributes) -> bool:
-    """By any of its names."""
+    """Recognises the dialect by any of its names."""
     return any(key.startswith("lmnr.") for key in attributes)
 
 
 def kind(attributes: Attributes) -> str | None:
-    """By `lmnr.span.type`."""
+    """Reads the kind from `lmnr.span.type`."""
     return kind_from(attributes, _KIND, _KINDS)
 
 
-def take(attributes: Attributes, kind: str | None, found: LiftedContent) -> None:
-    """Messages of a model call, arguments and result of a tool, values of all else."""
-    asked, gave = attributes.pop(_INPUT, None), attributes.pop(_OUTPUT, None)
+def take(attributes: Attributes, kind: str | None, contents: LiftedContent) -> None:
+    """Moves messages of a model call, arguments and result of a tool, and values of other spans."""
+    input_value, output_value = attributes.pop(_INPUT, None), attributes.pop(_OUTPUT, None)
     if kind == "tool":
-        stamp_value(attributes, names.TOOL_ARGUMENTS_REF, asked, _INPUT, found)
-        stamp_value(attributes, names.TOOL_RESULT_REF, gave, _OUTPUT, found)
+        stamp_value(attributes, names.TOOL_ARGUMENTS_REF, input_value, _INPUT, contents)
+        stamp_value(attributes, names.TOOL_RESULT_REF, output_value, _OUTPUT, contents)
     else:
-        stamp_input(attributes, asked, _INPUT, found, model=kind == "llm")
-        stamp_output(attributes, gave, _OUTPUT, found, model=kind == "llm")
+        stamp_input(attributes, input_value, _INPUT, contents, model=kind == "llm")
+        stamp_output(attributes, output_value, _OUTPUT, contents, model=kind == "llm")
     for key in [key for key in attributes if key.startswith(_METADATA) and not key.endswith(names.REF_SUFFIX)]:
-        stamp_value(attributes, key + names.REF_SUFFIX, attributes.pop(key), key, found)
+        stamp_value(attributes, key + names.REF_SUFFIX, attributes.pop(key), key, contents)

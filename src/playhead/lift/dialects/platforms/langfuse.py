@@ -34,7 +34,7 @@ _CONTENTS: Final = {
     _OBSERVATION + "status_message": _OBSERVATION + "status_message_ref",
 }
 _METADATA: Final = (_OBSERVATION + "metadata.", _TRACE + "metadata.", "langfuse.experiment.")
-# Langfuse's own keys first, then those of the providers whose usage it passes on.
+# Langfuse's own keys first, then those of the providers whose usage it forwards.
 _TOKENS: Final = {
     names.INPUT_TOKENS: ("input", "prompt_tokens", "input_tokens"),
     names.OUTPUT_TOKENS: ("output", "completion_tokens", "output_tokens"),
@@ -45,31 +45,31 @@ _TOKENS: Final = {
 
 
 def speaks(attributes: Attributes) -> bool:
-    """By any of its names."""
+    """Recognises the dialect by any of its names."""
     return any(key.startswith("langfuse.") for key in attributes)
 
 
 def kind(attributes: Attributes) -> str | None:
-    """By `langfuse.observation.type`."""
+    """Reads the kind from `langfuse.observation.type`."""
     return kind_from(attributes, _KIND, _KINDS)
 
 
-def take(attributes: Attributes, kind: str | None, found: LiftedContent) -> None:
-    """What an observation was given and gave: messages of a generation, arguments and result of a tool."""
-    asked, gave = (attributes.pop(_OBSERVATION + name, None) for name in ("input", "output"))
+def take(attributes: Attributes, kind: str | None, contents: LiftedContent) -> None:
+    """Moves an observation's input and output: messages of a generation, arguments and result of a tool."""
+    input_value, output_value = (attributes.pop(_OBSERVATION + name, None) for name in ("input", "output"))
     if kind == "tool":
-        stamp_value(attributes, names.TOOL_ARGUMENTS_REF, asked, _OBSERVATION + "input", found)
-        stamp_value(attributes, names.TOOL_RESULT_REF, gave, _OBSERVATION + "output", found)
+        stamp_value(attributes, names.TOOL_ARGUMENTS_REF, input_value, _OBSERVATION + "input", contents)
+        stamp_value(attributes, names.TOOL_RESULT_REF, output_value, _OBSERVATION + "output", contents)
     else:
-        stamp_input(attributes, asked, _OBSERVATION + "input", found, model=kind == "llm")
-        if kind == "llm" and isinstance(gave, str) and not gave.startswith(("{", "[")):
-            gave = {"role": "assistant", "content": gave}  # what a stream gave
-        stamp_output(attributes, gave, _OBSERVATION + "output", found, model=kind == "llm")
+        stamp_input(attributes, input_value, _OBSERVATION + "input", contents, model=kind == "llm")
+        if kind == "llm" and isinstance(output_value, str) and not output_value.startswith(("{", "[")):
+            output_value = {"role": "assistant", "content": output_value}  # the text of a streamed answer
+        stamp_output(attributes, output_value, _OBSERVATION + "output", contents, model=kind == "llm")
     for key, ours in _CONTENTS.items():
         if key in attributes:
-            stamp_value(attributes, ours, attributes.pop(key), key, found)
+            stamp_value(attributes, ours, attributes.pop(key), key, contents)
     for key in [key for key in attributes if key.startswith(_METADATA) and not key.endswith(names.REF_SUFFIX)]:
-        stamp_value(attributes, key + names.REF_SUFFIX, attributes.pop(key), key, found)
+        stamp_value(attributes, key + names.REF_SUFFIX, attributes.pop(key), key, contents)
     _add_tokens(attributes)
 
 

@@ -1,5 +1,6 @@
-"""LangSmith's SDK where it exports by OpenTelemetry: whole inputs and outputs under `gen_ai.prompt` and
-`gen_ai.completion`."""
+"""LangSmith's SDK when it exports by OpenTelemetry: whole inputs and outputs under `gen_ai.prompt` and
+`gen_ai.completion`.
+"""
 
 from collections.abc import Mapping
 from typing import Any, Final, cast
@@ -32,31 +33,32 @@ _CONTENTS: Final = ("gen_ai.request.extra_body", "gen_ai.request.extra_query", "
 
 
 def speaks(attributes: Attributes) -> bool:
-    """By any of its names."""
+    """Recognises the dialect by any of its names."""
     return any(key.startswith("langsmith.") for key in attributes)
 
 
 def kind(attributes: Attributes) -> str | None:
-    """By `langsmith.span.kind`."""
+    """Reads the kind from `langsmith.span.kind`."""
     return kind_from(attributes, _KIND, _KINDS)
 
 
-def take(attributes: Attributes, kind: str | None, found: LiftedContent) -> None:
-    """Inputs and outputs of a run: messages of a model call, arguments and result of a tool."""
-    asked, gave = attributes.pop(_INPUT, None), attributes.pop(_OUTPUT, None)
+def take(attributes: Attributes, kind: str | None, contents: LiftedContent) -> None:
+    """Moves a run's inputs and outputs: messages of a model call, arguments and result of a tool."""
+    input_value, output_value = attributes.pop(_INPUT, None), attributes.pop(_OUTPUT, None)
     if kind == "tool":
-        stamp_value(attributes, names.TOOL_ARGUMENTS_REF, asked, _INPUT, found)
-        stamp_value(attributes, names.TOOL_RESULT_REF, _output(gave), _OUTPUT, found)
+        stamp_value(attributes, names.TOOL_ARGUMENTS_REF, input_value, _INPUT, contents)
+        stamp_value(attributes, names.TOOL_RESULT_REF, _output(output_value), _OUTPUT, contents)
     else:
-        stamp_input(attributes, asked, _INPUT, found, model=kind == "llm")
-        stamp_output(attributes, _output(gave), _OUTPUT, found, model=kind == "llm")
+        stamp_input(attributes, input_value, _INPUT, contents, model=kind == "llm")
+        stamp_output(attributes, _output(output_value), _OUTPUT, contents, model=kind == "llm")
     for key in _CONTENTS:
         if key in attributes:
-            stamp_value(attributes, key + names.REF_SUFFIX, attributes.pop(key), key, found)
+            stamp_value(attributes, key + names.REF_SUFFIX, attributes.pop(key), key, contents)
 
 
 def _output(raw: Any) -> Any:
-    """A value that is no object stands under `output`."""
+    """Returns the value under `output`, where LangSmith puts a value that is not an object; any other value
+    unchanged."""
     try:
         value = parsed(raw)
     except ValueError:

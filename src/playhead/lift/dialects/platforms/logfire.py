@@ -1,8 +1,8 @@
-"""Logfire: what its own instrumentations and `logfire.span(..., name=value)` write.
+"""Logfire: attributes of its own instrumentations and of `logfire.span(..., name=value)`.
 
-`logfire.json_schema` says which attributes are objects or lists: these are content.  So are the rendered message and
-what its clients' instrumentations call requests and responses.  Its spans of OpenAI Agents are known by the template of
-their message, and have a `name`, an `input`, an `output` and a `usage`.
+`logfire.json_schema` names the attributes that are objects or lists: these are content. So are the rendered message,
+and the requests and responses of instrumented clients. Spans of OpenAI Agents are recognised by the template of their
+message, and have `name`, `input`, `output` and `usage`.
 """
 
 from collections.abc import Mapping
@@ -21,7 +21,7 @@ _REQUEST, _RESPONSE = "request_data", "response_data"
 _CONTENTS: Final = ("logfire.msg", "prompt", "raw_input", "response", "request")
 _STRUCTURED: Final = ("object", "array")
 _TEMPLATE: Final = "logfire.msg_template"
-# Of its spans of OpenAI Agents: what their templates begin with.
+# Spans of OpenAI Agents: the beginning of their template → kind.
 _AGENT_SPANS: Final = {"Function: ": "tool", "Agent run: ": "agent", "Guardrail ": "guardrail"}
 _TOKENS: Final = {
     names.INPUT_TOKENS: ("input_tokens",),
@@ -32,12 +32,13 @@ _TOKENS: Final = {
 
 
 def speaks(attributes: Attributes) -> bool:
-    """By any of its names."""
+    """Recognises the dialect by any of its names."""
     return any(key.startswith("logfire.") for key in attributes)
 
 
 def kind(attributes: Attributes) -> str | None:
-    """Its clients' spans ask a model; what it logs when a stream has ended repeats the question, and is no call."""
+    """Returns the kind of a span of OpenAI Agents by its template, else `llm` for a client's span with a request. The
+    log at the end of a stream repeats the request and is a step."""
     template = attributes.get(_TEMPLATE)
     if isinstance(template, str) and "name" in attributes:
         for begin, of_agents in _AGENT_SPANS.items():
@@ -48,29 +49,31 @@ def kind(attributes: Attributes) -> str | None:
     return "llm" if _REQUEST in attributes and _SCHEMA in attributes else None
 
 
-def take(attributes: Attributes, kind: str | None, found: LiftedContent) -> None:
-    """Requests and responses are read as their client's; all else that is structured is content under its own name."""
+def take(attributes: Attributes, kind: str | None, contents: LiftedContent) -> None:
+    """Reads requests and responses in their client's form. Moves other structured values to refs under their own
+    names."""
     if kind in _AGENT_SPANS.values():
-        _take_agents(attributes, kind, found)
+        _take_agents(attributes, kind, contents)
     if _REQUEST in attributes and _is_agents_call(attributes):
-        _take_call(attributes, found)
+        _take_call(attributes, contents)
     elif _REQUEST in attributes:
-        stamp_input(attributes, attributes.pop(_REQUEST), _REQUEST, found, model=True)
+        stamp_input(attributes, attributes.pop(_REQUEST), _REQUEST, contents, model=True)
     if _RESPONSE in attributes:
-        stamp_output(attributes, _answer(attributes.pop(_RESPONSE)), _RESPONSE, found, model=True)
+        stamp_output(attributes, _answer(attributes.pop(_RESPONSE)), _RESPONSE, contents, model=True)
     for key in (*_CONTENTS, *_structured(attributes.get(_SCHEMA))):
         if key in attributes and not key.startswith("gen_ai.") and isinstance(attributes[key], str | list | dict):
-            stamp_value(attributes, key + names.REF_SUFFIX, attributes.pop(key), key, found)
+            stamp_value(attributes, key + names.REF_SUFFIX, attributes.pop(key), key, contents)
 
 
-def _take_agents(attributes: Attributes, kind: str | None, found: LiftedContent) -> None:
-    """Names an agent or a tool, takes a tool's arguments and result, and says whether a guardrail was tripped."""
+def _take_agents(attributes: Attributes, kind: str | None, contents: LiftedContent) -> None:
+    """Sets the name of an agent or tool, moves a tool's arguments and result, and sets the outcome of a tripped
+    guardrail."""
     name = attributes.get("name")
     if kind in ("agent", "tool") and isinstance(name, str):
         attributes.setdefault(names.AGENT_NAME if kind == "agent" else names.TOOL_NAME, name)
     if kind == "tool":
-        stamp_value(attributes, names.TOOL_ARGUMENTS_REF, attributes.pop("input", None), "input", found)
-        stamp_value(attributes, names.TOOL_RESULT_REF, attributes.pop("output", None), "output", found)
+        stamp_value(attributes, names.TOOL_ARGUMENTS_REF, attributes.pop("input", None), "input", contents)
+        stamp_value(attributes, names.TOOL_RESULT_REF, attributes.pop("output", None), "output", contents)
     if kind == "guardrail" and attributes.get("triggered") is True:
         attributes.setdefault(names.OUTCOME, names.TRIPPED)
 
@@ -79,11 +82,12 @@ def _is_agents_call(attributes: Attributes) -> bool:
     return "input" in attributes and "output" in attributes and _RESPONSE not in attributes
 
 
-def _take_call(attributes: Attributes, found: LiftedContent) -> None:
-    """A model call of OpenAI Agents. Its `request_data` repeats the input with the answer appended."""
+def _take_call(attributes: Attributes, contents: LiftedContent) -> None:
+    """Reads a model call of OpenAI Agents. Its `request_data` repeats the input, followed by the answer, and is
+    dropped."""
     del attributes[_REQUEST]
-    stamp_input(attributes, attributes.pop("input"), "input", found, model=True)
-    stamp_output(attributes, attributes.pop("output"), "output", found, model=True)
+    stamp_input(attributes, attributes.pop("input"), "input", contents, model=True)
+    stamp_output(attributes, attributes.pop("output"), "output", contents, model=True)
     try:
         usage = parsed(attributes.get("usage"))
     except ValueError:
@@ -97,7 +101,7 @@ def _take_call(attributes: Attributes, found: LiftedContent) -> None:
 
 
 def _structured(schema: Any) -> list[str]:
-    """The attributes that hold JSON."""
+    """Returns the names of the attributes that hold objects or lists."""
     try:
         value = parsed(schema)
     except ValueError:
@@ -113,7 +117,8 @@ def _structured(schema: Any) -> list[str]:
 
 
 def _answer(raw: Any) -> Any:
-    """A message stands under `message`, and what a stream gave under `combined_chunk_content`."""
+    """Returns the answer in a form that `stamp_output` reads. A message is under `message`, the text of a stream under
+    `combined_chunk_content`."""
     try:
         value = parsed(raw)
     except ValueError:

@@ -1,4 +1,4 @@
-"""MLflow: what spans were given and gave; every value is JSON text, numbers and names too."""
+"""MLflow: input and output of spans. Every value is JSON text, even numbers and names."""
 
 from collections.abc import Mapping
 from typing import Any, Final, cast
@@ -31,35 +31,35 @@ _TOKENS: Final = {
 
 
 def speaks(attributes: Attributes) -> bool:
-    """By any of its names."""
+    """Recognises the dialect by any of its names."""
     return any(key.startswith("mlflow.") for key in attributes)
 
 
 def kind(attributes: Attributes) -> str | None:
-    """By `mlflow.spanType`."""
+    """Reads the kind from `mlflow.spanType`."""
     value = _value(attributes, _KIND)
     return _KINDS.get(value.lower()) if isinstance(value, str) else None
 
 
-def take(attributes: Attributes, kind: str | None, found: LiftedContent) -> None:
-    """Messages of a model call, arguments and result of a tool, values of all else."""
-    asked, gave = attributes.pop(_INPUT, None), attributes.pop(_OUTPUT, None)
+def take(attributes: Attributes, kind: str | None, contents: LiftedContent) -> None:
+    """Moves messages of a model call, arguments and result of a tool, and values of other spans."""
+    input_value, output_value = attributes.pop(_INPUT, None), attributes.pop(_OUTPUT, None)
     if kind == "tool":
-        stamp_value(attributes, names.TOOL_ARGUMENTS_REF, asked, _INPUT, found)
-        stamp_value(attributes, names.TOOL_RESULT_REF, gave, _OUTPUT, found)
+        stamp_value(attributes, names.TOOL_ARGUMENTS_REF, input_value, _INPUT, contents)
+        stamp_value(attributes, names.TOOL_RESULT_REF, output_value, _OUTPUT, contents)
     else:
-        stamp_input(attributes, asked, _INPUT, found, model=kind == "llm")
-        stamp_output(attributes, gave, _OUTPUT, found, model=kind == "llm")
+        stamp_input(attributes, input_value, _INPUT, contents, model=kind == "llm")
+        stamp_output(attributes, output_value, _OUTPUT, contents, model=kind == "llm")
     if _TOOLS in attributes:
         raw = attributes.pop(_TOOLS)
         if names.TOOL_DEFINITIONS_REF not in attributes:
-            stamp_tools(attributes, raw if isinstance(raw, list) else [raw], _TOOLS, found)
+            stamp_tools(attributes, raw if isinstance(raw, list) else [raw], _TOOLS, contents)
     for key in _CONTENTS:
         if key in attributes:
-            stamp_value(attributes, key + names.REF_SUFFIX, attributes.pop(key), key, found)
-    # Autologging writes a call's parameters as attributes, those that are lists or objects as JSON.
+            stamp_value(attributes, key + names.REF_SUFFIX, attributes.pop(key), key, contents)
+    # Autologging writes a call's parameters as attributes; lists and objects among them are JSON text.
     for key in [key for key, value in attributes.items() if _is_structure(key, value)]:
-        stamp_value(attributes, key + names.REF_SUFFIX, attributes.pop(key), key, found)
+        stamp_value(attributes, key + names.REF_SUFFIX, attributes.pop(key), key, contents)
     _add_names(attributes)
 
 
@@ -69,7 +69,8 @@ def _is_structure(key: str, value: Any) -> bool:
 
 
 def _add_names(attributes: Attributes) -> None:
-    """What other dialects say in attributes of their own, and this one as JSON."""
+    """Copies the model, provider, session, user and tokens to our names. ALIASES cannot: these values are JSON text
+    here."""
     for theirs, ours in _TEXTS.items():
         value = _value(attributes, theirs)
         if isinstance(value, str) and value:

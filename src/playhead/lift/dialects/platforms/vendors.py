@@ -1,7 +1,7 @@
-"""What single frameworks write beside OpenTelemetry's names: attributes that are content, and what they are.
+"""Attributes with content that single frameworks write in addition to OpenTelemetry's names.
 
-OpenLIT, Google ADK, Strands, Microsoft Agent Framework, Genkit, LiveKit.  A vendor that says more than content
-(messages in a form of its own, kinds, sessions) has a file of its own.
+OpenLIT, Google ADK, Strands, Microsoft Agent Framework, Genkit, LiveKit. A vendor with more than content (messages in a
+form of its own, kinds, sessions) has a file of its own.
 """
 
 from collections.abc import Mapping
@@ -56,17 +56,17 @@ _CONTENTS: Final[Mapping[str, str]] = {
 
 
 def speaks(attributes: Attributes) -> bool:
-    """By content under one of these names."""
+    """Recognises the dialect by content under one of these names."""
     return any(key in attributes for key in _CONTENTS)
 
 
 def kind(_: Attributes) -> str | None:
-    """They write OpenTelemetry's operations."""
+    """Returns None: these frameworks write OpenTelemetry's operations."""
     return None
 
 
-def take(attributes: Attributes, _: str | None, found: LiftedContent) -> None:
-    """Each becomes content under our name for it, or its own."""
+def take(attributes: Attributes, _: str | None, contents: LiftedContent) -> None:
+    """Moves each value to a ref, under our name for it or its own name."""
     for key, ours in _CONTENTS.items():
         if key in attributes:
-            stamp_value(attributes, ours, attributes.pop(key), key, found)
+            stamp_value(attributes, ours, attributes.pop(key), key, contents)
