@@ -1,11 +1,12 @@
-"""Dialects: how others write messages, one file or folder each, all of one shape (`Dialect`).  Pure.
+"""Dialects: the message formats of other APIs and conventions. One file or folder per dialect, each with the functions
+of `Dialect`. Pure.
 
-Normalising loses nothing: `from_message(to_message(native)) == native` up to null-valued keys, the order of keys, and
-white space and the spelling of numbers inside JSON arguments.  What the parts shape has no word for stands under
-`extra`, of the message or of a part:
+Converting loses nothing: `from_message(to_message(native)) == native`, except for keys that are null, the order of
+keys, and white space and the spelling of numbers inside JSON arguments. The parts shape has no field for some native
+keys. These are kept under `extra`, of the message or of a part:
 
-- a key of the native message or part, with its value, when it could not be said otherwise;
-- a null under `extra`: the native had no such key, although its writer could expect one.
+- a key of the native message or part, with its value;
+- a key with null: the native message did not have this key, although its format normally has it.
 """
 
 from collections.abc import Iterable, Mapping
@@ -15,33 +16,35 @@ from playhead.model.message import Message
 
 
 class Dialect(Protocol):
-    """What every module here has."""
+    """The functions and the constant that every dialect module has."""
 
     @property
     def NAME(self) -> str:  # noqa: N802 - a constant of the module
-        """What the dialect is called."""
+        """Name of the dialect."""
         ...
 
     def to_message(self, native: Mapping[str, Any], /) -> Message:
-        """The canonical form.  It may share values with the native message: treat both as immutable."""
+        """Returns the canonical form. It may share values with the native message: treat both as immutable."""
         ...
 
     def from_message(self, message: Message, /) -> dict[str, Any]:
-        """The native form; of a message that came from another dialect, as near as this one can say it."""
+        """Returns the native form. A message that came from another dialect is written as closely as this one can
+        express it."""
         ...
 
     def to_messages(self, natives: Iterable[Mapping[str, Any]], /) -> list[Message]:
-        """`to_message` of each."""
+        """Converts each message with `to_message`."""
         ...
 
     def from_messages(self, messages: Iterable[Message], /) -> list[dict[str, Any]]:
-        """`from_message` of each."""
+        """Converts each message with `from_message`."""
         ...
 
     def output_message(self, native: Mapping[str, Any], /) -> tuple[Message, Any]:
-        """A model's answer without its reasoning, and the reasoning (None: there was none).
+        """Returns a model's answer, and its reasoning (None: there is none).
 
-        Clients rarely send reasoning back: apart from it, the answer has the same ref as output of one call and as
-        input of the next.
+        Most clients do not send reasoning back, so it is removed from the message: then the answer has the same ref as
+        output of one call and as input of the next. A dialect whose clients send reasoning back keeps it in the
+        message.
         """
         ...

@@ -1,4 +1,4 @@
-"""The blocks of a message's `content` in Anthropic's Messages, to parts and back."""
+"""Converts the blocks of a message's `content` in Anthropic's Messages API to parts, and back."""
 
 from collections.abc import Callable
 from typing import Any, cast
@@ -6,25 +6,26 @@ from typing import Any, cast
 from playhead.dialect._shape import AS_IS, RESERVED, as_is, extra_of, rest, without_nulls
 from playhead.model.message import Part
 
-# Says how the server stores a request, not what the model sees; and moves on with every turn.
+# Ignored: it controls the server's cache, the model does not see it, and it moves to a later block with every turn.
 _CACHE = "cache_control"
-# Who called a tool, if no tool did.
+# Default of `caller`: the model itself called the tool, not another tool.
 _DIRECT = {"type": "direct"}
 _SOURCE = "source"
-# A native block that calls itself as a part of ours is called, and that no reader below knows, is wrapped.
+# Types that mean something as a part. A native block of such a type that no reader below can read is wrapped with
+# `as_is`.
 _OURS = RESERVED | {"text", "refusal", "reasoning", "tool_call", "tool_call_response", "blob", "uri", "file"}
 _MODALITIES = {"image": "image", "document": "file"}
 _BLOCKS = {modality: kind for kind, modality in _MODALITIES.items()}
 
 
 def content_part(native: Any) -> Part:
-    """The part that a block is; what is not known is kept as it came."""
+    """Returns the part for a block. An unknown block is kept, without nulls and `cache_control`."""
     if not isinstance(native, dict):
         return as_is(native)
     kind: Any = native.get("type")  # pyright: ignore[reportUnknownVariableType, reportUnknownMemberType]
     if kind == "text" and len(native) == 2 and type(text := native.get("text")) is str:  # pyright: ignore[reportUnknownVariableType, reportUnknownMemberType, reportUnknownArgumentType]
         return {"type": "text", "content": text}
-    native = cast(dict[str, Any], native)  # later: a cast is a call
+    native = cast(dict[str, Any], native)  # not before the test above: a cast is a function call
     if not isinstance(kind, str):
         return as_is(native)
     native = {key: value for key, value in native.items() if value is not None and key != _CACHE}
@@ -36,7 +37,7 @@ def content_part(native: Any) -> Part:
 
 
 def native_block(part: Part) -> Any:
-    """The block that the part was."""
+    """Returns the block for a part: the inverse of `content_part`."""
     kind, extra = part.get("type"), extra_of(part)
     if kind == AS_IS:
         return part.get("value")
@@ -46,16 +47,16 @@ def native_block(part: Part) -> Any:
         case "reasoning":
             return {**extra, "type": "thinking", "thinking": part.get("content")}
         case "tool_call" if "name" in part:
-            said = {"id": part["id"]} if "id" in part else {}
-            return {**extra, "type": "tool_use", **said, "name": part["name"], "input": part.get("arguments", {})}
+            id_field = {"id": part["id"]} if "id" in part else {}
+            return {**extra, "type": "tool_use", **id_field, "name": part["name"], "input": part.get("arguments", {})}
         case "tool_call_response":
-            said = {"tool_use_id": part["id"]} if "id" in part else {}
-            given = {"content": part["response"]} if "response" in part else {}
-            return {**extra, "type": "tool_result", **said, **given}
+            id_field = {"tool_use_id": part["id"]} if "id" in part else {}
+            content_field = {"content": part["response"]} if "response" in part else {}
+            return {**extra, "type": "tool_result", **id_field, **content_field}
         case "blob" | "uri" | "file":
             return _native_media(part, extra)
         case _:
-            return part  # unknown here, or a form that only other dialects have
+            return part  # unknown here, or a part that only other dialects have
 
 
 def _extended(part: Part, extra: dict[str, Any]) -> Part:
@@ -68,12 +69,13 @@ def _text(native: dict[str, Any]) -> Part | None:
     text = native.get("text")
     if not isinstance(text, str):
         return None
-    # Added by the client after parsing; the provider did not send it.
+    # `parsed_output` is added by the client after parsing; the provider did not send it.
     return _extended({"type": "text", "content": text}, rest(native, ("type", "text", "parsed_output")))
 
 
 def _thinking(native: dict[str, Any]) -> Part | None:
-    """The signature stays with it: the server refuses a thought that comes back without it, or changed."""
+    """Keeps the signature in the part: the server refuses a thought that is sent back changed or without its
+    signature."""
     text = native.get("thinking")
     if not isinstance(text, str):
         return None
@@ -105,7 +107,7 @@ def _tool_result(native: dict[str, Any]) -> Part | None:
 
 
 def _response(content: Any) -> Any:
-    """A tool's result as it was given, but for cache control inside it."""
+    """Returns a tool's result unchanged, but without `cache_control` in its blocks."""
     if not isinstance(content, list | tuple):
         return content
     return [
@@ -117,18 +119,19 @@ def _response(content: Any) -> Any:
 
 
 def _media(native: dict[str, Any]) -> Part | None:
-    """An image, or a document that is a file; a document that is a text or blocks stays as it came."""
+    """Reads an image, or a document that is a file. Returns None for a document of text or blocks, which is kept as it
+    is."""
     source = native.get(_SOURCE)
     if not isinstance(source, dict):
         return None
-    said, modality = cast(dict[str, Any], source), _MODALITIES[native["type"]]
+    fields, modality = cast(dict[str, Any], source), _MODALITIES[native["type"]]
     extra = rest(native, ("type", _SOURCE))
-    match said:
-        case {"type": "base64", "media_type": str(mime_type), "data": str(data)} if len(said) == 3:
+    match fields:
+        case {"type": "base64", "media_type": str(mime_type), "data": str(data)} if len(fields) == 3:
             return _extended({"type": "blob", "mime_type": mime_type, "modality": modality, "content": data}, extra)
-        case {"type": "url", "url": str(url)} if len(said) == 2:
+        case {"type": "url", "url": str(url)} if len(fields) == 2:
             return _extended({"type": "uri", "modality": modality, "uri": url}, extra)
-        case {"type": "file", "file_id": str(file_id)} if len(said) == 2:
+        case {"type": "file", "file_id": str(file_id)} if len(fields) == 2:
             return _extended({"type": "file", "modality": modality, "file_id": file_id}, extra)
         case _:
             return None

@@ -1,10 +1,10 @@
-"""Between the messages that Anthropic's API takes and those that others have: one for each tool result, and the system
-prompt as the first.
+"""Converts between the messages of Anthropic's API and the list of messages that all dialects share: one message per
+tool result, and the system prompt as the first message.
 
-A user's message that answers several tool calls, and may go on with a text, is cut into a message for each result and
-one for what stands between them.  Where the cuts were, is known from the messages: the API wants all results of a turn
-in one message, so results that follow one another belong together, and nothing else does.  A message for which that is
-wrong says so under `PLACE`.
+A user message that answers several tool calls, and may continue with text, is cut into one message per result and one
+per sequence of other blocks. The cuts need not be stored: the API requires all results of a turn in one message, so
+consecutive results belong together, and nothing else does. A message for which this rule is wrong has a mark under
+`PLACE`.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -12,7 +12,7 @@ from itertools import groupby
 from typing import Any, cast
 
 PLACE = "playhead.place"
-# In one message with the one before; in a message of its own; or a message of the system's that is no system prompt.
+# Values of `PLACE`: part of the message before; a message of its own; a system message that is not the system prompt.
 _JOINED, _APART, _INSIDE = "joined", "apart", "messages"
 
 _RESULT = "tool_result"
@@ -20,7 +20,7 @@ _CAN_BE_CUT = {"role", "content", PLACE}
 
 
 def cut_turns(messages: Iterable[Mapping[str, Any]], system: Any = None) -> list[Mapping[str, Any]]:
-    """The request's messages, cut; `system` is its system prompt (None: it has none)."""
+    """Cuts the messages of a request. `system`: its system prompt, None if it has none."""
     cut: list[Mapping[str, Any]] = []
     if system is not None:
         cut.append({"role": "system", "content": system})
@@ -40,11 +40,12 @@ def cut_turns(messages: Iterable[Mapping[str, Any]], system: Any = None) -> list
 
 
 def cut_plain_turns(messages: Any, system: Any = None, begin: list[Any] | None = None) -> tuple[list[Any], int] | None:
-    """As `cut_turns`, of messages and blocks that are dictionaries, as in most programs, and how many of the first
-    needed no cutting (see `count_whole`); None: others are among them.
+    """Does the same as `cut_turns`, faster, for messages and blocks that are dictionaries, as in most programs. Returns
+    the cut messages and how many of the first ones needed no cutting (see `count_whole`). None: use `cut_turns`,
+    because there are other types, or the first message has role `system` and `system` is None.
 
-    `begin` are the first messages (with the system prompt, if there is one), which are known to be whole.  They are
-    what is returned, with the others added.
+    `begin`: the first messages (with the system prompt, if there is one), which are known to need no cutting. This list
+    is extended by the other messages and returned.
     """
     cut: list[Any]
     rest: list[Any]
@@ -55,11 +56,11 @@ def cut_plain_turns(messages: Any, system: Any = None, begin: list[Any] | None =
         if system is None and rest and isinstance(rest[0], dict) and cast("Any", rest[0]).get("role") == "system":
             return None
     whole, was_result = _count_whole(rest, cut[-1] if cut else None)
-    if whole == len(rest):  # as nearly always
+    if whole == len(rest):  # the usual case
         cut += rest
         return cut, len(cut)
     cut += rest[:whole]
-    known = len(cut)
+    whole_count = len(cut)
     kind: Any = None
     for message in rest[whole:]:
         kind = type(message)  # pyright: ignore[reportUnknownVariableType]
@@ -72,26 +73,26 @@ def cut_plain_turns(messages: Any, system: Any = None, begin: list[Any] | None =
         else:
             cut.append(message)
             was_result = False
-    return cut, known
+    return cut, whole_count
 
 
 _DICTIONARIES: set[type] = {dict}
 
 
-def count_whole(messages: Sequence[Any], known: int = 0) -> int:
-    """How many of the first messages need no cutting, when `known` of them are known to need none.  Stops at one that
-    is not a dictionary with a text or with blocks that are dictionaries.
-    """
-    return known + _count_whole(messages[known:], messages[known - 1] if known else None)[0]
+def count_whole(messages: Sequence[Any], whole_count: int = 0) -> int:
+    """Returns how many of the first messages need no cutting; the first `whole_count` are known to need none. Stops at
+    a message that is not a dictionary with a text or with blocks that are dictionaries."""
+    return whole_count + _count_whole(messages[whole_count:], messages[whole_count - 1] if whole_count else None)[0]
 
 
 def _count_whole(messages: Sequence[Any], before: Any) -> tuple[int, bool]:
-    """As `count_whole`, after the message `before` (None: there is none); and whether the last that counts is a result.
+    """Counts like `count_whole` after the message `before` (None: there is none). Also returns whether the last counted
+    message is a tool result.
 
-    Runs for the new messages of each call of a model.
+    Runs for the new messages of each model call.
     """
     count = 0
-    was_result: bool | None = None  # not known of the message before; most calls need not know it
+    was_result: bool | None = None  # None: the message before was not examined; most calls need not examine it
     kind: Any = None
     for message in messages:
         kind = type(message)  # pyright: ignore[reportUnknownVariableType]
@@ -118,12 +119,12 @@ def _count_whole(messages: Sequence[Any], before: Any) -> tuple[int, bool]:
     return count, _was_result(was_result, before)
 
 
-def _was_result(known: bool | None, before: Any) -> bool:
-    return (before is not None and _is_result(before)) if known is None else known
+def _was_result(was_result: bool | None, before: Any) -> bool:
+    return (before is not None and _is_result(before)) if was_result is None else was_result
 
 
 def join_turns(cut: Iterable[Mapping[str, Any]]) -> tuple[Any, list[dict[str, Any]]]:
-    """The request's system prompt (None: it has none) and its messages."""
+    """Joins cut messages. Returns the request's system prompt (None: it has none) and its messages."""
     system: Any = None
     joined: list[dict[str, Any]] = []
     is_first = True
@@ -145,7 +146,7 @@ def join_turns(cut: Iterable[Mapping[str, Any]]) -> tuple[Any, list[dict[str, An
 
 
 def _cut(message: Mapping[str, Any], content: Sequence[Any], was_result: bool, cut: list[Mapping[str, Any]]) -> bool:
-    """Adds the pieces of a user's message; returns whether the last one is a result."""
+    """Appends the pieces of a user message to `cut`. Returns whether the last piece is a tool result."""
     if len(content) == 1 and len(message) == 2:
         is_result = _kind(content[0]) == _RESULT
         cut.append({**message, PLACE: _APART} if is_result and was_result else message)

@@ -1,7 +1,7 @@
-"""The parts of Gemini's contents, to parts and back.
+"""Converts the parts of Gemini's contents to parts in our shape, and back.
 
-The API takes keys in camel case and in snake case, and base64 in both alphabets; the client mixes them.  Written are
-those that the client writes.
+The API accepts keys in camel case and in snake case, and both alphabets of base64; its client mixes them. Parts are
+written back in the client's spelling.
 """
 
 from collections.abc import Callable, Mapping
@@ -11,7 +11,7 @@ from playhead.dialect._shape import AS_IS, as_is, extra_of, rest
 from playhead.model.message import Part
 
 _THOUGHT, _SIGNATURE = "thought", "thoughtSignature"
-# Written as the client does: of a part in camel case, of what is inside of it in snake case.
+# The client's spelling: camel case for the keys of a part, snake case for the keys inside their values.
 _PART_KEYS = {
     "function_call": "functionCall",
     "function_response": "functionResponse",
@@ -31,7 +31,7 @@ _STANDARD = str.maketrans("-_", "+/")
 
 _MODALITIES = frozenset({"image", "audio", "video"})
 _CODE = "code_execution"
-# Tools that the provider runs: the native key, and the type of the part.
+# Tools that the provider runs: native key → type of the part.
 _SERVER_TOOLS = {
     "executableCode": "server_tool_call",
     "codeExecutionResult": "server_tool_call_response",
@@ -42,23 +42,23 @@ _SERVER_PARTS = frozenset(_SERVER_TOOLS.values())
 
 
 def content_part(native: Any) -> Part:
-    """The part that an element of `parts` is; what is not known is kept as it came."""
+    """Returns the part for an element of `parts`. An unknown element is wrapped with `as_is`."""
     if not isinstance(native, dict):
         return as_is(native)
     native = cast(dict[str, Any], native)
-    if len(native) == 1 and type(text := native.get("text")) is str:  # as most
+    if len(native) == 1 and type(text := native.get("text")) is str:  # the usual form
         return {"type": "text", "content": text}
-    said = _renamed(native, _PART_KEYS)
-    keys = [key for key in _READERS if said.get(key) is not None]
-    if len(keys) != 1 or len(said) != len(native):
+    fields = _renamed(native, _PART_KEYS)
+    keys = [key for key in _READERS if fields.get(key) is not None]
+    if len(keys) != 1 or len(fields) != len(native):
         return as_is(native)
     key = keys[0]
-    read = _READERS[key](said[key])
+    read = _READERS[key](fields[key])
     if read is None:
         return as_is(native)
     part, more = read
-    extra = rest(said, (key,))
-    if part["type"] == "text" and said.get(_THOUGHT) is True:
+    extra = rest(fields, (key,))
+    if part["type"] == "text" and fields.get(_THOUGHT) is True:
         part["type"] = "reasoning"
         del extra[_THOUGHT]
     if isinstance(signature := extra.get(_SIGNATURE), str):
@@ -71,7 +71,7 @@ def content_part(native: Any) -> Part:
 
 
 def native_part(part: Part) -> Any:
-    """The element that the part was; of a part that only other dialects have, the part itself."""
+    """Returns the element for a part. A part that only other dialects have is returned unchanged."""
     kind, extra = part.get("type"), extra_of(part)
     if kind == AS_IS:
         return part.get("value")
@@ -81,14 +81,14 @@ def native_part(part: Part) -> Any:
     key, value = written
     if isinstance(value, dict):
         value = {**cast(dict[str, Any], value), **cast(dict[str, Any], extra.get(key) or {})}
-    native = {name: given for name, given in extra.items() if name != key}
+    native = {name: extra_value for name, extra_value in extra.items() if name != key}
     if kind == "reasoning":
         native[_THOUGHT] = True
     return {**native, key: value}
 
 
 _Read = tuple[Part, dict[str, Any]]
-"""A part, and what the value of the native key says beyond it."""
+"""A part, and the keys of the native value that the part does not hold."""
 
 
 def _text(value: Any) -> _Read | None:
@@ -96,53 +96,54 @@ def _text(value: Any) -> _Read | None:
 
 
 def _function_call(value: Any) -> _Read | None:
-    said = cast(dict[str, Any], value) if isinstance(value, dict) else {}
-    if not isinstance(said.get("name"), str):
+    call = cast(dict[str, Any], value) if isinstance(value, dict) else {}
+    if not isinstance(call.get("name"), str):
         return None
-    part: Part = {"type": "tool_call", "name": said["name"]}
+    part: Part = {"type": "tool_call", "name": call["name"]}
     for key, ours in (("id", "id"), ("args", "arguments")):
-        if said.get(key) is not None:
-            part[ours] = said[key]
-    return part, rest(said, ("id", "name", "args"))
+        if call.get(key) is not None:
+            part[ours] = call[key]
+    return part, rest(call, ("id", "name", "args"))
 
 
 def _function_response(value: Any) -> _Read | None:
     if not isinstance(value, dict):
         return None
-    said = cast(dict[str, Any], value)
+    fields = cast(dict[str, Any], value)
     part: Part = {"type": "tool_call_response"}
     for key in ("id", "name", "response"):
-        if said.get(key) is not None:
-            part[key] = said[key]
-    return part, rest(said, ("id", "name", "response"))
+        if fields.get(key) is not None:
+            part[key] = fields[key]
+    return part, rest(fields, ("id", "name", "response"))
 
 
 def _blob(value: Any) -> _Read | None:
-    said = _inner(value)
-    kind, data = said.get("mime_type"), said.get("data")
+    fields = _inner(value)
+    kind, data = fields.get("mime_type"), fields.get("data")
     if not isinstance(kind, str) or not isinstance(data, str):
         return None
     part: Part = {"type": "blob", "mime_type": kind, "modality": _modality(kind), "content": data.translate(_STANDARD)}
-    return part, rest(said, ("mime_type", "data"))
+    return part, rest(fields, ("mime_type", "data"))
 
 
 def _uri(value: Any) -> _Read | None:
-    said = _inner(value)
-    if not isinstance(said.get("file_uri"), str):
+    fields = _inner(value)
+    if not isinstance(fields.get("file_uri"), str):
         return None
-    part: Part = {"type": "uri", "modality": "file", "uri": said["file_uri"]}
-    kind = said.get("mime_type")
+    part: Part = {"type": "uri", "modality": "file", "uri": fields["file_uri"]}
+    kind = fields.get("mime_type")
     if not isinstance(kind, str):
-        return part, rest(said, ("file_uri",))
+        return part, rest(fields, ("file_uri",))
     part |= {"mime_type": kind, "modality": _modality(kind)}
-    return part, rest(said, ("file_uri", "mime_type"))
+    return part, rest(fields, ("file_uri", "mime_type"))
 
 
 def _inner(value: Any) -> dict[str, Any]:
-    """A blob or a file with its keys as they are written; {} for what is none."""
-    given = cast(dict[str, Any], value) if isinstance(value, dict) else {}
-    said = _renamed(given, _INNER_KEYS)
-    return said if len(said) == len(given) else {}
+    """Returns a blob or a file with its keys in snake case; {} for another type, or if a key is present in both
+    spellings."""
+    fields = cast(dict[str, Any], value) if isinstance(value, dict) else {}
+    renamed = _renamed(fields, _INNER_KEYS)
+    return renamed if len(renamed) == len(fields) else {}
 
 
 def _modality(mime_type: str) -> str:
@@ -156,11 +157,11 @@ def _server_tool(key: str) -> Callable[[Any], _Read | None]:
     def read(value: Any) -> _Read | None:
         if not isinstance(value, dict) or "type" in value:
             return None
-        said = cast(dict[str, Any], value)
-        tool = said.get("toolType")
+        fields = cast(dict[str, Any], value)
+        tool = fields.get("toolType")
         name = tool if isinstance(tool, str) else _CODE
-        part: Part = {"type": kind, "name": name, kind: {"type": key, **said}}
-        return (part | {"id": said["id"]} if isinstance(said.get("id"), str) else part), {}
+        part: Part = {"type": kind, "name": name, kind: {"type": key, **fields}}
+        return (part | {"id": fields["id"]} if isinstance(fields.get("id"), str) else part), {}
 
     return read
 
@@ -176,7 +177,7 @@ _READERS: dict[str, Callable[[Any], _Read | None]] = {
 
 
 def _write(kind: str, part: Part) -> tuple[str, Any] | None:
-    """The native key and its value; None for a part that cannot be written."""
+    """Returns the native key and its value; None for a part that cannot be written."""
     match kind:
         case "text" | "reasoning":
             return "text", part.get("content")
@@ -189,8 +190,8 @@ def _write(kind: str, part: Part) -> tuple[str, Any] | None:
         case "uri":
             return "fileData", _given(part, {"uri": "file_uri", "mime_type": "mime_type"})
         case _ if kind in _SERVER_PARTS and isinstance(part.get(kind), dict):
-            said = dict(cast(dict[str, Any], part[kind]))
-            return str(said.pop("type", "toolCall")), said
+            fields = dict(cast(dict[str, Any], part[kind]))
+            return str(fields.pop("type", "toolCall")), fields
         case _:
             return None
 
@@ -200,5 +201,5 @@ def _given(part: Part, keys: Mapping[str, str]) -> dict[str, Any]:
 
 
 def _renamed(native: dict[str, Any], names: Mapping[str, str]) -> dict[str, Any]:
-    """The same with other names for some keys; it has fewer keys if one stood there under both names."""
+    """Renames keys. If a key is present under both names, the result has fewer keys."""
     return native if names.keys().isdisjoint(native) else {names.get(key, key): value for key, value in native.items()}

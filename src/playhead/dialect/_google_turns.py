@@ -1,13 +1,12 @@
-"""Between the contents that Gemini's API takes and messages as others have them.
+"""Converts between the contents of Gemini's API and the list of messages that all dialects share.
 
 - The system instruction is the first message.
-- A user's content that answers several function calls is a message for each response, and one for what stands between
-  them.
-- A model's turn that was streamed stands in the client's history as a content a chunk.  It is one message, the same
-  whether it was streamed or not: of its parts, texts that follow one another are joined, and thoughts, if nothing else
-  stands beside them.
+- A user content that answers several function calls becomes one message per response, and one per sequence of other
+  parts.
+- The client's history has a streamed turn of the model as one content per chunk. It becomes one message, equal to the
+  message without streaming: consecutive texts are joined, and so are consecutive thoughts that have no other keys.
 
-`TurnShape` says how the contents are made again, as far as the messages do not say it themselves.
+`TurnShape` holds what is needed to build the contents again and cannot be derived from the messages.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -19,28 +18,30 @@ _CONTENT = {"role", "parts"}
 _USUAL_SYSTEM = {"role": "user"}
 
 Piece = int | list[int] | None
-"""One part of a content that was joined: a text of that many characters, a thought of that many (in a list), or a part
-that stayed whole (None)."""
+"""One part of a content that was joined: the number of characters of a text; that of a thought (in a list); None for a
+part that was not joined with another.
+"""
 Cuts = list[list[Piece] | None]
-"""The contents that a turn was joined from, each as its pieces; None for a content that had no list of parts."""
+"""The contents that a turn was joined from: the pieces of each, or None for a content that had no list of parts."""
 
 
 class TurnShape(TypedDict):
-    """How contents are made of messages; what is left out is as usual."""
+    """How to build contents from messages. A missing key means the usual case."""
 
     cuts: NotRequired[dict[str, Cuts]]
-    """By place among the messages, in decimal: turns that were joined from several contents."""
+    """Turns that were joined from several contents, by the index of their message (decimal text)."""
     pieces: NotRequired[list[int]]
-    """How many messages each content is, beginning after the system instruction, turns of several contents as one.
-    Usual: responses that follow one another are one content, and all else is one each."""
+    """Number of messages of each content, starting after the system instruction; a turn joined from several contents
+    counts as one content of one message. Usual case: consecutive responses form one content, and every other message is
+    a content of its own."""
     system: NotRequired[dict[str, Any] | None]
-    """The system instruction without its parts; None: there is none, whatever the first message is.  Usual: the first
-    message, if its role is `system`, with the role `user`, as the client sends it."""
+    """The system instruction without its parts; None: there is none, whatever the role of the first message. Usual
+    case: a first message with role `system` is the instruction, and has role `user`, as the client sends it."""
 
 
 def thread_of(contents: Sequence[Any], system: Any = None) -> tuple[list[Any], TurnShape]:
-    """The request's contents, a content for each message; `system` is its instruction as a content (None: it has
-    none)."""
+    """Cuts and joins the contents of a request so that each one is a message. Returns them with the shape that
+    `contents_of` needs. `system`: the request's system instruction as a content (None: it has none)."""
     thread: list[Any] = []
     shape: TurnShape = {}
     pieces: list[int] = []
@@ -50,13 +51,13 @@ def thread_of(contents: Sequence[Any], system: Any = None) -> tuple[list[Any], T
         about = {key: value for key, value in system.items() if key != "parts"}
         thread.append({"role": "system", "parts": system["parts"]})
     for is_turn, group in groupby(contents, _can_be_joined):
-        given = list(group)
-        if is_turn and len(given) > 1:
-            turn, cuts[str(len(thread))] = _join(given)
+        grouped = list(group)
+        if is_turn and len(grouped) > 1:
+            turn, cuts[str(len(thread))] = _join(grouped)
             thread.append(turn)
             pieces.append(1)
         else:
-            for content in given:
+            for content in grouped:
                 cut = _cut_responses(content)
                 thread += cut
                 pieces.append(len(cut))
@@ -72,30 +73,33 @@ def thread_of(contents: Sequence[Any], system: Any = None) -> tuple[list[Any], T
 
 
 def contents_of(thread: Sequence[Any], shape: TurnShape) -> tuple[list[Any], dict[str, Any] | None]:
-    """The request's contents and its system instruction (None: it has none).  Raises ValueError where the shape is not
-    of this thread."""
+    """Returns the request's contents and its system instruction (None: it has none). Raises ValueError if the shape
+    does not belong to this thread."""
     system = _system(thread, shape)
     start = 0 if system is None else 1
     contents: list[Any] = []
     cuts = shape.get("cuts", {})
-    at = start
+    index = start
     for count in shape.get("pieces") or _usual_pieces(thread[start:]):
-        if at + count > len(thread):
+        if index + count > len(thread):
             raise ValueError("the thread has fewer messages than the contents were cut into")
-        if str(at) in cuts:
-            contents += _cut(thread[at], cuts[str(at)])
+        if str(index) in cuts:
+            contents += _cut(thread[index], cuts[str(index)])
         elif count == 1:
-            contents.append(thread[at])
+            contents.append(thread[index])
         else:
             contents.append(
-                {"role": "user", "parts": [part for each in thread[at : at + count] for part in each["parts"]]}
+                {
+                    "role": "user",
+                    "parts": [part for message in thread[index : index + count] for part in message["parts"]],
+                }
             )
-        at += count
+        index += count
     return contents, system
 
 
 def joined_turn(contents: Sequence[Any]) -> Any:
-    """The content that a streamed turn's contents are; None for none."""
+    """Joins the contents of a streamed turn into one content. Returns None if there are none."""
     thread, _ = thread_of(contents)
     return thread[0] if thread else None
 
@@ -122,8 +126,8 @@ def _cut_responses(content: Any) -> list[Any]:
         return [content]
     pieces: list[list[Any]] = []
     for is_response, group in groupby(parts, _has_response):
-        given = list(group)
-        pieces += [[part] for part in given] if is_response else [given]
+        grouped = list(group)
+        pieces += [[part] for part in grouped] if is_response else [grouped]
     return [{"role": "user", "parts": piece} for piece in pieces]
 
 
@@ -137,10 +141,10 @@ def _has_response(part: Any) -> bool:
 
 
 def _parts(content: Any, role: str) -> list[Any]:
-    """The parts of a content of that role with nothing else in it; [] for another."""
-    said = cast("dict[str, Any]", content) if isinstance(content, dict) else {}
-    parts = said.get("parts")
-    if said.get("role") != role or said.keys() != _CONTENT or not isinstance(parts, list):
+    """Returns the parts of a content that has this role and no other keys; [] for any other content."""
+    fields = cast("dict[str, Any]", content) if isinstance(content, dict) else {}
+    parts = fields.get("parts")
+    if fields.get("role") != role or fields.keys() != _CONTENT or not isinstance(parts, list):
         return []
     return cast("list[Any]", parts)
 
@@ -171,17 +175,17 @@ def _join(turn: Sequence[dict[str, Any]]) -> tuple[dict[str, Any], Cuts]:
 
 
 def _kind(part: Any) -> str:
-    said = cast("dict[str, Any]", part) if isinstance(part, dict) else {}
-    text = said.get("text")
+    fields = cast("dict[str, Any]", part) if isinstance(part, dict) else {}
+    text = fields.get("text")
     if not isinstance(text, str) or not _is_unicode(text):
         return _OTHER
-    if len(said) == 1:
+    if len(fields) == 1:
         return _TEXT
-    return _THOUGHT if said == {"text": text, "thought": True} else _OTHER
+    return _THOUGHT if fields == {"text": text, "thought": True} else _OTHER
 
 
 def _is_unicode(text: str) -> bool:
-    """Whether it has no lone surrogates: two of them, joined, would be one character once they are stored."""
+    """Whether a text has no lone surrogates. Two of them in a row, joined, would become one character when stored."""
     try:
         text.encode()
     except UnicodeEncodeError:
@@ -197,26 +201,29 @@ def _piece(kind: str, part: Any) -> Piece:
 
 
 def _cut(content: Any, cuts: Cuts) -> Iterator[dict[str, Any]]:
-    """Takes the parts one after the other; a part is taken whole when what comes after it is of another kind."""
+    """Cuts a joined turn into its contents. Consecutive pieces of one kind come from one part; a piece of another kind
+    begins the next part. Raises ValueError if there are too few parts."""
     parts = iter(cast("dict[str, Any]", content).get("parts") or ())
-    last, text, at = _OTHER, "", 0
+    last, text, offset = _OTHER, "", 0
     for pieces in cuts:
         if pieces is None:
             yield {"role": "model"}
             continue
-        own: list[Any] = []
+        content_parts: list[Any] = []
         for piece in pieces:
             kind = _OTHER if piece is None else _TEXT if isinstance(piece, int) else _THOUGHT
             if piece is None:
-                own.append(_next(parts))
+                content_parts.append(_next(parts))
             else:
                 if kind != last:
-                    text, at = str(_next(parts).get("text")), 0
+                    text, offset = str(_next(parts).get("text")), 0
                 length = piece if isinstance(piece, int) else piece[0]
-                own.append({"text": text[at : at + length], **({"thought": True} if kind == _THOUGHT else {})})
-                at += length
+                content_parts.append(
+                    {"text": text[offset : offset + length], **({"thought": True} if kind == _THOUGHT else {})}
+                )
+                offset += length
             last = kind
-        yield {"role": "model", "parts": own}
+        yield {"role": "model", "parts": content_parts}
 
 
 def _next(parts: Iterator[Mapping[str, Any]]) -> Any:

@@ -1,4 +1,4 @@
-"""The elements of a `content` list in Chat Completions, to parts and back."""
+"""Converts the elements of a `content` list in Chat Completions to parts, and back."""
 
 from collections.abc import Callable
 from typing import Any, cast
@@ -8,13 +8,13 @@ from playhead.model.message import Part
 
 _AUDIO_TYPES = {"wav": "audio/wav", "mp3": "audio/mpeg"}
 _AUDIO_FORMATS = {mime_type: name for name, mime_type in _AUDIO_TYPES.items()}
-# Parts of these types mean something to `native_part`, and to the writer of messages: a native element that calls
-# itself so, and that no reader below knows, is wrapped.
+# Types that mean something to `native_part` and to the writer of messages. A native element of such a type that no
+# reader below can read is wrapped with `as_is`.
 _OURS = RESERVED | {"text", "refusal", "reasoning", "tool_call", "tool_call_response", "blob", "uri", "file"}
 
 
 def content_part(native: Any) -> Part:
-    """The part that an element of `content` is; what is not known is kept as it came."""
+    """Returns the part for an element of `content`. An unknown element is kept, without nulls."""
     if not isinstance(native, dict):
         return as_is(native)
     native = cast(dict[str, Any], native)
@@ -33,7 +33,7 @@ def content_part(native: Any) -> Part:
 
 
 def native_part(part: Part) -> Any:
-    """The element that the part was."""
+    """Returns the element for a part: the inverse of `content_part`."""
     kind, extra = part.get("type"), extra_of(part)
     if kind == AS_IS:
         return part.get("value")
@@ -51,7 +51,7 @@ def native_part(part: Part) -> Any:
         case "file", "file":
             return _native("file", {"file_id": part.get("file_id")}, extra)
         case _:
-            return part  # unknown here, or a form that only other dialects have
+            return part  # unknown here, or a part that only other dialects have
 
 
 def _extended(part: Part, extra: dict[str, Any]) -> Part:
@@ -64,14 +64,16 @@ def _refusal(native: dict[str, Any]) -> Part | None:
     text = native.get("refusal")
     if not isinstance(text, str):
         return None
-    # The type again, to be told from a refusal beside the content, which is a string under a key of the message.
+    # `extra.type` marks a refusal inside the content: a refusal beside the content is a text under a key of the
+    # message.
     return {"type": "refusal", "content": text, "extra": {"type": "refusal", **rest(native, ("type", "refusal"))}}
 
 
-def _within(native: dict[str, Any], key: str, part: Part, said: tuple[str, ...]) -> Part:
-    """The part, extended by what the native element and the object under its key say beyond it."""
+def _within(native: dict[str, Any], key: str, part: Part, read_keys: tuple[str, ...]) -> Part:
+    """Adds the other keys of the native element, and of the object under `key`, to the part's `extra`. `read_keys`:
+    keys of that object that the part holds already."""
     extra = rest(native, ("type", key))
-    if inner := rest(native[key], said):
+    if inner := rest(native[key], read_keys):
         extra[key] = inner
     return _extended(part, extra)
 

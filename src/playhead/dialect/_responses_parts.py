@@ -1,4 +1,4 @@
-"""The elements of a message's `content` in Responses, to parts and back."""
+"""Converts the elements of a message's `content` in the Responses API to parts, and back."""
 
 from collections.abc import Callable
 from typing import Any, cast
@@ -8,19 +8,20 @@ from playhead.model.message import Part
 
 _TEXT_OF_MODEL, _TEXT_FOR_MODEL = "output_text", "input_text"
 _TEXTS = frozenset({_TEXT_OF_MODEL, _TEXT_FOR_MODEL})
-# A native element that calls itself as a part of ours is called, and that no reader below knows, is wrapped.
+# Types that mean something as a part. A native element of such a type that no reader below can read is wrapped with
+# `as_is`.
 _OURS = RESERVED | {"text", "refusal", "reasoning", "tool_call", "tool_call_response", "blob", "uri", "file"}
-# Where an image or file may stand, the best first.
+# Keys that may hold an image or a file; the first one present is used.
 _VALUE_KEYS = {"input_image": ("image_url", "file_id"), "input_file": ("file_data", "file_url", "file_id")}
 
 
 def text_type(role: str) -> str:
-    """What a text of this role is called."""
+    """Returns the type of a text element in a message of this role."""
     return _TEXT_OF_MODEL if role == "assistant" else _TEXT_FOR_MODEL
 
 
 def content_part(native: Any, role: str) -> Part:
-    """The part that an element of `content` is; what is not known is kept as it came."""
+    """Returns the part for an element of `content`. An unknown element is kept, without nulls."""
     if not isinstance(native, dict):
         return as_is(native)
     native = cast(dict[str, Any], native)
@@ -35,7 +36,7 @@ def content_part(native: Any, role: str) -> Part:
 
 
 def native_part(part: Part, role: str) -> Any:
-    """The element that the part was."""
+    """Returns the element for a part: the inverse of `content_part`."""
     kind, extra = part.get("type"), extra_of(part)
     if kind == AS_IS:
         return part.get("value")
@@ -45,10 +46,10 @@ def native_part(part: Part, role: str) -> Any:
         return {**extra, "type": "refusal", "refusal": part.get("content")}
     match kind, part.get("modality"):
         case "blob" | "uri" | "file", "image" | "file" as modality:
-            given = data_uri(part) if kind == "blob" else part.get("uri" if kind == "uri" else "file_id")
-            return {**extra, "type": f"input_{modality}", _value_key(kind, modality): given}
+            value = data_uri(part) if kind == "blob" else part.get("uri" if kind == "uri" else "file_id")
+            return {**extra, "type": f"input_{modality}", _value_key(kind, modality): value}
         case _:
-            return part  # unknown here, or a form that only other dialects have
+            return part  # unknown here, or a part that only other dialects have
 
 
 def _value_key(kind: str, modality: str) -> str:
@@ -85,15 +86,15 @@ def _media(native: dict[str, Any], role: str) -> Part | None:
     key = next((key for key in _VALUE_KEYS[kind] if isinstance(native.get(key), str)), None)
     if key is None:
         return None
-    given = native[key]
+    value = native[key]
     if key == "file_id":
-        part: Part | None = {"type": "file", "modality": modality, "file_id": given}
+        part: Part | None = {"type": "file", "modality": modality, "file_id": value}
     elif key == "file_url":
-        part = {"type": "uri", "modality": modality, "uri": given}
+        part = {"type": "uri", "modality": modality, "uri": value}
     else:
-        part = read_data_uri(given, modality)
+        part = read_data_uri(value, modality)
         if part is None and key == "image_url":
-            part = {"type": "uri", "modality": modality, "uri": given}
+            part = {"type": "uri", "modality": modality, "uri": value}
     return None if part is None else _extended(part, rest(native, ("type", key)))
 
 

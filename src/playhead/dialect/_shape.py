@@ -1,4 +1,4 @@
-"""What dialects share: parts that are kept as they came, and tool arguments that travel as JSON text."""
+"""Functions that several dialects use: parts that hold a native value unchanged, and tool arguments as JSON text."""
 
 import json
 import re
@@ -12,41 +12,42 @@ from playhead.model.message import REF_PART, Part
 
 _DATA_URI = re.compile(r"data:([\w.+-]+/[\w.+-]+);base64,")
 
-# Holds, under `value`, what is no part at all, or would be taken for one of ours if it stood there by itself.
+# Type of a part whose `value` is a native value that is not a part, or that could be mistaken for one of ours.
 AS_IS = "playhead.as_is"
 RESERVED = frozenset({AS_IS, REF_PART})
 
 
 def as_is(native: Any) -> Part:
-    """A part that holds this value; `part["value"]` gives it back."""
+    """Returns a part with the native value under `value`; an object loses its null keys."""
     return {"type": AS_IS, "value": without_nulls(cast(dict[Any, Any], native)) if isinstance(native, dict) else native}
 
 
-def read_data_uri(given: Any, modality: str) -> Part | None:
-    """The blob that a `data:` URI holds; None when it is none."""
-    found = _DATA_URI.match(given) if isinstance(given, str) else None
-    if found is None:
+def read_data_uri(value: Any, modality: str) -> Part | None:
+    """Returns the blob part for a base64 `data:` URI; None for any other value."""
+    match = _DATA_URI.match(value) if isinstance(value, str) else None
+    if match is None:
         return None
-    return {"type": "blob", "mime_type": found[1], "modality": modality, "content": given[found.end() :]}
+    return {"type": "blob", "mime_type": match[1], "modality": modality, "content": value[match.end() :]}
 
 
 def data_uri(part: Part) -> str:
-    """The `data:` URI of a blob."""
+    """Returns the `data:` URI of a blob part."""
     return f"data:{part.get('mime_type')};base64,{part.get('content')}"
 
 
 def without_nulls(native: Mapping[Any, Any]) -> dict[Any, Any]:
-    """The same keys but those that are null."""
+    """Returns a copy without the keys whose value is null."""
     return {key: value for key, value in native.items() if value is not None}
 
 
-def rest(native: Mapping[Any, Any], known: Iterable[str]) -> dict[Any, Any]:
-    """What a native object says beyond the keys that are known."""
-    return {key: value for key, value in native.items() if value is not None and key not in known}
+def rest(native: Mapping[Any, Any], read_keys: Iterable[str]) -> dict[Any, Any]:
+    """Returns the keys of a native object that are neither in `read_keys` nor null."""
+    return {key: value for key, value in native.items() if value is not None and key not in read_keys}
 
 
 def read_arguments(text: str) -> Any:
-    """The object or array that the text spells; the text itself when it is none, or when the value would say less."""
+    """Returns the object or array that a JSON text holds. Returns the text itself if it holds none, or if parsing would
+    lose something (see `_says_all`)."""
     if text[:1] not in ("{", "[") and text.lstrip()[:1] not in ("{", "["):
         return text
     try:
@@ -57,15 +58,17 @@ def read_arguments(text: str) -> Any:
 
 
 def write_arguments(value: Any) -> str:
-    """The JSON text of arguments that `read_arguments` read."""
+    """Returns the JSON text of arguments: the inverse of `read_arguments`."""
     return value if isinstance(value, str) else canonical_json(value).decode()
 
 
 def _says_all(value: Any, text: str) -> bool:
-    """Whether nothing got lost in reading: no key stood twice, and the canonical form can hold the value.
+    """Whether parsing lost nothing: no key occurs twice in an object, and the canonical form can hold the value. Raises
+    ValueError for a repeated key.
 
-    A message nests its arguments a few levels deeper, and orjson writes 254.  A repeated key that was lost takes its
-    quotes with it, and only an escaped quote could make up for them.
+    Tests the value 8 levels deeper, because a message nests its arguments a few levels and orjson writes at most 254. A
+    repeated key that parsing dropped also drops quotes. So equal numbers of quotes prove that no key was dropped,
+    unless the text has quotes in the form of Unicode escapes; then all keys are compared.
     """
     nested = [[[[[[[[value]]]]]]]]
     try:
@@ -88,6 +91,6 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def extra_of(part: Mapping[str, Any]) -> dict[str, Any]:
-    """What stands under `extra`, {} when nothing does."""
+    """Returns the object under `extra`; {} if there is none."""
     extra = part.get("extra")
     return cast(dict[str, Any], extra) if isinstance(extra, dict) else {}

@@ -1,16 +1,15 @@
-"""Anthropic's Messages.
+"""Anthropic's Messages API.
 
-What the API takes for the same is the same here, since programs write it in each of these forms, and those of one
-conversation differ from call to call:
+Forms that the API treats as equal give equal messages, because programs use all of them, even within one conversation:
 
-- a text, and a list of one block that is that text;
-- a block with and without `cache_control`, which moves on with every turn, and keys that say their default
-  (`is_error: false`, `caller: {"type": "direct"}`);
-- null keys.
+- a text, and a list of one block with that text;
+- a block with and without `cache_control`, which moves to a later block with every turn, and with or without keys that
+  have their default value (`is_error: false`, `caller: {"type": "direct"}`);
+- null keys and missing keys.
 
-Everything else is restored: signatures of thoughts, redacted thoughts, the blocks of server tools.  Clients send
-thoughts back, so they stay in the message (`output_message`).  A request's messages are cut before they are read, so
-that each tool result is a message (`cut_turns`).
+Everything else is restored: signatures of thoughts, redacted thoughts, the blocks of server tools. Clients send
+thoughts back, so they stay in the message (`output_message`). The messages of a request are cut before they are
+converted, so that each tool result is a message (`cut_turns`).
 """
 
 from collections.abc import Iterable, Mapping
@@ -42,13 +41,13 @@ _READ = frozenset({"role", "content", PLACE})
 
 
 def to_message(native: Mapping[str, Any]) -> Message:
-    """The canonical form of one element of `messages`, cut or not."""
+    """Returns the canonical form of one element of `messages`, cut or not."""
     role, content = native.get("role"), native.get("content")
     if len(native) == 2 and type(role) is str and role in _ROLES:
         if type(content) is str:
             return {"role": role, "parts": [{"type": "text", "content": content}]}
         if type(content) is list and len(content) == 1 and role == "assistant":  # pyright: ignore[reportUnknownArgumentType]
-            part = content_part(content[0])  # no result of a tool, and nothing beyond role and content
+            part = content_part(content[0])  # not a tool result, and there are no other keys
             return {"role": role, "parts": [part]}
     extra: dict[str, Any] = {key: value for key, value in native.items() if value is not None and key not in _READ}
     if isinstance(role, str):
@@ -73,7 +72,8 @@ def to_message(native: Mapping[str, Any]) -> Message:
 
 
 def from_message(message: Message) -> dict[str, Any]:
-    """One element of `messages`, cut: a text of the system's or the user's as text, any other content as blocks."""
+    """Returns one cut element of `messages`. A single text becomes a plain text unless the role is `assistant`; any
+    other content becomes a list of blocks."""
     extra, parts, role = extra_of(cast(dict[str, Any], message)), message["parts"], message["role"]
     native: dict[str, Any] = {"role": "user" if role == "tool" else role}
     if len(parts) == 1 and role != "assistant" and parts[0].keys() == _TEXT and parts[0]["type"] == "text":
@@ -88,18 +88,19 @@ _TEXT = {"type", "content"}
 
 
 def to_messages(natives: Iterable[Mapping[str, Any]]) -> list[Message]:
-    """A request's `messages`, a message for each tool result."""
+    """Converts the `messages` of a request; each tool result becomes a message."""
     return [to_message(native) for native in cut_turns(natives)]
 
 
 def from_messages(messages: Iterable[Message]) -> list[dict[str, Any]]:
-    """A request's `messages` again; a system prompt is the first."""
+    """Returns the `messages` of a request; a system prompt is the first element."""
     system, joined = join_turns(map(from_message, messages))
     return joined if system is None else [{"role": "system", "content": system}, *joined]
 
 
 def output_message(native: Mapping[str, Any]) -> tuple[Message, Any]:
-    """A response's `content` as the client sends it back, and the text of its thoughts (None: there are none)."""
+    """Returns a response's `content` as the message that the client sends back, and the text of its thoughts (None:
+    there are none)."""
     message = to_message({"role": native.get("role", "assistant"), "content": native.get("content")})
     thoughts: list[str] = []
     for part in message["parts"]:

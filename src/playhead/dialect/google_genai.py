@@ -1,13 +1,14 @@
-"""Gemini's contents, as its REST API and Vertex AI's write them.
+"""Contents of Gemini's API, as its REST API and Vertex AI write them.
 
-A content whose parts are all function responses is a tool's message; such parts name the function, and often have no
-id.  A model's content without parts is not the same as one with an empty list of them.  Which contents are one message
-is in `thread_of` and `contents_of`.
+A content whose parts are all function responses is a tool's message; these parts name the function and often have no
+id. A model's content without `parts` differs from one with an empty list. `thread_of` and `contents_of` decide which
+contents form one message.
 
-What the API takes for the same is the same here, since answers are spelled otherwise than the client sends them back:
-known keys of parts in camel case or in snake case, and base64 in its standard or its URL-safe alphabet.
+Forms that the API treats as equal give equal messages, because the client sends answers back in another spelling than
+it received them: known keys of parts in camel case or in snake case, and base64 in its standard or its URL-safe
+alphabet.
 
-Clients send answers back whole, thoughts included: so reasoning stays in the message (`output_message`).
+Clients send whole answers back, including thoughts, so reasoning stays in the message (`output_message`).
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -39,14 +40,14 @@ _NO_ROLE = "unknown"
 
 
 def to_message(native: Mapping[str, Any]) -> Message:
-    """The canonical form of one element of `contents`."""
-    given, role = native.get("parts"), native.get("role")
+    """Returns the canonical form of one element of `contents`."""
+    native_parts, role = native.get("parts"), native.get("role")
     extra = rest(native, ("role", "parts"))
     parts: list[Part] = []
-    if isinstance(given, list | tuple):
-        parts = [content_part(part) for part in cast(Sequence[Any], given)]
+    if isinstance(native_parts, list | tuple):
+        parts = [content_part(part) for part in cast(Sequence[Any], native_parts)]
     else:
-        extra["parts"] = given
+        extra["parts"] = native_parts
     ours = _our_role(role, parts)
     if _NATIVE_ROLES.get(ours, ours) != role:
         extra["role"] = role
@@ -57,7 +58,7 @@ def to_message(native: Mapping[str, Any]) -> Message:
 
 
 def from_message(message: Message) -> dict[str, Any]:
-    """One element of `contents`."""
+    """Returns one element of `contents`."""
     role = message["role"]
     native: dict[str, Any] = {
         "role": _NATIVE_ROLES.get(role, role),
@@ -67,18 +68,18 @@ def from_message(message: Message) -> dict[str, Any]:
 
 
 def to_messages(natives: Iterable[Mapping[str, Any]]) -> list[Message]:
-    """A request's `contents`, each function response a message and each turn of the model one."""
+    """Converts the `contents` of a request; each function response and each turn of the model becomes a message."""
     return [to_message(content) for content in thread_of(list(natives))[0]]
 
 
 def from_messages(messages: Iterable[Message]) -> list[dict[str, Any]]:
-    """A request's `contents` again; what the system says is the first."""
+    """Returns the `contents` of a request; the system instruction is the first element."""
     contents, _ = contents_of([from_message(message) for message in messages], {"system": None})
     return contents
 
 
 def output_message(native: Mapping[str, Any]) -> tuple[Message, Any]:
-    """A candidate's `content`, and the text of its thoughts (None: there are none)."""
+    """Returns the message of a candidate's `content`, and the text of its thoughts (None: there are none)."""
     message = to_message({"role": "model", **without_nulls(native)})
     thoughts = [part["content"] for part in message["parts"] if part.get("type") == "reasoning" and part.get("content")]
     return message, "\n\n".join(thoughts) or None
@@ -86,7 +87,7 @@ def output_message(native: Mapping[str, Any]) -> tuple[Message, Any]:
 
 def _our_role(role: Any, parts: Sequence[Part]) -> str:
     if role is None:
-        role = "user"  # which the API takes it for
+        role = "user"  # the API's default
     if not isinstance(role, str):
         return _NO_ROLE
     if role == "user" and parts and all(part.get("type") == "tool_call_response" for part in parts):

@@ -1,11 +1,10 @@
-"""OpenAI's Chat Completions messages, which most other providers speak too.
+"""Messages of OpenAI's Chat Completions, which most other providers use too.
 
-`to_message` runs on the thread of the user who calls a model, for every new message: the forms that nearly all
-messages have are recognised first and cost two to five microseconds.
+`to_message` runs on the user's thread that calls a model, for every new message. So it tests for the most common forms
+first; these take two to five microseconds.
 
-Keys that are null, and keys other than `content` that hold an empty list, are taken as absent: providers decorate
-their answers with `annotations: []` or `tool_calls: []`, clients drop that when they send the answer back, and both are
-one message.
+A null key, and an empty list under any key except `content`, count as missing: providers add `annotations: []` or
+`tool_calls: []` to their answers, clients drop them when they send the answer back, and both must be one message.
 """
 
 from collections.abc import Iterable, Mapping
@@ -21,7 +20,7 @@ _PLAIN_ROLES = frozenset({"system", "user", "assistant"})
 _OUR_ROLES = {"developer": "system", "function": "tool"}
 _NO_ROLE = "unknown"
 
-_TEXTS = ("reasoning_content", "reasoning")  # two names for the same thing, by different providers
+_TEXTS = ("reasoning_content", "reasoning")  # two names of providers for the same field
 _REASONING = (*_TEXTS, "reasoning_details")
 _READ = frozenset({"role", "content", "refusal", "tool_calls", "function_call", *_TEXTS})
 _READ_IN_RESULT = frozenset({"role", "content", "tool_call_id"})
@@ -29,7 +28,7 @@ _LEGACY = "function_call"
 
 
 def to_message(native: Mapping[str, Any]) -> Message:
-    """The canonical form of one element of `messages`."""
+    """Returns the canonical form of one element of `messages`."""
     role, content = native.get("role"), native.get("content")
     if type(content) is str and len(native) == 2 and type(role) is str and role in _PLAIN_ROLES:
         return {"role": role, "parts": [{"type": "text", "content": content}]}
@@ -58,7 +57,7 @@ def to_message(native: Mapping[str, Any]) -> Message:
 
 
 def from_message(message: Message) -> dict[str, Any]:
-    """One element of `messages`."""
+    """Returns one element of `messages`."""
     extra = extra_of(cast(dict[str, Any], message))
     native: dict[str, Any] = {"role": extra.get("role", message["role"])}
     if native["role"] is None:
@@ -75,17 +74,18 @@ def from_message(message: Message) -> dict[str, Any]:
 
 
 def to_messages(natives: Iterable[Mapping[str, Any]]) -> list[Message]:
-    """A request's `messages`."""
+    """Converts the `messages` of a request."""
     return [to_message(native) for native in natives]
 
 
 def from_messages(messages: Iterable[Message]) -> list[dict[str, Any]]:
-    """A request's `messages` again."""
+    """Returns the `messages` of a request."""
     return [from_message(message) for message in messages]
 
 
 def output_message(native: Mapping[str, Any]) -> tuple[Message, Any]:
-    """`choices[i].message` of a response, and its reasoning: the text, or what stood by key if it was not one text."""
+    """Returns the message of `choices[i].message` without its reasoning, and the reasoning: its text, an object of
+    values by key if it is not a single text, None if there is none."""
     if "role" not in native:
         native = {**native, "role": "assistant"}
     if native.keys().isdisjoint(_REASONING):
@@ -104,7 +104,8 @@ def _keep(extra: dict[str, Any], key: str, value: Any) -> None:
 
 
 def _parts(native: Mapping[str, Any], extra: dict[str, Any]) -> list[Part]:
-    """In an order of their own, for the order of keys says nothing."""
+    """Returns the parts in a fixed order, because the order of keys means nothing. Adds keys with unreadable values to
+    `extra`."""
     parts: list[Part] = []
     get = native.get
     for key in _TEXTS:
@@ -147,7 +148,7 @@ def _read_content(content: Any, parts: list[Part], extra: dict[str, Any]) -> Non
     elif isinstance(content, list | tuple) and content:
         several = [content_part(native) for native in cast(list[Any], content)]
         if len(several) == 1 and several[0]["type"] == "text" and "extra" not in several[0]:
-            several[0]["extra"] = {"type": "text"}  # one text in a list is not the same as the text
+            several[0]["extra"] = {"type": "text"}  # a list of one text must stay different from the text alone
         parts += several
     else:
         extra["content"] = content
@@ -187,7 +188,8 @@ def _function(body: dict[str, Any]) -> tuple[Part, dict[str, Any]]:
         return part, rest(body, ("name", "arguments")) if len(body) > 2 else {}
     if arguments is not None:
         part["arguments"] = arguments
-    return part, rest(body, ("name",))  # arguments that are no text, once more: so they are written back
+    # Arguments that are not a text also stay in `extra`, so that they are written back unchanged.
+    return part, rest(body, ("name",))
 
 
 def _custom(body: dict[str, Any]) -> tuple[Part, dict[str, Any]]:
@@ -240,13 +242,13 @@ def _native_call(part: Part, extra: dict[str, Any]) -> dict[str, Any]:
         return dict(extra)
     native: dict[str, Any] = {"id": part.get("id"), "type": "function", **extra}
     if native["type"] == "custom":
-        given = {"input": part["arguments"]} if "arguments" in part else {}
-        native["custom"] = {"name": part["name"], **given, **extra.get("custom", {})}
+        input_field = {"input": part["arguments"]} if "arguments" in part else {}
+        native["custom"] = {"name": part["name"], **input_field, **extra.get("custom", {})}
     else:
         native["function"] = _native_function(part, extra)
     return without_nulls(native)
 
 
 def _native_function(part: Part, extra: dict[str, Any]) -> dict[str, Any]:
-    given = {"arguments": write_arguments(part["arguments"])} if "arguments" in part else {}
-    return {"name": part["name"], **given, **extra.get("function", {})}
+    arguments_field = {"arguments": write_arguments(part["arguments"])} if "arguments" in part else {}
+    return {"name": part["name"], **arguments_field, **extra.get("function", {})}

@@ -1,10 +1,10 @@
-"""OpenAI's Responses items, of a request's `input` and of a response's `output`: each item is one message.
+"""Items of OpenAI's Responses API, of a request's `input` and of a response's `output`: each item is one message.
 
-What the API takes for the same is the same here, since clients send answers back in each of these forms:
+Forms that the API treats as equal give equal messages, because clients send answers back in all of them:
 
-- `type: "message"`, `status: "completed"` and the `id` of an item that says everything itself (a message, a call, a
-  result) say nothing, and neither do empty `annotations` and `logprobs` of a text, nor null keys;
-- an assistant's text is the same as a list of one `output_text`.
+- ignored are `type: "message"`, `status: "completed"`, the `id` of a message, a call or a result (these items are
+  complete without it), empty `annotations` and `logprobs` of a text, and null keys;
+- an assistant's text equals a list of one `output_text`.
 """
 
 from collections.abc import Iterable, Mapping
@@ -20,16 +20,16 @@ _PLAIN_ROLES = frozenset({"system", "user"})
 _MESSAGE = "message"
 _REASONING = "reasoning"
 _NO_ROLE = "unknown"
-# A call, and what came of it: the types of the items, and where the arguments stand.
+# Item types of calls, with the key of their arguments; item types of results.
 _CALLS = {"function_call": "arguments", "custom_tool_call": "input"}
 _RESULTS = frozenset({"function_call_output", "custom_tool_call_output"})
 _FUNCTION, _FUNCTION_RESULT = "function_call", "function_call_output"
-# Lists of texts in an item of reasoning, and the type of those texts.
+# Keys of a reasoning item that hold lists of texts, with the type of these texts.
 _THOUGHTS = {"summary": "summary_text", "content": "reasoning_text"}
 
 
 def to_message(native: Mapping[str, Any]) -> Message:
-    """The canonical form of one item."""
+    """Returns the canonical form of one item."""
     role, content, kind = native.get("role"), native.get("content"), native.get("type")
     if not isinstance(kind, str | None):
         return _other(native)
@@ -48,7 +48,8 @@ def to_message(native: Mapping[str, Any]) -> Message:
 
 
 def from_message(message: Message) -> dict[str, Any]:
-    """One item; of a message that no single item can say, a message with all its parts in the content."""
+    """Returns one item. A message that no other type of item can express becomes an item of type `message` with all its
+    parts in the content."""
     extra, parts = extra_of(cast(dict[str, Any], message)), message["parts"]
     kind = extra.get("type", _MESSAGE)
     if kind == _REASONING and all(part.get("type") == _REASONING for part in parts):
@@ -64,19 +65,20 @@ def from_message(message: Message) -> dict[str, Any]:
 
 
 def to_messages(natives: Iterable[Mapping[str, Any]]) -> list[Message]:
-    """The items of a request's `input`, or of a response's `output`."""
+    """Converts the items of a request's `input`, or of a response's `output`."""
     return [to_message(native) for native in natives]
 
 
 def from_messages(messages: Iterable[Message]) -> list[dict[str, Any]]:
-    """The items again."""
+    """Returns the items for the messages."""
     return [from_message(message) for message in messages]
 
 
 def output_message(native: Mapping[str, Any]) -> tuple[Message, Any]:
-    """One item of a response's `output`, and its reasoning as far as it can be read.
+    """Returns the message of one item of a response's `output`, and its reasoning text (None: there is none that can be
+    read).
 
-    Reasoning is an item of its own that clients send back, so it stays in its message, too.
+    Reasoning is an item of its own that clients send back, so it also stays in the message.
     """
     message = to_message(native)
     if native.get("type") != _REASONING:
@@ -105,7 +107,7 @@ def _message(native: Mapping[str, Any], role: str) -> Message:
     elif isinstance(content, list | tuple) and content:
         parts += [content_part(part, role) for part in cast(list[Any], content)]
         if len(parts) == 1 and role != "assistant" and parts[0].get("type") == "text" and "extra" not in parts[0]:
-            parts[0]["extra"] = {"type": text_type(role)}  # one text in a list is not the same as the text
+            parts[0]["extra"] = {"type": text_type(role)}  # a list of one text must stay different from the text alone
     elif content is not None:
         extra["content"] = content
     message: Message = {"role": "system" if role == "developer" else role, "parts": parts}
@@ -138,8 +140,8 @@ def _call(native: Mapping[str, Any], kind: str) -> Message | None:
     call_id, name, arguments = native.get("call_id"), native.get("name"), native.get(where)
     if not (isinstance(call_id, str) and isinstance(name, str) and isinstance(arguments, str)):
         return None
-    said = read_arguments(arguments) if kind == _FUNCTION else arguments
-    part: Part = {"type": "tool_call", "id": call_id, "name": name, "arguments": said}
+    parsed = read_arguments(arguments) if kind == _FUNCTION else arguments
+    part: Part = {"type": "tool_call", "id": call_id, "name": name, "arguments": parsed}
     extra = _beyond(native, ("type", "call_id", "name", where))
     return {"role": "assistant", "parts": [_extended(part, extra, kind, _FUNCTION)]}
 
@@ -148,8 +150,8 @@ def _native_call(part: Part) -> dict[str, Any]:
     extra = extra_of(part)
     kind = extra.get("type", _FUNCTION)
     arguments = write_arguments(part.get("arguments", ""))
-    said = {"call_id": part["id"], "name": part["name"], _CALLS.get(kind, "arguments"): arguments}
-    return {**extra, "type": kind, **said}
+    fields = {"call_id": part["id"], "name": part["name"], _CALLS.get(kind, "arguments"): arguments}
+    return {**extra, "type": kind, **fields}
 
 
 def _result(native: Mapping[str, Any], kind: str) -> Message | None:
@@ -165,8 +167,8 @@ def _result(native: Mapping[str, Any], kind: str) -> Message | None:
 
 def _native_result(part: Part) -> dict[str, Any]:
     extra = extra_of(part)
-    given = {"output": part["response"]} if "response" in part else {}
-    return {**extra, "type": extra.get("type", _FUNCTION_RESULT), "call_id": part["id"], **given}
+    output_field = {"output": part["response"]} if "response" in part else {}
+    return {**extra, "type": extra.get("type", _FUNCTION_RESULT), "call_id": part["id"], **output_field}
 
 
 def _extended(part: Part, extra: dict[str, Any], kind: str, usual: str) -> Part:
@@ -178,25 +180,25 @@ def _extended(part: Part, extra: dict[str, Any], kind: str, usual: str) -> Part:
 
 
 def _reasoning(native: Mapping[str, Any]) -> Message | None:
-    extra = rest(native, ("content", "summary"))  # its `id` is how the server finds the rest of it
+    extra = rest(native, ("content", "summary"))  # its `id` stays: the server finds the full reasoning by it
     if extra.get("status") == "completed":
         del extra["status"]
     parts: list[Part] = []
     for key, kind in _THOUGHTS.items():
         texts = native.get(key)
         if isinstance(texts, list) and texts and all(_is_thought(text, kind) for text in cast(list[Any], texts)):
-            said = {} if key == "summary" else {"extra": {"type": kind}}
-            parts += [{"type": _REASONING, "content": text["text"], **said} for text in cast(list[Any], texts)]
+            extra_field = {} if key == "summary" else {"extra": {"type": kind}}
+            parts += [{"type": _REASONING, "content": text["text"], **extra_field} for text in cast(list[Any], texts)]
         elif texts is not None and texts != []:
             return None
-        elif (texts is None) == (key == "summary"):  # a summary is expected, if an empty one; a content is not
+        elif (texts is None) == (key == "summary"):  # the usual item has a summary, even if it is empty, and no content
             extra[key] = texts
     return {"role": "assistant", "parts": parts, "extra": extra}
 
 
 def _is_thought(text: Any, kind: str) -> bool:
-    given = cast(dict[str, Any], text) if isinstance(text, dict) else {}
-    return len(given) == 2 and given.get("type") == kind and isinstance(given.get("text"), str)
+    fields = cast(dict[str, Any], text) if isinstance(text, dict) else {}
+    return len(fields) == 2 and fields.get("type") == kind and isinstance(fields.get("text"), str)
 
 
 def _native_reasoning(parts: list[Part], extra: dict[str, Any]) -> dict[str, Any]:
@@ -209,12 +211,12 @@ def _native_reasoning(parts: list[Part], extra: dict[str, Any]) -> dict[str, Any
 
 
 def _other(native: Mapping[str, Any]) -> Message:
-    """An item that only this API has, or that nobody has heard of: the one part of a message, as it came."""
+    """Makes an item that only this API has, or that is unknown, the only part of a message."""
     kind = native.get("type")
     if not isinstance(kind, str) or kind == _MESSAGE:
         return {"role": _NO_ROLE, "parts": [as_is(dict(native))], "extra": {"type": None}}
     part = content_part(dict(native), "")
-    if part.get("type") != kind or "extra" in part:  # read as something that stands inside of a message
+    if part.get("type") != kind or "extra" in part:  # it was read as an element of a message's content
         part = as_is(dict(native))
     return {"role": _role_of(kind), "parts": [part], "extra": {"type": kind}}
 

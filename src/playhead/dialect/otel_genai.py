@@ -1,8 +1,8 @@
-"""Messages as OpenTelemetry's GenAI conventions write them: in the parts shape already, but in several spellings.
+"""Messages in OpenTelemetry's GenAI conventions: in the parts shape already, but in several spellings.
 
-Emitters differ in what they write as null, whether tool arguments are structured or JSON text, and how an older version
-called a tool's answer; normalised, they give one message one ref.  `finish_reason` says how a call ended: it is read
-with `finish_reason` and is not in the message.
+Emitters differ in which keys they write as null, in whether tool arguments are an object or JSON text, and in the name
+of a tool's result (older versions have another one). These spellings give one message with one ref. `finish_reason`
+describes the call, not the message: it is not in the message, and the function `finish_reason` reads it.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -29,9 +29,10 @@ _TIMES_ENCODED = 3
 
 
 def structured(value: Any) -> Any:
-    """What an attribute says: JSON text is read, also when it was encoded twice; all else is structured already.
+    """Returns the value of an attribute: parses JSON text (up to three times, because some emitters encode it
+    repeatedly); any other value stays unchanged.
 
-    Raises ValueError when text is no JSON.
+    Raises ValueError for text that is not JSON.
     """
     if not isinstance(value, str | bytes):
         return value
@@ -41,13 +42,14 @@ def structured(value: Any) -> Any:
             break
         try:
             value = parse_bounded(value)
-        except ValueError:  # a text that looks like JSON
+        except ValueError:  # a text that only looks like JSON
             break
     return value
 
 
 def tool_value(value: Any) -> Any:
-    """Arguments or result of a tool call: the object or array that JSON text spells exactly, else the value itself."""
+    """Returns arguments or result of a tool call: the object or array of a JSON text if parsing loses nothing, else the
+    value unchanged."""
     if not isinstance(value, str):
         return value
     text = value
@@ -62,19 +64,19 @@ def tool_value(value: Any) -> Any:
 
 
 def to_message(native: Mapping[str, Any]) -> Message:
-    """The canonical form of one element of `gen_ai.input.messages`, or of `gen_ai.output.messages`."""
+    """Returns the canonical form of one element of `gen_ai.input.messages` or `gen_ai.output.messages`."""
     role, parts = native.get("role"), native.get("parts")
     if len(native) == 2 and type(role) is str and type(parts) is list:
         return {"role": role, "parts": [_part(part) for part in cast(list[Any], parts)]}
-    given = isinstance(parts, list | tuple)
+    has_parts = isinstance(parts, list | tuple)
     message: Message = {
         "role": role if isinstance(role, str) else _NO_ROLE,
-        "parts": to_parts(cast(Sequence[Any], parts)) if given else [],
+        "parts": to_parts(cast(Sequence[Any], parts)) if has_parts else [],
     }
     extra = rest(native, _READ)
     if not isinstance(role, str):
         extra["role"] = role
-    if not given:
+    if not has_parts:
         extra["parts"] = parts
     name = native.get("name")
     if isinstance(name, str):
@@ -87,7 +89,7 @@ def to_message(native: Mapping[str, Any]) -> Message:
 
 
 def from_message(message: Message) -> dict[str, Any]:
-    """The native form, without a finish reason."""
+    """Returns the native form, without `finish_reason`."""
     native: dict[str, Any] = {"role": message["role"], "parts": from_parts(message["parts"])}
     if "name" in message:
         native["name"] = message["name"]
@@ -95,17 +97,18 @@ def from_message(message: Message) -> dict[str, Any]:
 
 
 def to_messages(natives: Iterable[Mapping[str, Any]]) -> list[Message]:
-    """The value of `gen_ai.input.messages`, structured."""
+    """Converts the parsed value of `gen_ai.input.messages`."""
     return [to_message(native) for native in natives]
 
 
 def from_messages(messages: Iterable[Message]) -> list[dict[str, Any]]:
-    """The value of `gen_ai.input.messages` again."""
+    """Returns the value of `gen_ai.input.messages`, not encoded as JSON."""
     return [from_message(message) for message in messages]
 
 
 def output_message(native: Mapping[str, Any]) -> tuple[Message, Any]:
-    """An element of `gen_ai.output.messages` without its reasoning parts, and these: the text of one, or a list."""
+    """Returns the message of one element of `gen_ai.output.messages` without its reasoning parts, and the reasoning:
+    the content of a single part without other keys, else the list of parts; None if there is none."""
     message = to_message(native)
     parts = message["parts"]
     reasoning = [part for part in parts if part.get("type") == "reasoning"]
@@ -118,23 +121,24 @@ def output_message(native: Mapping[str, Any]) -> tuple[Message, Any]:
 
 
 def finish_reason(native: Mapping[str, Any]) -> str | None:
-    """Why the model stopped, where an output message says so."""
+    """Returns why the model stopped; None if the output message does not say it."""
     reason = native.get("finish_reason")
     return reason if isinstance(reason, str) else None
 
 
 def to_parts(natives: Iterable[Any]) -> list[Part]:
-    """Parts of a message, or of `gen_ai.system_instructions`."""
+    """Converts the parts of a message, or of `gen_ai.system_instructions`."""
     return [_part(native) for native in natives]
 
 
 def from_parts(parts: Iterable[Part]) -> list[Any]:
-    """The native form of parts."""
+    """Returns the native form of parts."""
     return [_native_part(part) for part in parts]
 
 
 def tool_definitions(natives: Iterable[Any]) -> list[Any]:
-    """The value of `gen_ai.tool.definitions`, structured: nulls of a definition dropped, those of its schema kept."""
+    """Returns the parsed value of `gen_ai.tool.definitions` without the null keys of each definition; nulls inside its
+    schema stay."""
     return [without_nulls(cast(dict[str, Any], n)) if isinstance(n, dict) else n for n in natives]
 
 

@@ -1,12 +1,13 @@
-"""Amazon Bedrock's Converse, whichever model answers; Amazon Nova's own requests have the same messages.
+"""Messages of Amazon Bedrock's Converse API, for all its models. Requests of Amazon Nova's own API have the same
+messages.
 
-Messages are JSON values as they go over the wire: bytes are base64.  A request's messages are cut before they are read,
-so that each tool result is a message (`cut_turns`).
+Messages are JSON values as they are sent: bytes are base64. The messages of a request are cut before they are
+converted, so that each tool result is a message (`cut_turns`).
 
-`cachePoint` blocks are not part of a message: they say how the server stores a request, not what the model sees, and
-move on with every turn.  So is `status: "success"` of a tool's result, which is what a result has that says nothing.
-Everything else is restored: signatures of thoughts, redacted thoughts, guarded texts, citations.  Clients send thoughts
-back, so they stay in the message (`output_message`).
+`cachePoint` blocks are dropped: they control the server's cache, the model does not see them, and they move to a later
+block with every turn. `status: "success"` of a tool's result is dropped, too: it is the default. Everything else is
+restored: signatures of thoughts, redacted thoughts, guarded texts, citations. Clients send thoughts back, so they stay
+in the message (`output_message`).
 """
 
 from collections.abc import Iterable, Mapping
@@ -35,7 +36,7 @@ _READ = frozenset({"role", "content", PLACE})
 
 
 def to_message(native: Mapping[str, Any]) -> Message:
-    """The canonical form of one element of `messages`, cut or not."""
+    """Returns the canonical form of one element of `messages`, cut or not."""
     role, content = native.get("role"), native.get("content")
     extra: dict[str, Any] = {key: value for key, value in native.items() if value is not None and key not in _READ}
     ours = role if isinstance(role, str) else _NO_ROLE
@@ -57,7 +58,7 @@ def to_message(native: Mapping[str, Any]) -> Message:
 
 
 def from_message(message: Message) -> dict[str, Any]:
-    """One element of `messages`, cut."""
+    """Returns one cut element of `messages`."""
     role = message["role"]
     native: dict[str, Any] = {"role": "user" if role == "tool" else role}
     native["content"] = [native_block(part) for part in message["parts"]]
@@ -66,18 +67,19 @@ def from_message(message: Message) -> dict[str, Any]:
 
 
 def to_messages(natives: Iterable[Mapping[str, Any]]) -> list[Message]:
-    """A request's `messages`, a message for each tool result."""
+    """Converts the `messages` of a request; each tool result becomes a message."""
     return [to_message(native) for native in cut_turns(natives)]
 
 
 def from_messages(messages: Iterable[Message]) -> list[dict[str, Any]]:
-    """A request's `messages` again; a system prompt is the first."""
+    """Returns the `messages` of a request; a system prompt is the first element."""
     system, joined = join_turns(map(from_message, messages))
     return joined if system is None else [{"role": "system", "content": system}, *joined]
 
 
 def output_message(native: Mapping[str, Any]) -> tuple[Message, Any]:
-    """A response's `message` as the client sends it back, and the text of its thoughts (None: there are none)."""
+    """Returns a response's `message` as the client sends it back, and the text of its thoughts (None: there are
+    none)."""
     message = to_message({"role": "assistant", **native})
     thoughts = [part["content"] for part in message["parts"] if part.get("type") == "reasoning" and part.get("content")]
     return message, "\n\n".join(thoughts) or None

@@ -1,4 +1,6 @@
-"""The blocks of a message's `content` in Bedrock's Converse, to parts and back.  Bytes are base64, as on the wire."""
+"""Converts the blocks of a message's `content` in Bedrock's Converse API to parts, and back. Bytes are base64, as
+sent.
+"""
 
 from collections.abc import Callable, Mapping
 from typing import Any, cast
@@ -8,7 +10,7 @@ from playhead.model.message import Part
 
 RESULT = "toolResult"
 _CACHE = "cachePoint"
-_SUCCESS = "success"  # what a tool's result is if it does not say otherwise
+_SUCCESS = "success"  # the default status of a tool's result
 _MODALITIES = {"image": "image", "video": "video", "audio": "audio", "document": "file"}
 _BLOCKS = {modality: kind for kind, modality in _MODALITIES.items()}
 _MIME_TYPES = {
@@ -28,7 +30,7 @@ _FORMATS = {(kind, mime_type): name for (kind, name), mime_type in _MIME_TYPES.i
 
 
 def content_part(native: Any) -> Part:
-    """The part that a block is; what is not known is kept as it came."""
+    """Returns the part for a block. An unknown block is wrapped with `as_is`."""
     if not isinstance(native, dict):
         return as_is(native)
     block = {key: value for key, value in cast("dict[str, Any]", native).items() if value is not None}
@@ -43,7 +45,7 @@ def content_part(native: Any) -> Part:
 
 
 def is_cache_point(native: Any) -> bool:
-    """Whether it marks the end of what the server is to keep for later requests."""
+    """Whether the block marks the end of what the server caches for later requests."""
     if not isinstance(native, Mapping):
         return False
     block = cast("Mapping[str, Any]", native)
@@ -52,7 +54,7 @@ def is_cache_point(native: Any) -> bool:
 
 
 def native_block(part: Part) -> Any:
-    """The block that the part was."""
+    """Returns the block for a part: the inverse of `content_part`."""
     kind, extra = part.get("type"), extra_of(part)
     match kind:
         case "text":
@@ -60,17 +62,17 @@ def native_block(part: Part) -> Any:
         case "reasoning":
             return {"reasoningContent": _native_reasoning(part, extra)}
         case "tool_call" if "name" in part:
-            said = {"toolUseId": part["id"]} if "id" in part else {}
-            return {"toolUse": {**said, "name": part["name"], "input": part.get("arguments", {}), **extra}}
+            id_field = {"toolUseId": part["id"]} if "id" in part else {}
+            return {"toolUse": {**id_field, "name": part["name"], "input": part.get("arguments", {}), **extra}}
         case "tool_call_response":
-            said = {"toolUseId": part["id"]} if "id" in part else {}
-            return {RESULT: {**said, "content": _native_response(part.get("response")), **extra}}
+            id_field = {"toolUseId": part["id"]} if "id" in part else {}
+            return {RESULT: {**id_field, "content": _native_response(part.get("response")), **extra}}
         case "blob" | "uri":
             return _native_media(part, extra)
         case _ if kind == AS_IS:
             return part.get("value")
         case _:
-            return part  # a form that only other dialects have
+            return part  # a part that only other dialects have
 
 
 def _extended(part: Part, extra: Mapping[str, Any]) -> Part:
@@ -80,10 +82,10 @@ def _extended(part: Part, extra: Mapping[str, Any]) -> Part:
 
 
 def _guarded(kind: str, body: dict[str, Any]) -> Part | None:
-    """A text that a guardrail looks at: the model reads it as any other."""
+    """Reads a text that a guardrail checks. For the model it is a text like any other."""
     match body.get("text"):
-        case {"text": str(text)} as said if len(body) == 1:
-            more = rest(cast("dict[str, Any]", said), ("text",))
+        case {"text": str(text)} as fields if len(body) == 1:
+            more = rest(cast("dict[str, Any]", fields), ("text",))
             return {"type": "text", "content": text, "extra": {kind: more}}
         case _:
             return None
@@ -106,10 +108,11 @@ def _native_text(part: Part, extra: dict[str, Any]) -> Any:
 
 
 def _reasoning(kind: str, body: dict[str, Any]) -> Part | None:
-    """The signature stays with it: the model refuses a thought that comes back without it, or changed."""
+    """Keeps the signature in the part: the model refuses a thought that is sent back changed or without its
+    signature."""
     match body:
-        case {"reasoningText": {"text": str(text)} as said} if len(body) == 1:
-            return _extended({"type": "reasoning", "content": text}, rest(cast("dict[str, Any]", said), ("text",)))
+        case {"reasoningText": {"text": str(text)} as fields} if len(body) == 1:
+            return _extended({"type": "reasoning", "content": text}, rest(cast("dict[str, Any]", fields), ("text",)))
         case {"redactedContent": str(data)} if len(body) == 1:
             return {"type": "reasoning", "extra": {"redactedContent": data}}
         case _:
@@ -140,7 +143,7 @@ def _tool_result(kind: str, body: dict[str, Any]) -> Part | None:
 
 
 def _response(content: list[Any]) -> Any:
-    """A result of one text as that text, as other providers have it."""
+    """Returns the text of a result of one text, as other providers send it; any other content stays unchanged."""
     match content:
         case [{"text": str(text)} as only] if len(cast("dict[str, Any]", only)) == 1:
             return text
@@ -155,7 +158,8 @@ def _native_response(response: Any) -> Any:
 
 
 def _media(kind: str, body: dict[str, Any]) -> Part | None:
-    """An image, a document, a video or a sound, here or in S3; a document that is a text stays as it came."""
+    """Reads an image, document, video or audio, inline or in S3. Returns None for a document of text, which is kept as
+    it is."""
     name, modality = body.get("format"), _MODALITIES[kind]
     extra = rest(body, ("format", "source"))
     match body.get("source"):

@@ -1,10 +1,10 @@
-"""Between the messages that Converse takes and those that others have: one for each tool result, and the system prompt
-as the first.
+"""Converts between the messages of the Converse API and the list of messages that all dialects share: one message per
+tool result, and the system prompt as the first message.
 
-A user's message that answers several tool calls, and may go on with a text, is cut into a message for each result and
-one for what stands between them.  Where the cuts were, is known from the messages: the API wants all results of a turn
-in one message, so results that follow one another belong together, and nothing else does.  A message for which that is
-wrong says so under `PLACE`.
+A user message that answers several tool calls, and may continue with text, is cut into one message per result and one
+per sequence of other blocks. The cuts need not be stored: the API requires all results of a turn in one message, so
+consecutive results belong together, and nothing else does. A message for which this rule is wrong has a mark under
+`PLACE`.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -14,13 +14,13 @@ from playhead.dialect.bedrock.blocks import RESULT, is_cache_point
 
 PLACE = "playhead.place"
 _JOINED, _APART = "joined", "apart"
-"""In one message with the one before; or in a message of its own."""
+"""Values of `PLACE`: part of the message before; a message of its own."""
 _SYSTEM = "system"
 _CAN_BE_CUT = {"role", "content", PLACE}
 
 
 def cut_turns(messages: Iterable[Any], system: Any = None) -> list[Any]:
-    """The request's messages, cut; `system` are its system blocks (None: it has none)."""
+    """Cuts the messages of a request. `system`: its system blocks, None if it has none."""
     cut: list[Any] = [] if system is None else [{"role": _SYSTEM, "content": system}]
     for message in messages:
         if _has_results(message):
@@ -31,7 +31,7 @@ def cut_turns(messages: Iterable[Any], system: Any = None) -> list[Any]:
 
 
 def join_turns(cut: Iterable[Mapping[str, Any]]) -> tuple[Any, list[Any]]:
-    """The request's system blocks (None: it has none) and its messages."""
+    """Joins cut messages. Returns the request's system blocks (None: it has none) and its messages."""
     system: Any = None
     joined: list[Any] = []
     was_result = False
@@ -64,7 +64,7 @@ def _cut(content: Sequence[Any], cut: list[Any]) -> None:
 
 
 def _pieces(content: Sequence[Any]) -> list[list[Any]]:
-    """Each result by itself, with the cache points after it; and what stands between results."""
+    """Returns each result with the cache points after it, and each sequence of other blocks between results."""
     pieces: list[list[Any]] = []
     for block in content:
         follows = bool(pieces) and (is_cache_point(block) or not _is_result_block(pieces[-1][0]))
@@ -78,9 +78,9 @@ def _pieces(content: Sequence[Any]) -> list[list[Any]]:
 def _has_results(message: Any) -> bool:
     if not isinstance(message, Mapping):
         return False
-    said = cast("Mapping[str, Any]", message)
-    content = said.get("content")
-    if said.get("role") != "user" or not said.keys() <= _CAN_BE_CUT or not isinstance(content, list | tuple):
+    fields = cast("Mapping[str, Any]", message)
+    content = fields.get("content")
+    if fields.get("role") != "user" or not fields.keys() <= _CAN_BE_CUT or not isinstance(content, list | tuple):
         return False
     return any(map(_is_result_block, cast("Sequence[Any]", content)))
 
