@@ -1,17 +1,18 @@
-"""store or journal → [outbound] → Langfuse, Phoenix, any OTLP backend.  Spans in the words of a destination.  Pure.
+"""store or journal → [outbound] → Langfuse, Phoenix, any OTLP backend. Converts spans to the vocabulary of a
+destination. Pure.
 
-    span           `OutboundSpan`: one ended span of the record, its content as refs, and what its run says
-    counting       what a span counts as, where the destination adds up tokens and costs itself
-    contents       `OutboundContents`: the content that is at hand, and which is still to be fetched
+    span           `OutboundSpan`: one ended span of the record, its content as refs, and facts about its run
+    counting       the kind with which a span is counted, for destinations that add up tokens and costs themselves
+    contents       `OutboundContents`: the contents that were fetched, and which are still missing
     options        `OutboundOptions`: vocabulary, content mode, redaction
-    content_modes  what of the content is sent: all (`full`), its beginning (`preview`), or a link (`ref`)
-    vocabularies   a file per vocabulary: which attributes say what
-    valid          what no destination takes: found before it is sent
-    encoding       `wanted` and `encode`: the way through all of these
+    content_modes  how much of the content is sent: all (`full`), its beginning (`preview`), or a link (`ref`)
+    vocabularies   a file per vocabulary: the names of its attributes
+    valid          finds what every destination refuses, before it is sent
+    encoding       `wanted` and `encode`, which use all of these
     otlp           encoded spans as OTLP protobuf
-    langfuse_uploads   the requests with which Langfuse is given images and files
+    langfuse_uploads   the requests that upload images and files to Langfuse
 
-This file imports nothing: delivery to the collector needs `otlp` alone, in each program that records.
+This file imports nothing, because delivery to the collector needs only `otlp`, in each program that records.
 
 The caller reads the store or the journal, and sends:
 

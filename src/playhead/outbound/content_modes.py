@@ -1,4 +1,6 @@
-"""contents → [content_modes] → vocabularies.  What of a span's content is sent: all, its beginning, or a link to it."""
+"""contents → [content_modes] → vocabularies. How much of a span's content is sent: all, its beginning, or a link to
+it.
+"""
 
 from collections.abc import Mapping
 from typing import Any, Final, cast
@@ -10,17 +12,18 @@ from playhead.outbound.options import OutboundOptions
 from playhead.outbound.span import OutboundSpan
 
 _CUT: Final = "…"
-# Of a part, what a person or a model reads; its type, id and name stay whole.
+# Keys of a part that a preview may cut; all other keys (type, id, name) stay unchanged.
 _READABLE: Final = frozenset({"content", "arguments", "response", "result"})
-# A number, a truth value or a key takes about as much room as this many characters.
+# A number, a boolean or a key counts as this many characters.
 _OTHER_CHARACTERS: Final = 8
-# Ids, names and kinds of calls.
+# Namespaces with ids, names and kinds of calls: never redacted.
 _OF_CALLS: Final = frozenset({"gen_ai", "playhead", "session", "user", "openinference"})
 _MOST_DEPTH: Final = 32
 
 
 class ShownContent:
-    """Gives a vocabulary a span's content in the destination's content mode, redacted.  Nothing here raises."""
+    """Returns a span's content to a vocabulary: redacted, and in the destination's content mode. Nothing here
+    raises."""
 
     def __init__(self, span: OutboundSpan, contents: OutboundContents, options: OutboundOptions) -> None:
         self._url = span.url
@@ -29,7 +32,7 @@ class ShownContent:
 
     @property
     def is_link(self) -> bool:
-        """Whether content is not sent but linked to."""
+        """Whether a link is sent in place of content."""
         return self._options.content == "ref"
 
     @property
@@ -37,7 +40,7 @@ class ShownContent:
         return self._options.content == "full"
 
     def value(self, ref: ContentRef | None) -> Any:
-        """The value that the ref names, as it may be sent; None without a ref."""
+        """Returns the value of the ref in the form that may be sent; None without a ref."""
         if ref is None:
             return None
         if self.is_link:
@@ -49,12 +52,13 @@ class ShownContent:
         return value if self.is_full else preview(value, self._options.preview_characters)
 
     def object(self, ref: ContentRef | None) -> dict[str, Any]:
-        """The object that the ref names; empty if it is something else, or not sent."""
+        """Returns the object of the ref; {} if the value is not an object, or only a link is sent."""
         value = None if self.is_link else self.value(ref)
         return cast(dict[str, Any], value) if isinstance(value, dict) else {}
 
     def messages(self, thread: ContentRef | None) -> list[Message] | None:
-        """The messages that the ref names, as they may be sent; None without a ref, and where only a link is sent."""
+        """Returns the messages of the thread in the form that may be sent. None: there is no ref, or only a link is
+        sent."""
         if thread is None or self.is_link:
             return None
         try:
@@ -64,22 +68,22 @@ class ShownContent:
         return [self._shown(message) for message in messages]
 
     def message(self, ref: ContentRef) -> Message:
-        """The one message that the ref names, as it may be sent."""
+        """Returns the message of the ref in the form that may be sent."""
         return _said("system", self.link(ref)) if self.is_link else self._shown(self._contents.message(ref))
 
     def link(self, ref: ContentRef) -> str:
-        """What is sent in place of content."""
+        """Returns the text that is sent in place of content: the URL of the run's page; without a URL, the ref."""
         return f"In Playhead: {self._url}" if self._url else f"In Playhead: {ref.plain}"
 
     def text(self, text: str) -> str:
-        """A text that stands on the span itself, such as an error's message, redacted and as
-        short as other texts."""
+        """Redacts a text that the span itself holds, such as an error's message, and shortens it for a preview."""
         redacted = self._redacted(text) if text else text
-        said = redacted if isinstance(redacted, str) else ""
-        return said if self.is_full else said[: self._options.preview_characters]
+        redacted_text = redacted if isinstance(redacted, str) else ""
+        return redacted_text if self.is_full else redacted_text[: self._options.preview_characters]
 
     def attribute(self, key: str, value: Any) -> Any:
-        """An attribute that is no content of ours, redacted unless it is an id, a name or a kind."""
+        """Redacts the value of an attribute that is not one of our contents; ids, names and kinds of calls stay
+        unchanged."""
         if not isinstance(value, str | list | tuple | dict) or key.partition(".")[0] in _OF_CALLS:
             return cast(Any, value)
         return self._redacted(value)
@@ -90,12 +94,12 @@ class ShownContent:
             return value
         try:
             return redact(value)
-        except Exception as error:  # noqa: BLE001 - it is the operator's code: what it cannot read is not sent
+        except Exception as error:  # noqa: BLE001 - the operator's code: what it cannot redact is not sent
             return f"[left out: the redaction failed with {type(error).__name__}]"
 
     def _shown(self, message: Message) -> Message:
-        shown = self._redacted_message(message)
-        return shown if self.is_full else _preview_of_message(shown, self._options.preview_characters)
+        redacted = self._redacted_message(message)
+        return redacted if self.is_full else _preview_of_message(redacted, self._options.preview_characters)
 
     def _redacted_message(self, message: Message) -> Message:
         if self._options.redact is None:
@@ -107,12 +111,12 @@ class ShownContent:
 
 
 def preview(value: Any, characters: int) -> Any:
-    """The beginning of a value: its structure, and at most so many characters of its texts."""
+    """Returns the beginning of a value: its structure, with at most this many characters of its texts."""
     return _Preview(characters).of(value)
 
 
 class _Preview:
-    """Gives out characters until there are none left."""
+    """Shortens values that share one budget of characters."""
 
     def __init__(self, characters: int) -> None:
         self._left = characters
@@ -132,27 +136,27 @@ class _Preview:
         return value
 
     def _text(self, text: str) -> str:
-        taken, self._left = text[: max(self._left, 0)], self._left - len(text)
-        return text if len(taken) == len(text) else taken + _CUT
+        beginning, self._left = text[: max(self._left, 0)], self._left - len(text)
+        return text if len(beginning) == len(text) else beginning + _CUT
 
     def _object(self, value: dict[str, Any], depth: int) -> dict[str, Any]:
-        shown: dict[str, Any] = {}
+        result: dict[str, Any] = {}
         for key, inner in value.items():
             if self._left <= 0:
-                shown[_CUT] = f"{len(value) - len(shown)} more"
+                result[_CUT] = f"{len(value) - len(result)} more"
                 break
             self._left -= _OTHER_CHARACTERS
-            shown[key] = self.of(inner, depth + 1)
-        return shown
+            result[key] = self.of(inner, depth + 1)
+        return result
 
     def _list(self, value: "list[Any]", depth: int) -> list[Any]:
-        shown: list[Any] = []
+        result: list[Any] = []
         for inner in value:
             if self._left <= 0:
-                shown.append(f"{_CUT} {len(value) - len(shown)} more")
+                result.append(f"{_CUT} {len(value) - len(result)} more")
                 break
-            shown.append(self.of(inner, depth + 1))
-        return shown
+            result.append(self.of(inner, depth + 1))
+        return result
 
 
 def _preview_of_message(message: Message, characters: int) -> Message:
@@ -168,7 +172,7 @@ def _part(part: Part, budget: _Preview) -> Part:
 
 
 def _without_extra(item: Mapping[str, Any]) -> dict[str, Any]:
-    """What a provider said besides may be long, and has no place in a preview."""
+    """Removes `extra`: other fields of a provider may be long, and a preview does not need them."""
     return {key: value for key, value in item.items() if key != "extra"}
 
 

@@ -1,4 +1,4 @@
-"""Content that spans refer to, as far as it is at hand, and what is still missing.
+"""The contents that spans refer to: those that were fetched, and which are missing.
 
     contents = OutboundContents()
     while missing := contents.missing(wanted(span, options)):
@@ -25,11 +25,11 @@ class WantedRefs:
 
     @classmethod
     def of_all(cls, several: Iterable["WantedRefs"]) -> "WantedRefs":
-        """What all of them want, each ref once."""
+        """Combines several into one, with each ref once."""
         listed = list(several)
         return cls(
-            tuple(dict.fromkeys(ref for each in listed for ref in each.contents)),
-            tuple(dict.fromkeys(ref for each in listed for ref in each.threads)),
+            tuple(dict.fromkeys(ref for wanted in listed for ref in wanted.contents)),
+            tuple(dict.fromkeys(ref for wanted in listed for ref in wanted.threads)),
         )
 
     def __bool__(self) -> bool:
@@ -42,23 +42,23 @@ class ContentNotAtHand(LookupError):
 
 @dataclass(slots=True)
 class OutboundContents:
-    """Contents and threads by ref.  A cache of the caller's; nothing here reads a store."""
+    """Fetched contents and threads by ref. It belongs to the caller; nothing here reads a store."""
 
     _contents: dict[ContentRef, Content] = field(default_factory=dict[ContentRef, Content])
     _threads: dict[ContentRef, tuple[ContentRef, ...]] = field(default_factory=dict[ContentRef, tuple[ContentRef, ...]])
 
     def add(self, ref: ContentRef, content: Content) -> None:
-        """Keeps the content under its plain ref."""
+        """Adds a content under its plain ref."""
         self._contents[ref.plain] = content
 
     def add_thread(self, ref: ContentRef, messages: Sequence[ContentRef]) -> None:
-        """Keeps the refs of a thread's messages, first to last."""
+        """Adds the refs of a thread's messages, first to last."""
         self._threads[ref] = tuple(messages)
 
     def missing(self, wanted: WantedRefs) -> WantedRefs:
-        """Of what is wanted, and of what that refers to, what was not added yet."""
+        """Returns which of the wanted refs, and of the refs inside their messages, were not added yet."""
         contents = dict.fromkeys(ref.plain for ref in wanted.contents if ref.plain not in self._contents)
-        for ref in wanted.contents:  # a message that is named alone may have parts apart as well
+        for ref in wanted.contents:  # a single message may have separate large parts, too
             contents |= dict.fromkeys(self._missing_of_message(ref))
         threads = dict.fromkeys(ref for ref in wanted.threads if ref not in self._threads)
         for thread in wanted.threads:
@@ -67,24 +67,27 @@ class OutboundContents:
         return WantedRefs(tuple(contents), tuple(threads))
 
     def value(self, ref: ContentRef) -> Any:
-        """The value that the ref names: text, bytes, or what JSON says.  Raises ContentNotAtHand."""
+        """Returns the value of the ref: a text, bytes, or parsed JSON. Raises ContentNotAtHand."""
         content = self._content(ref)
         try:
             return value_of(content_as(content.data, content.media_type, ref))
-        except ValueError:  # it says that it is JSON, and is none
+        except ValueError:  # its media type is JSON, but its bytes are not
             return content.data.decode("utf-8", "replace")
 
     def messages(self, thread: ContentRef) -> list[Message]:
-        """The messages of a thread, whole.  A message that is not at hand is a system's message that says so.
+        """Returns the messages of a thread, with their large parts. A message that was not fetched is replaced by a
+        system message that says so.
 
-        Raises ContentNotAtHand if the thread itself is not at hand."""
+        Raises ContentNotAtHand if the thread itself was not fetched.
+        """
         refs = self._threads.get(thread)
         if refs is None:
             raise ContentNotAtHand(f"the conversation {thread} is not stored")
         return [self.message(ref) for ref in refs]
 
     def message(self, ref: ContentRef) -> Message:
-        """One message, whole.  One that is not at hand is a system's message that says so."""
+        """Returns one message with its large parts. One that was not fetched is replaced by a system message that says
+        so. Content that is not a message becomes the text of a user message."""
         try:
             return whole(read_message(self._content(ref).data), self._bytes)
         except ContentNotAtHand as error:

@@ -1,7 +1,8 @@
-"""project → [counting] → span.  What a span counts as, where the destination adds up tokens and costs itself.  Pure.
+"""project → [counting] → span. The kind with which a span is counted, for destinations that add up tokens and costs.
+Pure.
 
-Langfuse and Phoenix count every span of a model call.  Where several describe one call, only the one that our
-projection counts may go out as that.
+Langfuse and Phoenix count every span of a model call. Where several spans describe one call, only the one that our
+projection counts may be sent as a model call.
 """
 
 from collections.abc import Iterable
@@ -15,28 +16,28 @@ from playhead.project.attributes import kind_of
 from playhead.project.duplicates.counted_run import CountedRun
 from playhead.project.logs.log_events import describes_call
 
-# Kinds of calls that several instrumentations may describe.
+# Kinds of calls for which several instrumentations may record a span.
 OFTEN_TWICE: Final = frozenset({"llm", "tool", "agent"})
 _CONTENT: Final = (names.INPUT_MESSAGES_REF, names.OUTPUT_MESSAGES_REF, names.INPUT_TOKENS)
 
 
 @dataclass(frozen=True, slots=True)
 class CountedSpan:
-    """A span to send. `kind`: what it counts as in its run; None: what it says itself."""
+    """A span to send. `kind`: the kind with which its run counts it; None: the span's own kind."""
 
     span: Span
     kind: str | None = None
 
 
 def counts_calls(vocabulary: Vocabulary) -> bool:
-    """Whether destinations of this vocabulary sum up the spans that they get, and read no log events.  Backends that
-    take what was recorded, such as another Playhead, count for themselves."""
+    """Whether destinations of this vocabulary add up the spans that they receive, and read no log events. Backends that
+    receive unchanged records, such as another Playhead, detect duplicates themselves."""
     return vocabulary != "otlp"
 
 
 def needs_run(spans: Iterable[Span], logs: Iterable[LogEvent]) -> bool:
-    """Whether the rest of the run may decide what these count as. Calls that only our SDK recorded are clear, but for
-    functions that are declared to be model calls."""
+    """Whether these spans and logs can be counted only together with the rest of their run. Not needed for calls that
+    only our SDK recorded, except functions that are declared to be model calls."""
     return any(map(describes_call, logs)) or any(map(_is_unclear, spans))
 
 
@@ -47,11 +48,12 @@ def _is_unclear(span: Span) -> bool:
 
 
 def counted_span(run: CountedRun, span: Span) -> CountedSpan:
-    """The span as it counts in its run. A duplicate is a step without messages: the other span has them."""
+    """Returns the span with the kind that its run counts. A duplicate becomes a step without messages: the other span
+    has them."""
     node = run.tree.get(span.span_id)
     if node is None:
         return CountedSpan(span)
     if node.kind is None and node.own in OFTEN_TWICE:
-        kept = {key: value for key, value in node.span.attributes.items() if key not in names.THREAD_REFS}
-        return CountedSpan(replace(node.span, attributes=kept), "step")
+        attributes = {key: value for key, value in node.span.attributes.items() if key not in names.THREAD_REFS}
+        return CountedSpan(replace(node.span, attributes=attributes), "step")
     return CountedSpan(node.span, node.kind or "step")

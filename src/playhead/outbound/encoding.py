@@ -1,4 +1,4 @@
-"""span + contents → [encoding] → the span as a destination reads it.  Pure."""
+"""span + contents → [encoding] → the span in the destination's vocabulary. Pure."""
 
 from dataclasses import replace
 
@@ -15,7 +15,8 @@ from playhead.outbound.vocabularies.media import OutboundMedia
 
 
 def wanted(span: OutboundSpan, options: OutboundOptions) -> WantedRefs:
-    """The refs whose content `encode` writes: fetch what `OutboundContents.missing` says of them."""
+    """Returns the refs whose content `encode` writes. The caller fetches those that `OutboundContents.missing`
+    returns."""
     if options.content == "ref":
         return WantedRefs()
     threads = (span.ref(name) for name in sorted(names.THREAD_REFS))
@@ -26,24 +27,25 @@ def wanted(span: OutboundSpan, options: OutboundOptions) -> WantedRefs:
 
 
 def encode(span: OutboundSpan, contents: OutboundContents, options: OutboundOptions) -> Span:
-    """The span with the attributes of the destination's vocabulary.
+    """Returns the span with the attributes of the destination's vocabulary.
 
-    Content that is not at hand is replaced by a text that says so.  Raises ValueError for a span that has not ended:
-    destinations cannot correct a span that they have; and for one whose ids or times are none.
+    Content that was not fetched is replaced by a text that says so. Raises ValueError for a span that has not ended,
+    because destinations cannot correct a span later, and for a span with invalid ids or times.
     """
     check(span.span)
     return sendable(BY_NAME[options.vocabulary].encode(span, ShownContent(span, contents, options), options))
 
 
 def media_of(span: OutboundSpan, contents: OutboundContents, options: OutboundOptions) -> list[OutboundMedia]:
-    """Images, files and other bytes to upload before the span; Langfuse alone keeps them apart, and only in `full`."""
+    """Returns images, files and other bytes to upload before the span. Empty unless the destination is Langfuse in mode
+    `full`: only Langfuse stores them separately."""
     if options.vocabulary != "langfuse" or options.content != "full" or not options.media:
         return []
     return langfuse.media(span, ShownContent(span, contents, options))
 
 
 def wanted_of_log(log: LogEvent, options: OutboundOptions) -> WantedRefs:
-    """The refs whose content `encode_log` writes."""
+    """Returns the refs whose content `encode_log` writes."""
     if options.content == "ref":
         return WantedRefs()
     threads = [ContentRef(ref) for name in sorted(names.THREAD_REFS) if is_ref(ref := log.attributes.get(name))]
@@ -51,7 +53,8 @@ def wanted_of_log(log: LogEvent, options: OutboundOptions) -> WantedRefs:
 
 
 def encode_log(log: LogEvent, contents: OutboundContents, options: OutboundOptions) -> LogEvent:
-    """A log event of a run (state, checkpoints, ...) for another Playhead; other destinations read spans only."""
+    """Returns a log event of a run (state, checkpoints, ...) for another Playhead. Other destinations read only
+    spans."""
     nothing = outbound_span(Span("", "", None, log.name, log.time_ns, log.time_ns, {}))
     encoded = otel_genai.encode_log(log, ShownContent(nothing, contents, options))
     return replace(encoded, attributes=sendable_attributes(encoded.attributes))

@@ -1,4 +1,4 @@
-"""What a destination is to be sent: its vocabulary, how much content, and what is redacted on the way."""
+"""Options of a destination: its vocabulary, how much content it receives, and what is redacted."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -9,7 +9,7 @@ ContentMode = Literal["full", "preview", "ref"]
 
 VOCABULARIES: Final[tuple[Vocabulary, ...]] = get_args(Vocabulary)
 CONTENT_MODES: Final[tuple[ContentMode, ...]] = get_args(ContentMode)
-# Enough to recognise a message in a list, and a screenful at most.
+# Enough to recognise a message in a list, and at most one screen.
 PREVIEW_CHARACTERS: Final = 500
 
 
@@ -17,11 +17,11 @@ PREVIEW_CHARACTERS: Final = 500
 class OutboundOptions:
     """How spans are written for one destination.
 
-    `content`: `full` is everything, `preview` the first `preview_characters` characters of each text with roles and
-    structure kept, `ref` a short text with a link to the run's page.  `redact` is called with each value and each
-    message before it is written, and returns what may be sent; what it raises leaves the content out.
-    `media`: whether the caller uploads images and files (`media_of`) to Langfuse; otherwise they stay in the text.
-    `project`: of Phoenix.  `attributes`: added to every span.
+    `content`: `full` sends everything; `preview` the first `preview_characters` characters of each value or message,
+    with roles and structure; `ref` a short text with a link to the run's page. `redact` is called with each value and
+    each message before it is written, and returns what may be sent; if it raises, the content is left out. `media`:
+    whether the caller uploads images and files (`media_of`) to Langfuse; otherwise they stay in the text. `project`:
+    name of the project in Phoenix. `attributes`: added to every span.
     """
 
     vocabulary: Vocabulary = "otlp"
@@ -33,7 +33,7 @@ class OutboundOptions:
     attributes: Mapping[str, Any] = field(default_factory=dict[str, Any])
 
     def __post_init__(self) -> None:
-        """Raises ValueError."""
+        """Raises ValueError for an invalid option."""
         if self.vocabulary not in VOCABULARIES:
             raise ValueError(f"there is no vocabulary {self.vocabulary!r}; use one of {', '.join(VOCABULARIES)}")
         if self.content not in CONTENT_MODES:

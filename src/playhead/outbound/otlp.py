@@ -1,8 +1,8 @@
-"""spans → [otlp] → endpoint.  Spans and log events as OTLP protobuf, and what the answer says.  Pure.
+"""spans → [otlp] → endpoint. Writes spans and log events as OTLP protobuf, and reads the answers. Pure.
 
-Requests are written as bytes, field by field, not built from protobuf's objects: that takes less than half of the time,
-and it is most of what shipping a span costs.  A field is a tag (the field's number in OTLP's `.proto` files, and the
-kind of its value), the length of a text or a message, and the value.
+Requests are written as bytes, field by field, and not with protobuf's message classes: this takes less than half the
+time, and it is most of the cost of sending a span. A field is a tag (the field's number in OTLP's `.proto` files and
+the kind of its value), then the length of a text or a message, then the value.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -28,7 +28,7 @@ _ONE_DOUBLE = Struct("<cd")
 
 
 def _tag(field: int, kind: int) -> bytes:
-    """The tag of a field whose number is below 16: one byte."""
+    """Returns the tag of a field with a number below 16: one byte."""
     return bytes((field << 3 | kind,))
 
 
@@ -53,19 +53,19 @@ _ARRAY, _MAP, _ITEMS = _tag(5, _LENGTH), _tag(6, _LENGTH), _tag(1, _LENGTH)
 
 
 def traces_request(spans: Sequence[Span]) -> bytes:
-    """The body of POST /v1/traces.  Raises ValueError or TypeError for a span that OTLP cannot express."""
+    """Returns the body of POST /v1/traces. Raises ValueError or TypeError for a span that OTLP cannot express."""
     attributes = _Attributes(_ATTRIBUTES)
     return b"".join(_by_origin(spans, lambda span: _span(span, attributes)))
 
 
 def logs_request(logs: Sequence[LogEvent]) -> bytes:
-    """The body of POST /v1/logs.  Raises as `traces_request` does."""
+    """Returns the body of POST /v1/logs. Raises like `traces_request`."""
     attributes = _Attributes(_LOG_ATTRIBUTES)
     return b"".join(_by_origin(logs, lambda log: _log(log, attributes)))
 
 
 def rejected_spans(answer: bytes) -> tuple[int, str]:
-    """(number of refused spans, reason) from an answer; a reason with the number 0 is only a warning."""
+    """Returns (number of refused spans, reason) from an answer. A reason with the number 0 is only a warning."""
     if not answer:
         return 0, ""
     from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import (  # noqa: PLC0415 - see `_read`
@@ -77,7 +77,7 @@ def rejected_spans(answer: bytes) -> tuple[int, str]:
 
 
 def rejected_logs(answer: bytes) -> tuple[int, str]:
-    """(number of refused log events, reason) from an answer; see `rejected_spans`."""
+    """Returns (number of refused log events, reason) from an answer; see `rejected_spans`."""
     if not answer:
         return 0, ""
     from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import (  # noqa: PLC0415 - see `_read`
@@ -89,7 +89,8 @@ def rejected_logs(answer: bytes) -> tuple[int, str]:
 
 
 def status_message(answer: bytes) -> str:
-    """The message of the `google.rpc.Status` in the answer to a failed request; empty if it is not one."""
+    """Returns the message of the `google.rpc.Status` in the answer to a failed request; empty if the answer is not
+    one."""
     if not answer:
         return ""
     from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import (  # noqa: PLC0415 - see `_read`
@@ -101,8 +102,9 @@ def status_message(answer: bytes) -> str:
 
 
 def _read(kind: type[A], answer: bytes) -> A:
-    """The answer, or an empty message if it is something else. Most answers are empty: protobuf is imported late."""
-    from google.protobuf.message import DecodeError  # noqa: PLC0415 - as above
+    """Parses an answer; returns an empty message if it cannot be parsed. Protobuf is imported late because most answers
+    are empty."""
+    from google.protobuf.message import DecodeError  # noqa: PLC0415 - see the docstring
 
     try:
         return kind.FromString(answer)
@@ -114,7 +116,7 @@ def _read(kind: type[A], answer: bytes) -> A:
 
 
 def _by_origin(records: Sequence[T], encode: Callable[[T], bytes]) -> Iterator[bytes]:
-    """The parts of a request: for each origin (a resource, with one scope) its records, in their order."""
+    """Yields the parts of a request: one per sequence of records with the same resource and scope."""
     # Records of one lane share the resource's dictionary, not only its value.
     for _, same in groupby(records, lambda record: (id(record.resource), record.scope)):
         first, *others = same
@@ -169,13 +171,13 @@ def _log(log: LogEvent, attributes: "_Attributes") -> bytes:
 
 
 class _Heads(dict[tuple[str, int], bytes]):
-    """(key, length of the value) → the bytes of an attribute before its value.
+    """Caches (key, length of the value) → the bytes of an attribute before its value.
 
-    Kept for one request: its records have the same keys, and values of the same lengths.
+    Used for one request, whose records have the same keys, and values of the same lengths.
     """
 
     def __init__(self, tag: bytes, of_value: bytes):
-        """`tag`: of the field that the attributes are in; `of_value`: of the value, a text or an integer."""
+        """`tag`: tag of the field that holds the attributes; `of_value`: tag of the value, a text or an integer."""
         super().__init__()
         self._tag = tag
         self._of_value = of_value
@@ -189,15 +191,15 @@ class _Heads(dict[tuple[str, int], bytes]):
 
 
 class _Attributes:
-    """Writes attributes as fields of the message that has them."""
+    """Writes attributes as fields of the message that they belong to."""
 
     def __init__(self, tag: bytes):
-        """`tag`: of the field that they are in."""
+        """`tag`: tag of the field that holds the attributes."""
         self._tag = tag
         self._texts, self._integers = _Heads(tag, _STRING), _Heads(tag, _INT)
 
     def encode(self, attributes: Mapping[str, Any]) -> bytes:
-        """All of them but those without a value (None)."""
+        """Returns the bytes of the attributes; those with value None are left out."""
         texts, integers = self._texts, self._integers
         parts: list[bytes] = []
         for key, value in attributes.items():
@@ -240,26 +242,27 @@ def _any_value(value: Any) -> bytes:
 
 
 def _field(tag: bytes, value: bytes) -> bytes:
-    """A text in UTF-8, an id, or a message within another one."""
+    """Returns a field with a text in UTF-8, an id, or a message."""
     return tag + _number(len(value)) + value
 
 
 def _text(tag: bytes, text: str) -> bytes:
-    """A text; an empty one is left out, as protobuf does. Raises TypeError; ValueError for half a surrogate pair."""
-    if not isinstance(text, str):  # pyright: ignore[reportUnnecessaryIsInstance] - as a file or a program says it
+    """Returns a field with a text; nothing for an empty text, as protobuf does. Raises TypeError for another type, and
+    ValueError for a lone surrogate."""
+    if not isinstance(text, str):  # pyright: ignore[reportUnnecessaryIsInstance] - a file may have another type
         raise TypeError(f"OTLP takes a text, not {type(text).__name__}")
     return _field(tag, text.encode()) if text else b""
 
 
 def _enum(tag: bytes, value: int) -> bytes:
-    """A number of 32 bits; 0 is left out, as protobuf does."""
+    """Returns a field with a 32-bit number; nothing for 0, as protobuf does. Raises ValueError for a larger number."""
     if not _MIN_ENUM <= value <= _MAX_ENUM:
         raise ValueError(f"OTLP has no number {value} here")
     return tag + _number(value & _BITS_64) if value else b""
 
 
 def _fixed(fields: Struct, *values: Any) -> bytes:
-    """Tags and numbers of 64 bits, in turn."""
+    """Returns fields with 64-bit numbers. `values`: a tag and a number for each. Raises ValueError."""
     try:
         return fields.pack(*values)
     except StructError as error:
@@ -270,7 +273,7 @@ _ONE_BYTE = [bytes((value,)) for value in range(128)]
 
 
 def _number(value: int) -> bytes:
-    """A number below 2**64 as a varint: seven bits in each byte, the lowest first."""
+    """Returns a number below 2**64 as a varint: seven bits per byte, the lowest first."""
     if value < 128:
         return _ONE_BYTE[value]
     if value < 2**14:

@@ -1,4 +1,6 @@
-"""record → [span] → vocabularies.  One span of the record, as every destination needs it, with its content as refs."""
+"""record → [span] → vocabularies. One span of the record in the form that every destination needs, its content as
+refs.
+"""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -13,7 +15,7 @@ from playhead.project.logs.log_events import with_log_content
 
 _NS_PER_SECOND: Final = 1_000_000_000
 _SETTINGS_PREFIX: Final = "gen_ai.request."
-# What others call the cost of a call, best first.
+# Attributes with which other tools report the cost of a call, best first.
 _COSTS: Final = ("gen_ai.usage.cost", "llm.cost.total", "operation.cost", "gen_ai.usage.total_cost")
 _COST_DETAILS: Final = {
     "llm.cost.prompt": "input",
@@ -27,7 +29,7 @@ _PARAMETERS: Final = ("llm.invocation_parameters_ref", "embedding.invocation_par
 
 @dataclass(frozen=True, slots=True)
 class OutboundRun:
-    """What a run says once, on its root span, and destinations want to find on every span."""
+    """Facts about a run that are recorded once, on its root span, and that destinations need on every span."""
 
     id: str | None = None
     name: str | None = None
@@ -37,7 +39,7 @@ class OutboundRun:
     metadata: ContentRef | None = None
 
     def with_span(self, attributes: Attributes) -> "OutboundRun":
-        """The run, completed by what one of its spans says itself; what is known already stays."""
+        """Returns a copy with empty fields filled from the attributes of one of the run's spans."""
         return replace(
             self,
             id=self.id or text(attributes, names.RUN_ID),
@@ -51,7 +53,7 @@ class OutboundRun:
 
 @dataclass(frozen=True, slots=True)
 class OutboundCost:
-    """What a call cost, in US dollars.  None: not known."""
+    """Cost of a call in US dollars. None: unknown."""
 
     total: float | None = None
     input: float | None = None
@@ -63,11 +65,11 @@ class OutboundCost:
 
 @dataclass(frozen=True, slots=True)
 class OutboundSpan:
-    """One ended span of the record on its way to a destination.
+    """One ended span of the record, to be sent to a destination.
 
-    `span` is payload-free: recorded by this SDK, or anybody's after `lift`, so everything is under our names.
-    `kind`: one of `names.KINDS`.  `url`: the page that shows this moment of the run, None without one.
-    `cost`: what a price table says; without one, what the span's own instrumentation said.
+    `span` has refs in place of payloads, all under our names: our SDK recorded it, or `lift` converted it. `kind`: one
+    of `names.KINDS`. `url`: the page that shows this moment of the run, None without one. `cost`: computed from a price
+    table; without one, as reported by the span's own instrumentation.
     """
 
     span: Span
@@ -82,7 +84,7 @@ class OutboundSpan:
 
     @property
     def is_root(self) -> bool:
-        """Whether the run begins with this span."""
+        """Whether this is the first span of the run."""
         return self.span.parent_id is None or self.attributes.get(names.RUN_ROOT) is True
 
     @property
@@ -91,12 +93,12 @@ class OutboundSpan:
 
     @property
     def tool(self) -> str | None:
-        """The name of the tool that a span of kind tool calls."""
+        """Name of the called tool, for a span of kind `tool`; else None."""
         return tool_name(self.span) if self.kind == "tool" else None
 
     @property
     def tool_call(self) -> str | None:
-        """The id that the model gave the call."""
+        """Id that the model gave the tool call."""
         return text(self.attributes, names.TOOL_CALL_ID)
 
     @property
@@ -105,12 +107,12 @@ class OutboundSpan:
 
     @property
     def model(self) -> str | None:
-        """The model that answered, else the one that was asked."""
+        """The model that answered, else the requested model."""
         return text(self.attributes, names.RESPONSE_MODEL) or text(self.attributes, names.REQUEST_MODEL)
 
     @property
     def settings(self) -> dict[str, Any]:
-        """Settings of the request that stand on the span: temperature, max_tokens, ..."""
+        """Settings of the request that are attributes of the span: temperature, max_tokens, ..."""
         return {
             key.removeprefix(_SETTINGS_PREFIX): value
             for key, value in self.attributes.items()
@@ -123,12 +125,13 @@ class OutboundSpan:
 
     @property
     def usage(self) -> TokenUsage:
-        """Tokens of a model call; nothing for other kinds, whose numbers would be those of the calls inside."""
+        """Tokens of a model call or embedding; empty for other kinds, because their numbers are sums of the calls
+        inside them."""
         return usage_of(self.attributes) if self.kind in {"llm", "embedding"} else TokenUsage()
 
     @property
     def completion_start_ns(self) -> int | None:
-        """When the first chunk of a streamed answer came."""
+        """Time when the first chunk of a streamed answer arrived, in ns since 1970; None if unknown."""
         seconds = number(self.attributes, names.TIME_TO_FIRST_CHUNK)
         return None if seconds is None else self.span.start_ns + round(seconds * _NS_PER_SECOND)
 
@@ -138,33 +141,35 @@ class OutboundSpan:
 
     @property
     def refs(self) -> dict[str, ContentRef]:
-        """Every ref of ours that the span has, by the attribute's name."""
-        return {key: found for key in self.attributes if (found := ref(self.attributes, key)) is not None}
+        """All content refs of the span, by the attribute's name."""
+        return {key: content_ref for key in self.attributes if (content_ref := ref(self.attributes, key)) is not None}
 
     def ref(self, *candidates: str) -> ContentRef | None:
-        """The ref under the first of these attributes that has one."""
-        return next((found for name in candidates if (found := ref(self.attributes, name)) is not None), None)
+        """Returns the ref in the first of these attributes that has one; None if none has."""
+        return next(
+            (content_ref for name in candidates if (content_ref := ref(self.attributes, name)) is not None), None
+        )
 
     @property
     def input(self) -> ContentRef | None:
-        """What the call was given, apart from messages."""
+        """Input of the call other than messages."""
         return self.ref(names.TOOL_ARGUMENTS_REF, names.INPUT_REF)
 
     @property
     def output(self) -> ContentRef | None:
-        """What the call gave back, apart from messages."""
+        """Output of the call other than messages."""
         return self.ref(names.TOOL_RESULT_REF, names.OUTPUT_REF)
 
     @property
     def documents(self) -> ContentRef | None:
-        """What a retriever found: by its own name, else what it returned."""
+        """Documents that a retriever found: from an attribute for documents, else its output. None for other kinds."""
         if self.kind != "retriever":
             return None
         return self.ref(*_DOCUMENTS, names.OUTPUT_REF)
 
     @property
     def request(self) -> ContentRef | None:
-        """Settings of the request that are content: a JSON object."""
+        """Settings of the request that are stored as content: a JSON object."""
         return self.ref(names.REQUEST_REF, *_PARAMETERS)
 
 
@@ -177,21 +182,25 @@ def outbound_span(
     cost: OutboundCost | None = None,
     logs: Iterable[LogEvent] = (),
 ) -> OutboundSpan:
-    """A payload-free span of ours, or of anybody after `lift`, made ready for every vocabulary.
+    """Prepares a span for every vocabulary. The span has refs in place of payloads: our SDK recorded it, or `lift`
+    converted it.
 
-    `run`: what is known of its run besides what the span says itself.  `kind`: where a projection knows it better than
-    the span does (of two spans that describe one model call, one is a step).  `logs`: log events of this span, since
-    some instrumentations write their messages there; what `counted_run` returned has them already.
+    `run`: facts about its run that the span itself does not have. `kind`: the kind of a projection that knows better
+    (of two spans that describe one model call, one is a step); None: the span's own kind. `logs`: log events of this
+    span, because some instrumentations write their messages there; not needed for a span from `counted_run`, which has
+    them already.
     """
     [span] = with_log_content([span], logs)
-    known = (run or OutboundRun()).with_span(span.attributes)
+    completed_run = (run or OutboundRun()).with_span(span.attributes)
     if kind is None:
         kind = kind_of(span) or "step"
-    return OutboundSpan(span, known, kind if kind in names.KINDS else "step", url, cost or _own_cost(span.attributes))
+    return OutboundSpan(
+        span, completed_run, kind if kind in names.KINDS else "step", url, cost or _own_cost(span.attributes)
+    )
 
 
 def run_of(attributes: Attributes) -> OutboundRun:
-    """What the attributes of a root span, or of its announcement, say of the run."""
+    """Returns the facts about a run that the attributes of its root span, or of the root's announcement, contain."""
     return OutboundRun().with_span(attributes)
 
 

@@ -1,4 +1,4 @@
-"""encoding → [valid] → otlp.  What destinations refuse a whole batch for, found before a span is sent."""
+"""encoding → [valid] → otlp. Finds, before a span is sent, what makes a destination refuse a whole batch."""
 
 import re
 from dataclasses import replace
@@ -9,7 +9,7 @@ from playhead.model.span import Attributes, Span
 _TRACE_ID: Final = re.compile(r"(?!0{32})[0-9a-f]{32}")
 _SPAN_ID: Final = re.compile(r"(?!0{16})[0-9a-f]{16}")
 _MOST_NS: Final = 2**63 - 1
-# NUL, which Postgres does not store as text, and halves of surrogate pairs, which UTF-8 does not have.
+# NUL, which Postgres does not store as text, and lone surrogates, which UTF-8 cannot encode.
 _UNSENDABLE: Final = re.compile("[\x00\ud800-\udfff]")
 
 
@@ -28,7 +28,8 @@ def check(span: Span) -> None:
 
 
 def sendable(span: Span) -> Span:
-    """The span without characters that destinations cannot store; its end is not before its start."""
+    """Returns the span without characters that destinations cannot store, and with an end that is not before its
+    start."""
     return replace(
         span,
         name=_sendable(span.name) or "span",
@@ -43,7 +44,7 @@ def sendable(span: Span) -> Span:
 
 
 def sendable_attributes(attributes: Attributes) -> Attributes:
-    """The attributes without characters that destinations cannot store."""
+    """Returns the attributes without characters that destinations cannot store."""
     return {_sendable(key): _sendable(value) for key, value in attributes.items()}
 
 
@@ -51,11 +52,11 @@ def _sendable(value: Any) -> Any:
     if isinstance(value, str):
         return str(value) if _UNSENDABLE.search(value) is None else _UNSENDABLE.sub(_instead, value)
     if isinstance(value, list | tuple):
-        return [_sendable(one) for one in cast("list[Any]", value)]
+        return [_sendable(item) for item in cast("list[Any]", value)]
     if isinstance(value, dict):
-        return {str(_sendable(key)): _sendable(one) for key, one in cast("dict[Any, Any]", value).items()}
+        return {str(_sendable(key)): _sendable(item) for key, item in cast("dict[Any, Any]", value).items()}
     return value
 
 
-def _instead(found: "re.Match[str]") -> str:
-    return "" if found[0] == "\x00" else "\ufffd"
+def _instead(match: "re.Match[str]") -> str:
+    return "" if match[0] == "\x00" else "\ufffd"

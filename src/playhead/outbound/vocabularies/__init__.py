@@ -1,4 +1,5 @@
-"""Vocabularies: the attributes that a kind of destination reads, one file each, all of one shape (`Vocabulary`).
+"""Vocabularies: the names of attributes that a kind of destination reads. One file each, with the functions of
+`SpanVocabulary`.
 
 otel_genai      OpenTelemetry's GenAI conventions, for any OTLP backend
 langfuse        Langfuse's own attributes
@@ -17,14 +18,15 @@ from playhead.outbound.vocabularies import langfuse, openinference, otel_genai
 
 
 class SpanVocabulary(Protocol):
-    """What every module here has."""
+    """The functions that every vocabulary module has."""
 
     def refs(self, span: OutboundSpan, /) -> Iterable[ContentRef]:
-        """The refs of values (not of threads) that `encode` reads."""
+        """Returns the refs of values (not of threads) that `encode` reads."""
         ...
 
     def encode(self, span: OutboundSpan, content: ShownContent, options: OutboundOptions, /) -> Span:
-        """The span in the destination's words.  Its attributes hold texts, numbers, truth values and lists of these."""
+        """Returns the span in the destination's vocabulary. Its attributes hold texts, numbers, booleans and lists of
+        these."""
         ...
 
 

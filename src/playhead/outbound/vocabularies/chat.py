@@ -1,7 +1,7 @@
-"""Messages in the parts shape → the chat form that Langfuse and OpenInference both know.
+"""Messages in the parts shape → the chat format that Langfuse and OpenInference share.
 
-One entry has texts and media, requested tool calls, or the result of one call: a message with several results becomes
-several entries, since that is what their readers expect of role `tool`.
+An entry has texts and media, or requested tool calls, or the result of one call. A message with several results becomes
+several entries, because readers of this format expect one result per entry of role `tool`.
 """
 
 import base64
@@ -22,7 +22,7 @@ OCTETS: Final = "application/octet-stream"
 
 @dataclass(frozen=True, slots=True)
 class ChatPiece:
-    """A text, or a medium with its address: `data:` with its bytes, or where it lies."""
+    """A text, or a medium with its address: a `data:` URI with its bytes, or a URL."""
 
     kind: Literal["text", "reasoning", "image", "audio", "file"]
     text: str = ""
@@ -47,17 +47,18 @@ class ChatEntry:
     pieces: list[ChatPiece] = field(default_factory=list[ChatPiece])
     calls: list[ChatCall] = field(default_factory=list[ChatCall])
     answers: str | None = None
-    """The id of the tool call that this is the result of."""
+    """For a tool's result: the id of the tool call."""
     name: str | None = None
 
     @property
     def text(self) -> str:
-        """All texts, without reasoning."""
+        """All texts without reasoning, one per line."""
         return "\n".join(piece.text for piece in self.pieces if piece.kind == "text")
 
 
 def input_chat(span: OutboundSpan, content: ShownContent) -> list[ChatEntry] | None:
-    """What a model was asked, its instructions first; None if the span has no messages, or only links are sent."""
+    """Returns the input of a model call, the system instructions first. None: the span has no messages, or only links
+    are sent."""
     messages = content.messages(span.ref(names.INPUT_MESSAGES_REF))
     if messages is None:
         return None
@@ -69,7 +70,8 @@ def input_chat(span: OutboundSpan, content: ShownContent) -> list[ChatEntry] | N
 
 
 def output_chat(span: OutboundSpan, content: ShownContent) -> list[ChatEntry] | None:
-    """What a model answered, its reasoning first; None as for `input_chat`."""
+    """Returns the answer of a model call, its reasoning first. None: the span has no messages, or only links are
+    sent."""
     messages = content.messages(span.ref(names.OUTPUT_MESSAGES_REF))
     if messages is None:
         return None
@@ -81,12 +83,12 @@ def output_chat(span: OutboundSpan, content: ShownContent) -> list[ChatEntry] | 
 
 
 def chat_of(messages: Iterable[Message]) -> list[ChatEntry]:
-    """The entries of these messages."""
+    """Converts messages to entries."""
     return [entry for message in messages for entry in _entries(message)]
 
 
 def as_text(value: Any) -> str:
-    """A value for people to read: a text as it is, all else as JSON."""
+    """Returns a value as text for people: a text unchanged, bytes as a `data:` URI, anything else as JSON."""
     if isinstance(value, str):
         return value
     if isinstance(value, bytes):
@@ -112,16 +114,16 @@ def _entries(message: Message) -> Iterable[ChatEntry]:
 
 
 def _result(part: Part, kind: str, name: str | None) -> ChatEntry:
-    said = part.get("response") if kind == _RESULTS[0] else part.get(kind)
-    pieces = [ChatPiece("text", as_text(said))]
-    if isinstance(said, list) and said and all(_is_part(one) for one in cast("list[Any]", said)):
-        pieces = [_piece(one) for one in cast("list[Part]", said)]
+    response = part.get("response") if kind == _RESULTS[0] else part.get(kind)
+    pieces = [ChatPiece("text", as_text(response))]
+    if isinstance(response, list) and response and all(_is_part(item) for item in cast("list[Any]", response)):
+        pieces = [_piece(item) for item in cast("list[Part]", response)]
     answers = part.get("id")
     return ChatEntry("tool", pieces, answers=answers if isinstance(answers, str) else None, name=name)
 
 
 def _is_part(value: Any) -> bool:
-    """Whether this is an element of a result that consists of texts and media."""
+    """Whether a value is an element of a result that consists of texts and media."""
     return isinstance(value, dict) and cast("dict[str, Any]", value).get("type") in ("text", "blob", "uri")
 
 
@@ -132,14 +134,14 @@ def _call(part: Part, kind: str) -> ChatCall:
 
 
 def _piece(part: Part) -> ChatPiece:
-    kind, said = part.get("type"), part.get("content")
+    kind, content = part.get("type"), part.get("content")
     mime_type = part.get("mime_type") if isinstance(part.get("mime_type"), str) else None
-    if kind in ("text", "refusal") and isinstance(said, str):
-        return ChatPiece("text", said)
+    if kind in ("text", "refusal") and isinstance(content, str):
+        return ChatPiece("text", content)
     if kind == "reasoning":
-        return ChatPiece("reasoning", as_text(said))
-    if kind == "blob" and isinstance(said, str):
-        return ChatPiece(_medium(part), url=f"data:{mime_type or OCTETS};base64,{said}", mime_type=mime_type)
+        return ChatPiece("reasoning", as_text(content))
+    if kind == "blob" and isinstance(content, str):
+        return ChatPiece(_medium(part), url=f"data:{mime_type or OCTETS};base64,{content}", mime_type=mime_type)
     if kind == "uri" and isinstance(part.get("uri"), str):
         return ChatPiece(_medium(part), url=part["uri"], mime_type=mime_type)
     return ChatPiece("text", as_text(part.get("value") if kind == "playhead.as_is" else part))
@@ -164,11 +166,12 @@ def _reasoning(thought: Any) -> str:
 
 
 def _texts(value: Any, *keys: str) -> str:
-    """The texts of a list of parts, or of an object that has one; all else as JSON."""
+    """Returns the texts of a list of parts, or of an object with one of these keys, one per line; anything else as
+    JSON."""
     listed = cast("Sequence[Any]", value) if isinstance(value, list) else [value]
-    found: list[str] = []
-    for one in listed:
-        named: list[Any] = [cast("dict[str, Any]", one).get(key) for key in keys] if isinstance(one, dict) else []
-        said = next((said for said in named if isinstance(said, str)), None)
-        found.append(as_text(one) if said is None else said)
-    return "\n".join(found)
+    texts: list[str] = []
+    for item in listed:
+        named: list[Any] = [cast("dict[str, Any]", item).get(key) for key in keys] if isinstance(item, dict) else []
+        text = next((text for text in named if isinstance(text, str)), None)
+        texts.append(as_text(item) if text is None else text)
+    return "\n".join(texts)

@@ -1,7 +1,7 @@
-"""Langfuse's own attributes: `langfuse.*` and nothing that Langfuse would read a second time under another name.
+"""Langfuse's own attributes, `langfuse.*`, and no attribute that Langfuse would also read under another name.
 
-What a run says (session, user, tags, name, metadata) stands on every span, because Langfuse sums up by observation.
-Usage, cost and model stand on generations and embeddings only.  See "Tracing over OTLP" in Langfuse's documentation.
+Facts about the run (session, user, tags, name, metadata) are on every span, because Langfuse sums up by observation.
+Usage, cost and model are on generations and embeddings only. See "Tracing over OTLP" in Langfuse's documentation.
 """
 
 from collections.abc import Iterable
@@ -27,12 +27,12 @@ _TYPES: Final = {
     "agent": "agent", "llm": "generation", "tool": "tool", "retriever": "retriever", "embedding": "embedding",
     "guardrail": "guardrail", "step": "span",
 }  # fmt: skip
-# Kinds that others tell apart and we do not.
+# Kinds that others distinguish and we do not.
 _FINER_TYPES: Final = frozenset({"evaluator", "chain", "event"})
 _FINER_ATTRIBUTES: Final = ("langfuse.observation.type", "openinference.span.kind")
 _PROMPT_NAMES: Final = ("langfuse.observation.prompt.name", names.PROMPT_NAME)
 _PROMPT_VERSIONS: Final = ("langfuse.observation.prompt.version", "gen_ai.prompt.version")
-# Langfuse drops longer ids, and takes spans whose scope begins so for its own SDK's.
+# Langfuse drops longer ids, and treats spans of a scope with this beginning as spans of its own SDK.
 _MOST_ID_CHARACTERS: Final = 200
 _RESERVED_SCOPE: Final = "langfuse-sdk"
 _MOST_ENVIRONMENT: Final = 40
@@ -42,19 +42,21 @@ _WARNED: Final = frozenset({"aborted", "cancelled", names.INTERRUPTED})
 
 def refs(span: OutboundSpan) -> Iterable[ContentRef]:
     """See `SpanVocabulary`."""
-    found = (span.input, span.output, span.request, span.ref(names.ERROR_REF), span.ref(names.TOOL_DEFINITIONS_REF),
-             span.ref(names.SYSTEM_INSTRUCTIONS_REF), span.ref(names.REASONING_REF))  # fmt: skip
+    candidates = (
+        span.input, span.output, span.request, span.ref(names.ERROR_REF), span.ref(names.TOOL_DEFINITIONS_REF),
+        span.ref(names.SYSTEM_INSTRUCTIONS_REF), span.ref(names.REASONING_REF),
+    )  # fmt: skip
     of_events = [ref for event in span.span.events for ref in values_of(event.attributes)]
-    return [ref for ref in (*found, *of_events) if ref is not None]
+    return [ref for ref in (*candidates, *of_events) if ref is not None]
 
 
 def encode(span: OutboundSpan, content: ShownContent, options: OutboundOptions) -> Span:
-    """See the module."""
-    asked, gave, _ = _in_and_out(span, content, media=options.media)
+    """Returns the span with Langfuse's attributes; see `SpanVocabulary`."""
+    input_text, output_text, _ = _in_and_out(span, content, media=options.media)
     attributes: Attributes = {
         _OBSERVATION + "type": _type(span),
-        _OBSERVATION + "input": asked,
-        _OBSERVATION + "output": gave,
+        _OBSERVATION + "input": input_text,
+        _OBSERVATION + "output": output_text,
         **_of_run(span, content),
         **_of_model(span, content),
         **_of_outcome(span, content),
@@ -75,7 +77,7 @@ def encode(span: OutboundSpan, content: ShownContent, options: OutboundOptions) 
 
 
 def media(span: OutboundSpan, content: ShownContent) -> list[OutboundMedia]:
-    """The media whose tokens stand in the span: to be uploaded before it."""
+    """Returns the media whose references are in the encoded span: upload them before it."""
     return _in_and_out(span, content, media=True)[2]
 
 
@@ -83,22 +85,22 @@ def _in_and_out(
     span: OutboundSpan, content: ShownContent, *, media: bool
 ) -> tuple[str | None, str | None, list[OutboundMedia]]:
     tokens = MediaTokens(span.span.trace_id, span.span.span_id)
-    is_call = span.kind == "llm"  # of all else, messages are only shown where there is nothing of its own
-    asked: Any = _chat(input_chat(span, content)) if is_call or span.input is None else None
-    gave: Any = _chat(output_chat(span, content)) if is_call or span.output is None else None
-    if asked is None:
-        asked = content.value(span.ref(names.INPUT_MESSAGES_REF) if content.is_link else None)
-        asked = content.value(span.input) if asked is None else asked
+    is_call = span.kind == "llm"  # other spans show messages only if they have no input or output of their own
+    input_value: Any = _chat(input_chat(span, content)) if is_call or span.input is None else None
+    output_value: Any = _chat(output_chat(span, content)) if is_call or span.output is None else None
+    if input_value is None:
+        input_value = content.value(span.ref(names.INPUT_MESSAGES_REF) if content.is_link else None)
+        input_value = content.value(span.input) if input_value is None else input_value
     elif tools := content.value(span.ref(names.TOOL_DEFINITIONS_REF)):
-        asked = {"messages": asked, "tools": tools}
-    if gave is None:
-        gave = content.value(span.ref(names.OUTPUT_MESSAGES_REF) if content.is_link else None)
-        gave = content.value(span.output) if gave is None else gave
-    elif len(gave) == 1:
-        gave = gave[0]
+        input_value = {"messages": input_value, "tools": tools}
+    if output_value is None:
+        output_value = content.value(span.ref(names.OUTPUT_MESSAGES_REF) if content.is_link else None)
+        output_value = content.value(span.output) if output_value is None else output_value
+    elif len(output_value) == 1:
+        output_value = output_value[0]
     if media:
-        asked, gave = tokens.of(asked, "input"), tokens.of(gave, "output")
-    return _text(asked), _text(gave), list(tokens.found.values())
+        input_value, output_value = tokens.of(input_value, "input"), tokens.of(output_value, "output")
+    return _text(input_value), _text(output_value), list(tokens.found.values())
 
 
 def _type(span: OutboundSpan) -> str:
@@ -124,7 +126,7 @@ def _of_run(span: OutboundSpan, content: ShownContent) -> Attributes:
     }
     if span.is_root:
         attributes["langfuse.internal.is_app_root"] = True
-        if span.span.parent_id is not None:  # what the run was called from is not sent on
+        if span.span.parent_id is not None:  # the parent is outside the run and is not sent
             attributes["langfuse.internal.as_root"] = True
     return attributes
 
@@ -153,14 +155,15 @@ def _of_model(span: OutboundSpan, content: ShownContent) -> Attributes:
 def _of_outcome(span: OutboundSpan, content: ShownContent) -> Attributes:
     outcome = span.attributes.get(names.OUTCOME)
     level = "ERROR" if span.has_failed else "WARNING" if outcome in _WARNED else "DEFAULT"
-    said = content.text(span.span.status_message) or (str(outcome) if outcome else "")
-    if span.has_failed and not said:
-        said = str(span.attributes.get(names.ERROR_TYPE) or "")
-    return {_OBSERVATION + "level": level, _OBSERVATION + "status_message": said or None}
+    message = content.text(span.span.status_message) or (str(outcome) if outcome else "")
+    if span.has_failed and not message:
+        message = str(span.attributes.get(names.ERROR_TYPE) or "")
+    return {_OBSERVATION + "level": level, _OBSERVATION + "status_message": message or None}
 
 
 def _usage(span: OutboundSpan) -> dict[str, int]:
-    """Tokens, each counted under one name: Langfuse multiplies each with its own price and adds them up."""
+    """Returns the numbers of tokens. Each token is counted under one name, because Langfuse multiplies each number with
+    its own price and adds the results."""
     used = span.usage
     read, written = used.cache_read_tokens or 0, used.cache_write_tokens or 0
     reasoning = used.reasoning_tokens or 0
@@ -184,16 +187,16 @@ def _cost(span: OutboundSpan) -> dict[str, float]:
 
 
 def _own_metadata(span: OutboundSpan, content: ShownContent) -> dict[str, Any]:
-    own = {
+    metadata = {
         **custom_attributes(span, content),
         "playhead_run_url": span.url,
         "finish_reasons": list(span.finish_reasons),
     }
-    own |= {"agent": span.agent, "provider": span.provider, "tool_call_id": span.tool_call}
+    metadata |= {"agent": span.agent, "provider": span.provider, "tool_call_id": span.tool_call}
     node = span.attributes.get(names.GRAPH_NODE)
     if node is not None:
-        own["graph_node"] = node
-    return {key: value for key, value in own.items() if value not in (None, [])}
+        metadata["graph_node"] = node
+    return {key: value for key, value in metadata.items() if value not in (None, [])}
 
 
 def _metadata(prefix: str, values: Attributes) -> Attributes:
@@ -207,23 +210,23 @@ def _chat(chat: list[ChatEntry] | None) -> list[dict[str, Any]] | None:
 def _entry(entry: ChatEntry) -> dict[str, Any]:
     thought = "\n".join(piece.text for piece in entry.pieces if piece.kind == "reasoning")
     pieces = [piece for piece in entry.pieces if piece.kind != "reasoning"]
-    said: dict[str, Any] = {"role": entry.role}
+    message: dict[str, Any] = {"role": entry.role}
     if all(piece.kind == "text" for piece in pieces):
-        said["content"] = "\n".join(piece.text for piece in pieces) if pieces else None
+        message["content"] = "\n".join(piece.text for piece in pieces) if pieces else None
     else:
-        said["content"] = [_piece(piece) for piece in pieces]
+        message["content"] = [_piece(piece) for piece in pieces]
     if thought:
-        said["reasoning_content"] = thought
+        message["reasoning_content"] = thought
     if entry.name is not None:
-        said["name"] = entry.name
+        message["name"] = entry.name
     if entry.answers is not None:
-        said["tool_call_id"] = entry.answers
+        message["tool_call_id"] = entry.answers
     if entry.calls:
-        said["tool_calls"] = [
+        message["tool_calls"] = [
             {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": call.arguments}}
             for call in entry.calls
         ]
-    return said
+    return message
 
 
 def _piece(piece: ChatPiece) -> dict[str, Any]:
@@ -239,7 +242,7 @@ def _piece(piece: ChatPiece) -> dict[str, Any]:
 
 
 def _environment(resource: Attributes) -> str | None:
-    """In the letters that Langfuse takes; what it would refuse is not sent."""
+    """Returns the environment's name in the characters that Langfuse accepts; None if nothing remains."""
     named = next((str(resource[name]) for name in _ENVIRONMENTS if resource.get(name)), None)
     if named is None:
         return None

@@ -1,4 +1,6 @@
-"""What every vocabulary writes alike: attributes that no instrumentation has a word for, and what a call raised."""
+"""Attributes and events that all vocabularies write in the same way: attributes that the program set itself, and
+errors.
+"""
 
 from typing import Any, Final, cast
 
@@ -11,13 +13,14 @@ from playhead.outbound.content_modes import ShownContent
 from playhead.outbound.span import OutboundSpan
 from playhead.outbound.vocabularies.otel_genai import inline
 
-# What instrumentations write is said in the destination's own words already; said twice, it would be counted twice.
+# Namespaces of instrumentations. Their facts are sent under the destination's own names; sent twice, they would be
+# counted twice.
 _INSTRUMENTATIONS: Final = frozenset({
     "playhead", "agent", "agent_name", "model_name", "tool", "tag", "session", "user", "metadata", "embedding",
     "retrieval", "reranker", "annotations", "evaluations", "graph", "langgraph", "events", "genkit:name", "logfire",
     "exception", "operation",
 }).union(*(dialect.PREFIXES for dialect in DIALECTS))  # fmt: skip
-# What helps a person to find the call again in Playhead.
+# Attributes with which a person finds the call in Playhead.
 _KEPT: Final = (
     names.RUN_ID, names.RUN_ATTEMPT, names.CALL_KEY, names.PROCESS_ID, names.CALL_ORDER, names.OUTCOME, names.FORK_OF,
 )  # fmt: skip
@@ -26,40 +29,43 @@ _MESSAGES: Final = "gen_ai."
 
 
 def custom_attributes(span: OutboundSpan, content: ShownContent) -> dict[str, Any]:
-    """Attributes that the program set itself, and where the call is found in Playhead: plain values, no content."""
-    kept = {
+    """Returns attributes that the program set itself, and those that identify the call in Playhead: plain values, no
+    content."""
+    attributes = {
         key: content.attribute(key, value)
         for key, value in span.attributes.items()
         if key in _KEPT or (key.partition(".")[0] not in _INSTRUMENTATIONS and not is_ref(value))
     }
-    return {key: value for key, value in kept.items() if key != names.CONTENT_INLINE}
+    return {key: value for key, value in attributes.items() if key != names.CONTENT_INLINE}
 
 
 def plain(value: Any) -> Any:
-    """The value as OTLP readers take it: a text, a number, a truth value or a list of texts; else JSON."""
+    """Returns a value in a form that OTLP readers accept: a text, a number, a boolean or a list of texts; others become
+    JSON."""
     if isinstance(value, list | tuple):
         several = cast("list[Any]", value)
-        return list(several) if all(isinstance(one, str) for one in several) else _json(several)
+        return list(several) if all(isinstance(item, str) for item in several) else _json(several)
     return value if isinstance(value, str | bool | int | float) else _json(value)
 
 
 def events(span: OutboundSpan, content: ShownContent) -> list[SpanEvent]:
-    """The span's events, without those that tell messages; what a call of ours raised is an exception event."""
-    kept = [
+    """Returns the span's events, except those that hold messages. An error that our SDK recorded becomes an exception
+    event."""
+    span_events = [
         SpanEvent(event.name, event.time_ns, _of_event(event.attributes, content))
         for event in span.span.events
         if not event.name.startswith(_MESSAGES)
     ]
     raised = content.object(span.ref(names.ERROR_REF))
-    if raised and not any(event.name == _EXCEPTION for event in kept):
-        said = {f"exception.{key}": raised[key] for key in ("type", "message", "stacktrace") if raised.get(key)}
-        kept.append(SpanEvent(_EXCEPTION, span.span.end_ns or span.span.start_ns, said))
-    return kept
+    if raised and not any(event.name == _EXCEPTION for event in span_events):
+        attributes = {f"exception.{key}": raised[key] for key in ("type", "message", "stacktrace") if raised.get(key)}
+        span_events.append(SpanEvent(_EXCEPTION, span.span.end_ns or span.span.start_ns, attributes))
+    return span_events
 
 
 def _of_event(attributes: Attributes, content: ShownContent) -> Attributes:
-    shown = inline(attributes, content)
-    return {key: plain(value) for key, value in shown.items() if key != names.CONTENT_INLINE}
+    inlined = inline(attributes, content)
+    return {key: plain(value) for key, value in inlined.items() if key != names.CONTENT_INLINE}
 
 
 def _json(value: Any) -> str:

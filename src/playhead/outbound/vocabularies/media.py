@@ -1,7 +1,7 @@
-"""Images, files and other bytes, which Langfuse keeps apart from text.
+"""Images, files and other bytes, which Langfuse stores separately from text.
 
-In a span, a medium is a token (`OutboundMedia.token`).  Its bytes are uploaded once per project, under an id that is
-made of their hash.
+In a span, a medium is replaced by a reference (`OutboundMedia.token`). Its bytes are uploaded once per project, under
+an id that is made of their hash.
 """
 
 import base64
@@ -20,7 +20,8 @@ _DATA_URI: Final = re.compile(r"data:([\w.+-]+/[\w.+-]+)?(?:;[\w.+=-]+){0,4}?;ba
 
 @dataclass(frozen=True, slots=True)
 class OutboundMedia:
-    """A medium to upload, and where it stands.  `sha256` is the base64 of the hash, as Langfuse asks for it."""
+    """A medium to upload, and its position: trace, span and field. `sha256`: the hash in base64, as Langfuse requires
+    it."""
 
     data: bytes
     content_type: str
@@ -36,27 +37,27 @@ class OutboundMedia:
 
     @property
     def token(self) -> str:
-        """What stands in the span."""
+        """The reference that replaces the bytes in the span."""
         return media_token(self.content_type, self.id)
 
 
 class MediaTokens:
-    """Replaces media by tokens in the values of one span's field, and gathers them."""
+    """Replaces media in the values of one span by references, and collects the media."""
 
     def __init__(self, trace_id: str, observation_id: str) -> None:
         self.found: dict[str, OutboundMedia] = {}
         self._ids = trace_id, observation_id
 
     def of(self, value: Any, field: Field) -> Any:
-        """The value with tokens in place of `data:` addresses and bytes."""
+        """Returns the value with references in place of `data:` URIs and bytes."""
         if isinstance(value, bytes):
             return self._token(value, OCTETS, field)
         if isinstance(value, str):
             return self._of_text(value, field)
         if isinstance(value, dict):
-            return {key: self.of(one, field) for key, one in cast("dict[str, Any]", value).items()}
+            return {key: self.of(item, field) for key, item in cast("dict[str, Any]", value).items()}
         if isinstance(value, list | tuple):
-            return [self.of(one, field) for one in cast("list[Any]", value)]
+            return [self.of(item, field) for item in cast("list[Any]", value)]
         return value
 
     def _of_text(self, text: str, field: Field) -> str:

@@ -1,6 +1,6 @@
-"""OpenInference, which Phoenix reads: messages or `input.value`, never both, and always `output.value`.
+"""OpenInference, which Phoenix reads: either messages or `input.value`, never both, and always `output.value`.
 
-Tokens and cost stand on model calls, since Phoenix sums them up over those.  Vectors of embeddings are not sent.
+Tokens and cost are on model calls, because Phoenix sums them up over these. Vectors of embeddings are not sent.
 """
 
 from collections.abc import Iterable, Mapping
@@ -23,7 +23,7 @@ _KINDS: Final = {
     "guardrail": "GUARDRAIL", "step": "CHAIN",
 }  # fmt: skip
 _KIND: Final = "openinference.span.kind"
-# Kinds that we do not tell apart.
+# Kinds that we do not distinguish.
 _FINER_KINDS: Final = {"EVALUATOR": "step", "PROMPT": "step", "DECISION": "step", "RERANKER": "retriever"}
 _INPUT, _OUTPUT = "input.", "output."
 _JSON_TYPE, _TEXT_TYPE = "application/json", "text/plain"
@@ -32,20 +32,26 @@ _CONTENTS: Final = {
     "llm.prompt_template.template_ref": "llm.prompt_template.template",
     "llm.prompt_template.variables_ref": "llm.prompt_template.variables",
 }  # fmt: skip
-# What retrievers and their frameworks call the text of a document.
+# Keys under which retrievers and their frameworks keep the text of a document.
 _TEXTS: Final = ("content", "text", "page_content", "document")
 
 
 def refs(span: OutboundSpan) -> Iterable[ContentRef]:
     """See `SpanVocabulary`."""
-    own = (names.ERROR_REF, names.TOOL_DEFINITIONS_REF, names.SYSTEM_INSTRUCTIONS_REF, names.REASONING_REF)
-    found = [span.input, span.output, span.request, span.documents, *(span.ref(name) for name in (*own, *_CONTENTS))]
+    attribute_names = (names.ERROR_REF, names.TOOL_DEFINITIONS_REF, names.SYSTEM_INSTRUCTIONS_REF, names.REASONING_REF)
+    candidates = [
+        span.input,
+        span.output,
+        span.request,
+        span.documents,
+        *(span.ref(name) for name in (*attribute_names, *_CONTENTS)),
+    ]
     of_events = [ref for event in span.span.events for ref in values_of(event.attributes)]
-    return [ref for ref in (*found, *of_events) if ref is not None]
+    return [ref for ref in (*candidates, *of_events) if ref is not None]
 
 
 def encode(span: OutboundSpan, content: ShownContent, options: OutboundOptions) -> Span:
-    """See the module."""
+    """Returns the span with OpenInference's attributes; see `SpanVocabulary`."""
     attributes: Attributes = {
         _KIND: _kind(span),
         **_in_and_out(span, content),
@@ -55,8 +61,8 @@ def encode(span: OutboundSpan, content: ShownContent, options: OutboundOptions) 
         **options.attributes,
     }
     for theirs, name in _CONTENTS.items() if not content.is_link else ():
-        if (said := content.value(span.ref(theirs))) is not None:
-            attributes[name] = as_text(said)
+        if (content_value := content.value(span.ref(theirs))) is not None:
+            attributes[name] = as_text(content_value)
     resource = (
         span.span.resource if options.project is None else {**span.span.resource, names.PROJECT_NAME: options.project}
     )
@@ -75,41 +81,42 @@ def _kind(span: OutboundSpan) -> str:
 
 
 def _in_and_out(span: OutboundSpan, content: ShownContent) -> Attributes:
-    asked, gave = input_chat(span, content), output_chat(span, content)
-    if span.kind != "llm":  # an agent's conversation is its input and output where it has no others
-        gave = gave if span.output is None else None
-        return {**_value(_INPUT, _or_chat(span, content, span.input, asked, names.INPUT_MESSAGES_REF)),
-                **_value(_OUTPUT, _output(span, content, gave))}  # fmt: skip
+    input_entries, output_entries = input_chat(span, content), output_chat(span, content)
+    if span.kind != "llm":  # messages are the input and output of other spans only if these have none of their own
+        output_entries = output_entries if span.output is None else None
+        return {**_value(_INPUT, _or_chat(span, content, span.input, input_entries, names.INPUT_MESSAGES_REF)),
+                **_value(_OUTPUT, _output(span, content, output_entries))}  # fmt: skip
     attributes = (
         _value(_INPUT, _or_chat(span, content, span.input, None, names.INPUT_MESSAGES_REF))
-        if asked is None
-        else _messages("llm.input_messages", asked)
+        if input_entries is None
+        else _messages("llm.input_messages", input_entries)
     )
-    if gave is not None:
-        attributes |= _messages("llm.output_messages", gave)
-    return attributes | _value(_OUTPUT, _output(span, content, gave))
+    if output_entries is not None:
+        attributes |= _messages("llm.output_messages", output_entries)
+    return attributes | _value(_OUTPUT, _output(span, content, output_entries))
 
 
 def _or_chat(
-    span: OutboundSpan, content: ShownContent, own: ContentRef | None, chat: list[ChatEntry] | None, linked: str
+    span: OutboundSpan, content: ShownContent, ref: ContentRef | None, chat: list[ChatEntry] | None, linked: str
 ) -> Any:
-    """The span's own value, else its messages, else a link to them."""
-    if own is not None:
-        return content.value(own)
+    """Returns the span's own value, else its messages, else a link to them; None if there is nothing."""
+    if ref is not None:
+        return content.value(ref)
     if chat is not None:
         return [_plain_entry(entry) for entry in chat]
     return content.value(span.ref(linked)) if content.is_link else None
 
 
-def _output(span: OutboundSpan, content: ShownContent, gave: list[ChatEntry] | None) -> Any:
-    """What is always there: an answer's text, else the calls that it requests; of documents, how many there are."""
-    if gave and not any(entry.calls for entry in gave):
-        return "\n".join(entry.text for entry in gave if entry.text)
-    if gave:
-        said = [_plain_entry(entry) for entry in gave]
-        return said[0] if len(said) == 1 else said
-    if span.kind == "retriever" and (found := _documents(span, content)) is not None:
-        return f"{len(found)} documents"
+def _output(span: OutboundSpan, content: ShownContent, chat: list[ChatEntry] | None) -> Any:
+    """Returns the value of `output.value`: the text of an answer, else the tool calls that it requests; for documents,
+    their number."""
+    if chat and not any(entry.calls for entry in chat):
+        return "\n".join(entry.text for entry in chat if entry.text)
+    if chat:
+        entries = [_plain_entry(entry) for entry in chat]
+        return entries[0] if len(entries) == 1 else entries
+    if span.kind == "retriever" and (documents := _documents(span, content)) is not None:
+        return f"{len(documents)} documents"
     if span.kind == "embedding" and not content.is_link:
         return "vectors, kept in Playhead" if span.output is not None else None
     return _or_chat(span, content, span.output, None, names.OUTPUT_MESSAGES_REF)
@@ -125,19 +132,19 @@ def _value(prefix: str, value: Any) -> Attributes:
 def _messages(prefix: str, chat: Iterable[ChatEntry]) -> Attributes:
     attributes: Attributes = {}
     for place, entry in enumerate(chat):
-        own = f"{prefix}.{place}.message."
-        attributes[own + "role"] = entry.role
+        entry_prefix = f"{prefix}.{place}.message."
+        attributes[entry_prefix + "role"] = entry.role
         if all(piece.kind == "text" for piece in entry.pieces):
             if entry.pieces:
-                attributes[own + "content"] = entry.text
+                attributes[entry_prefix + "content"] = entry.text
         else:
-            attributes |= _contents(own + "contents", entry.pieces)
+            attributes |= _contents(entry_prefix + "contents", entry.pieces)
         if entry.name is not None:
-            attributes[own + "name"] = entry.name
+            attributes[entry_prefix + "name"] = entry.name
         if entry.answers is not None:
-            attributes[own + "tool_call_id"] = entry.answers
+            attributes[entry_prefix + "tool_call_id"] = entry.answers
         for number, call in enumerate(entry.calls):
-            of_call = f"{own}tool_calls.{number}.tool_call."
+            of_call = f"{entry_prefix}tool_calls.{number}.tool_call."
             if call.id is not None:
                 attributes[of_call + "id"] = call.id
             attributes[of_call + "function.name"] = call.name
@@ -148,41 +155,41 @@ def _messages(prefix: str, chat: Iterable[ChatEntry]) -> Attributes:
 def _contents(prefix: str, pieces: Iterable[ChatPiece]) -> Attributes:
     attributes: Attributes = {}
     for place, piece in enumerate(pieces):
-        own = f"{prefix}.{place}.message_content."
+        piece_prefix = f"{prefix}.{place}.message_content."
         match piece.kind:
             case "text" | "reasoning":
-                attributes |= {own + "type": piece.kind, own + "text": piece.text}
+                attributes |= {piece_prefix + "type": piece.kind, piece_prefix + "text": piece.text}
             case "image":
-                attributes |= {own + "type": "image", own + "image.image.url": piece.url}
+                attributes |= {piece_prefix + "type": "image", piece_prefix + "image.image.url": piece.url}
             case "audio":
-                attributes |= {own + "type": "audio", own + "audio.audio.url": piece.url}
+                attributes |= {piece_prefix + "type": "audio", piece_prefix + "audio.audio.url": piece.url}
             case "file":
-                attributes |= {own + "type": "document", own + "document.document.url": piece.url}
+                attributes |= {piece_prefix + "type": "document", piece_prefix + "document.document.url": piece.url}
     return attributes
 
 
 def _plain_entry(entry: ChatEntry) -> dict[str, Any]:
-    said: dict[str, Any] = {"role": entry.role, "content": entry.text}
+    message: dict[str, Any] = {"role": entry.role, "content": entry.text}
     if entry.answers is not None:
-        said["tool_call_id"] = entry.answers
+        message["tool_call_id"] = entry.answers
     if entry.calls:
-        said["tool_calls"] = [
+        message["tool_calls"] = [
             {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": call.arguments}}
             for call in entry.calls
         ]
-    return said
+    return message
 
 
 def _of_run(span: OutboundSpan, content: ShownContent) -> Attributes:
     run = span.run
     metadata = {**content.object(run.metadata), **custom_attributes(span, content), "playhead.run.url": span.url}
     metadata |= {"playhead.run.name": run.name, "finish_reasons": list(span.finish_reasons) or None}
-    said = {key: value for key, value in metadata.items() if value is not None}
+    present = {key: value for key, value in metadata.items() if value is not None}
     return {
         "session.id": run.session,
         "user.id": run.user,
         "tag.tags": list(run.tags) or None,
-        "metadata": _json(said) if said else None,
+        "metadata": _json(present) if present else None,
         "agent.name": span.agent,
         "graph.node.id": span.attributes.get(names.GRAPH_NODE),
     }
@@ -238,8 +245,8 @@ def _tokens(span: OutboundSpan) -> Attributes:
 
 
 def _of_embedding(span: OutboundSpan, content: ShownContent) -> Attributes:
-    asked = None if content.is_link else content.value(span.input)
-    texts = cast("list[Any]", asked) if isinstance(asked, list) else [asked]
+    value = None if content.is_link else content.value(span.input)
+    texts = cast("list[Any]", value) if isinstance(value, list) else [value]
     attributes: Attributes = {"embedding.model_name": span.model}
     for place, text in enumerate(texts):
         if isinstance(text, str):
@@ -248,30 +255,31 @@ def _of_embedding(span: OutboundSpan, content: ShownContent) -> Attributes:
 
 
 def _documents(span: OutboundSpan, content: ShownContent) -> list[Any] | None:
-    """The documents that a retriever found, None where what it returned is something else."""
-    found = None if content.is_link else content.value(span.documents)
-    if isinstance(found, dict):
-        listed: list[Any] = [one for one in cast("dict[str, Any]", found).values() if isinstance(one, list)]
-        found = listed[0] if listed else None
-    return cast("list[Any]", found) if isinstance(found, list) and found else None
+    """Returns the documents that a retriever found; None if its output is not a list of documents, or only links are
+    sent."""
+    value = None if content.is_link else content.value(span.documents)
+    if isinstance(value, dict):
+        listed: list[Any] = [item for item in cast("dict[str, Any]", value).values() if isinstance(item, list)]
+        value = listed[0] if listed else None
+    return cast("list[Any]", value) if isinstance(value, list) and value else None
 
 
 def _of_documents(documents: Iterable[Any]) -> Attributes:
     attributes: Attributes = {}
-    for place, given in enumerate(documents):
-        own = f"retrieval.documents.{place}.document."
-        if not isinstance(given, dict):
-            attributes[own + "content"] = as_text(given)
+    for place, item in enumerate(documents):
+        prefix = f"retrieval.documents.{place}.document."
+        if not isinstance(item, dict):
+            attributes[prefix + "content"] = as_text(item)
             continue
-        document = _inner(cast("dict[str, Any]", given))
-        text = next((said for key in _TEXTS if isinstance(said := document.get(key), str)), None)
-        attributes[own + "content"] = as_text(document) if text is None else text
+        document = _inner(cast("dict[str, Any]", item))
+        text = next((value for key in _TEXTS if isinstance(value := document.get(key), str)), None)
+        attributes[prefix + "content"] = as_text(document) if text is None else text
         if document.get("id") is not None:
-            attributes[own + "id"] = as_text(document["id"])
+            attributes[prefix + "id"] = as_text(document["id"])
         if type(score := document.get("score")) in (int, float):
-            attributes[own + "score"] = float(cast(float, score))
+            attributes[prefix + "score"] = float(cast(float, score))
         if (metadata := document.get("metadata")) is not None:
-            attributes[own + "metadata"] = as_text(metadata)
+            attributes[prefix + "metadata"] = as_text(metadata)
     return attributes
 
 

@@ -1,8 +1,9 @@
-"""OpenTelemetry's GenAI conventions, for any OTLP backend, another Playhead among them.
+"""OpenTelemetry's GenAI conventions, for any OTLP backend, including another Playhead.
 
-Every ref `NAME_ref` becomes its content under `NAME`, which is the convention's own name for messages, instructions,
-definitions of tools, arguments and results: `gen_ai.input.messages_ref` → `gen_ai.input.messages`, as JSON text.  In
-the content mode `ref` the refs stay.  All other attributes stay, so that another Playhead answers as this one does.
+Every ref `NAME_ref` is replaced by its content under `NAME`, which is the conventions' own name for messages,
+instructions, tool definitions, arguments and results: `gen_ai.input.messages_ref` → `gen_ai.input.messages`, as JSON
+text. In the content mode `ref`, the refs stay. All other attributes stay, so that another Playhead gives the same
+answers.
 """
 
 import base64
@@ -20,23 +21,23 @@ from playhead.outbound.span import OutboundSpan
 
 
 def refs(span: OutboundSpan) -> Iterable[ContentRef]:
-    """Every ref of a value, on the span and on its events."""
+    """Returns every ref of a value, on the span and on its events."""
     of_events = [event.attributes for event in span.span.events]
     return [ref for attributes in (span.attributes, *of_events) for ref in values_of(attributes)]
 
 
 def values_of(attributes: Attributes) -> Iterable[ContentRef]:
-    """The refs of values among the attributes of a span, an event or a log event."""
+    """Returns the refs of values among the attributes of a span, an event or a log event."""
     return [ContentRef(value) for key, value in attributes.items() if is_value(key, value)]
 
 
 def is_value(key: str, value: Any) -> bool:
-    """Whether the attribute names a value."""
+    """Whether the attribute is a ref of a value, not of a thread."""
     return key.endswith(names.REF_SUFFIX) and key not in names.THREAD_REFS and is_ref(value)
 
 
 def encode(span: OutboundSpan, content: ShownContent, options: OutboundOptions) -> Span:
-    """See the module."""
+    """Returns the span with content in place of refs; see `SpanVocabulary`."""
     attributes = inline(span.attributes, content)
     if span.url:
         attributes[names.RUN_URL] = span.url
@@ -51,12 +52,12 @@ def encode(span: OutboundSpan, content: ShownContent, options: OutboundOptions) 
 
 
 def encode_log(log: LogEvent, content: ShownContent) -> LogEvent:
-    """A log event of the run, with its content inline as on spans."""
+    """Returns a log event with content in place of refs, as on spans."""
     return replace(log, attributes=inline(log.attributes, content))
 
 
 def inline(attributes: Attributes, content: ShownContent) -> Attributes:
-    """The attributes with content in place of refs; as they are in the content mode `ref`."""
+    """Returns the attributes with content in place of refs; in the content mode `ref`, the attributes unchanged."""
     if content.is_link:
         return dict(attributes)
     written: Attributes = {}
@@ -81,7 +82,7 @@ def _shown(key: str, ref: ContentRef, content: ShownContent) -> Any:
 
 
 def json_text(value: Any) -> str:
-    """JSON that a reader takes back to the value: bytes are an object with their base64."""
+    """Returns JSON text from which a reader gets the same value; bytes become an object with their base64."""
     return canonical_json(_without_bytes(value)).decode("utf-8", "replace")
 
 
