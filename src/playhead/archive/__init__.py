@@ -1,8 +1,10 @@
-"""Files that records move in, between collectors and from other tools.  Pure: values and bytes, no files, no network.
+"""Files in which records are moved between collectors, and exports of other tools. Pure: values and bytes, no files, no
+network.
 
-layout      the files of our own export, its manifest, and lines of its files
-records     spans and log records on their way from a file to a collector
-documents   JSON documents in a stream of bytes     protobuf  OTLP requests in protobuf in one
-detect      which format a file has                 rows      values in rows of other tools
+records     spans and log records from a file, and the requests that send them to a collector
+documents   JSON documents in a stream of bytes     protobuf  OTLP requests in protobuf in a stream
+detect      the format of a file                    rows      values in rows of other tools
 phoenix     rows of Phoenix → spans                 langfuse  rows of Langfuse → spans
+
+The files of our own export are described in `playhead.wire.export_layout`.
 """

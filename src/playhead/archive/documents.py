@@ -1,7 +1,8 @@
-"""JSON documents within a stream of bytes: lines, the items of an array, or one document.  Memory is bounded.
+"""Reads JSON documents from a stream of bytes: one per line, the items of an array, or a single document. Memory is
+bounded.
 
-A line that is no JSON is told and left out.  In an array, what follows such an item cannot be found again, so it ends
-there.
+A line that is not JSON is reported and skipped. In an array, the end of an item that is not JSON cannot be found, so
+reading stops there.
 """
 
 import codecs
@@ -15,7 +16,7 @@ from playhead.archive.records import FilePlace, UnreadableRecord
 from playhead.model.canonical import parse_json
 
 Read = Callable[[int], bytes]
-"""Reads at most so many bytes; empty at the end."""
+"""Reads at most this many bytes; returns an empty value at the end."""
 
 _PIECE = 1024 * 1024
 _WHITE = b" \t\r\n"
@@ -25,7 +26,7 @@ _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """A JSON value, where it stands, and about how many bytes it took."""
+    """A JSON value, its position, and its approximate size in bytes."""
 
     value: Any
     where: FilePlace
@@ -37,7 +38,7 @@ class _TooLong(ValueError):
 
 
 def json_documents(read: Read, file: str, most: int) -> Iterator[Document | UnreadableRecord]:
-    """The documents of a file.  One of more than `most` bytes is not read."""
+    """Yields the documents of a file. A document of more than `most` bytes is reported and not read."""
     first = read(_PIECE)
     if first.startswith(_BYTE_ORDER_MARK):
         first = first[len(_BYTE_ORDER_MARK) :]
@@ -55,7 +56,7 @@ def _lines(first: bytes, read: Read, file: str, most: int) -> Iterator[Document 
     if head and (head[0][1] is None or _parsed(head[0][1]) is not None):
         yield from _each_line(chain(head, lines), file, most)
         return
-    # The first line is no document: all of it may be one, spread over lines.
+    # The first line alone is not a document: the whole file may be one, spread over lines.
     size = 0
     for number, line in lines:
         size += 1 if line is None else len(line) + 1
@@ -77,16 +78,16 @@ def _each_line(
         if line is None:
             yield UnreadableRecord(where, too_long(most))
         elif line.strip(_WHITE):
-            found = _parsed(line)
+            parsed = _parsed(line)
             yield (
                 UnreadableRecord(where, "the line is no JSON")
-                if found is None
-                else Document(found[0], where, len(line))
+                if parsed is None
+                else Document(parsed[0], where, len(line))
             )
 
 
 def too_long(most: int) -> str:
-    """Why a record of more than `most` bytes is not read."""
+    """Returns the reason why a record of more than `most` bytes is not read."""
     return f"it has more than {most:,} bytes: raise --max-record-bytes"
 
 
@@ -98,7 +99,7 @@ def _parsed(line: bytes) -> tuple[Any] | None:
 
 
 def lines_of(first: bytes, read: Read, most: int) -> Iterator[bytes | None]:
-    """Lines without their ends; None for one of more than `most` bytes."""
+    """Yields lines without their line ends; None for a line of more than `most` bytes."""
     held: list[bytes] = []
     size = 0
     piece = first
@@ -121,7 +122,7 @@ def lines_of(first: bytes, read: Read, most: int) -> Iterator[bytes | None]:
 
 
 class _ArrayText:
-    """The text of an array, of which only what is not read yet is held."""
+    """The text of an array. Only the part that was not read yet is in memory."""
 
     def __init__(self, first: bytes, read: Read, most: int) -> None:
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
@@ -132,7 +133,8 @@ class _ArrayText:
         self.ended = False
 
     def more(self) -> None:
-        """Reads as much again as is held, so that trying an item again costs no more than reading it."""
+        """Reads as much again as is in memory, so that parsing an item again costs no more than reading it. Raises
+        _TooLong if more than `most` characters are in memory already."""
         if len(self.text) - self.at > self._most:
             raise _TooLong
         data = self._read(max(_PIECE, len(self.text) - self.at))
@@ -141,7 +143,7 @@ class _ArrayText:
         self.at = 0
 
     def skip(self, characters: str) -> str:
-        """Goes behind these characters; the character that is there, empty at the end."""
+        """Skips these characters. Returns the next character; empty at the end."""
         while True:
             while self.at < len(self.text) and self.text[self.at] in characters:
                 self.line += self.text[self.at] == "\n"
@@ -179,7 +181,7 @@ def _item(text: _ArrayText, decoder: json.JSONDecoder) -> tuple[Any, int]:
     while True:
         try:
             value, end = decoder.raw_decode(text.text, text.at)
-            # A number at the end of what was read may go on.
+            # A number at the end of the text in memory may continue.
             if end < len(text.text) or text.ended:
                 return value, end
         except ValueError:

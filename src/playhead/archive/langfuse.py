@@ -1,9 +1,9 @@
-"""Langfuse's exports: traces and observations, as its API, its UI and its exports to blob storage have them.
+"""Langfuse's exports: traces and observations, as its API, its UI and its exports to blob storage write them.
 
-Names are camelCase (API, UI) or snake_case (blob storage).  An observation becomes the span that Langfuse's own SDK
-sends of it.  Of a trace, a span of its own is made, with an id derived from the trace's; it is the parent of
-observations that have none, unless these say themselves what their trace is called and whose it is (API v2, enriched
-exports).  So rows may come in any order, and in any number of files.
+Names are camelCase (API, UI) or snake_case (blob storage). An observation becomes the span that Langfuse's own SDK
+sends for it. A trace becomes a span, too, with an id derived from the trace's id. This span is the parent of every
+observation without a parent, except of observations that have their trace's name and user themselves (API v2, enriched
+exports). So the order of rows and the number of files do not matter.
 """
 
 import re
@@ -16,7 +16,7 @@ from playhead.model.span import STATUS_ERROR, STATUS_UNSET, Attributes, Span
 SCOPE: Final = "langfuse-sdk"
 _OBSERVATION, _TRACE = "langfuse.observation.", "langfuse.trace."
 _UPPER = re.compile(r"(?<=[a-z0-9])([A-Z])")
-# Of an observation's fields, what its SDK sends as text and what as JSON.
+# Fields of an observation that its SDK sends as text or JSON, with the names of their attributes.
 _TEXTS: Final = {
     "input": _OBSERVATION + "input", "output": _OBSERVATION + "output", "metadata": _OBSERVATION + "metadata",
     "model_parameters": _OBSERVATION + "model.parameters",
@@ -29,13 +29,14 @@ _OF_TRACE: Final = {
     "release": "langfuse.release", "trace_name": _TRACE + "name",
 }  # fmt: skip
 _ENRICHED: Final = ("trace_name", "user_id", "session_id", "is_root_observation", "project_id")
-# Older versions: `usage` with these names, and the model's name under others.
+# Older versions have `usage` with these names, and other names for the model.
 _USAGE: Final = {"promptTokens": "input", "completionTokens": "output", "totalTokens": "total"}
 _MODELS: Final = ("model", "provided_model_name", "model_id")
 
 
 def spans_of_row(row: Mapping[str, Any]) -> Iterator[Span | ValueError]:
-    """The spans of a row: an observation, a trace, or a trace with its observations.  An error stands for one span."""
+    """Yields the spans of a row: an observation, a trace, or a trace with its observations. A span that cannot be made
+    is replaced by a ValueError."""
     value = _row(row)
     inner = value.get("trace")
     if (
@@ -50,12 +51,12 @@ def spans_of_row(row: Mapping[str, Any]) -> Iterator[Span | ValueError]:
         return
     yield _attempt(trace_span, value)
     observations = json_in(value.get("observations"))
-    for each in cast(list[Any], observations) if isinstance(observations, list) else ():
-        if isinstance(each, dict):
-            own = _row(cast(Mapping[str, Any], each))
-            own.setdefault("trace_id", value.get("id"))
-            own.pop("project_id", None)
-            yield _attempt(observation, own)
+    for item in cast(list[Any], observations) if isinstance(observations, list) else ():
+        if isinstance(item, dict):
+            fields = _row(cast(Mapping[str, Any], item))
+            fields.setdefault("trace_id", value.get("id"))
+            fields.pop("project_id", None)
+            yield _attempt(observation, fields)
 
 
 def _attempt(make: Any, value: Mapping[str, Any]) -> Span | ValueError:
@@ -66,11 +67,11 @@ def _attempt(make: Any, value: Mapping[str, Any]) -> Span | ValueError:
 
 
 def _row(row: Mapping[str, Any]) -> dict[str, Any]:
-    return {_UPPER.sub(lambda found: "_" + found[1].lower(), key): value for key, value in row.items()}
+    return {_UPPER.sub(lambda match: "_" + match[1].lower(), key): value for key, value in row.items()}
 
 
 def trace_span(value: Mapping[str, Any]) -> Span:
-    """The span that stands for a trace.  Raises ValueError."""
+    """Returns the span that represents a trace. Raises ValueError."""
     trace = trace_id(value.get("id"))
     start_ns = time_ns(value.get("timestamp"))
     if start_ns is None:
@@ -87,12 +88,12 @@ def trace_span(value: Mapping[str, Any]) -> Span:
 
 
 def root_id(trace: str) -> str:
-    """The id of the span that stands for a trace."""
+    """Returns the id of the span that represents a trace."""
     return span_id("the trace itself", trace)
 
 
 def observation(value: Mapping[str, Any]) -> Span:
-    """The span of an observation.  Raises ValueError."""
+    """Returns the span of an observation. Raises ValueError."""
     trace = trace_id(first_of(value, "trace_id"))
     span = span_id(value.get("id"), trace)
     start_ns = time_ns(value.get("start_time"))
@@ -143,11 +144,12 @@ def _add_model(attributes: Attributes, value: Mapping[str, Any]) -> None:
 
 
 def _counts(usage: Any) -> dict[str, int]:
-    """Tokens by Langfuse's names.  Its server takes parts (`input_cached_tokens`) out of the whole; SDKs do not."""
+    """Returns token counts by Langfuse's names. Its server subtracts parts (`input_cached_tokens`) from the whole; they
+    are added to it again, because SDKs send the whole."""
     if not isinstance(usage, dict):
         return {}
-    said = {name: count for name, count in cast(dict[str, Any], usage).items() if type(count) is int}
-    counts = {_USAGE.get(name, name): count for name, count in said.items()}
+    numbers = {name: count for name, count in cast(dict[str, Any], usage).items() if type(count) is int}
+    counts = {_USAGE.get(name, name): count for name, count in numbers.items()}
     for whole in ("input", "output"):
         parts = sum(count for name, count in counts.items() if name.startswith(whole + "_"))
         if whole in counts:

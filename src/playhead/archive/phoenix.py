@@ -1,7 +1,7 @@
-"""Phoenix's exports: rows of spans, as `spans.get_spans()` or a data frame of `get_spans_dataframe()` has them.
+"""Phoenix's exports: rows of spans, from `spans.get_spans()` or from the data frame of `get_spans_dataframe()`.
 
-A row of a data frame has a column for each attribute (`attributes.llm.model_name`), whose lists and objects are nested
-values, and whose numbers may all be floats.  What comes out is what OpenInference's instrumentations send.
+A row of a data frame has a column per attribute (`attributes.llm.model_name`). Lists and objects in it are nested
+values, and all numbers may be floats. The resulting spans are the ones that OpenInference's instrumentations send.
 """
 
 from collections.abc import Mapping
@@ -10,8 +10,8 @@ from typing import Any, Final, cast
 from playhead.archive.rows import as_text, first_of, flattened, is_absent, json_in, span_id, time_ns, trace_id
 from playhead.model.span import STATUS_ERROR, STATUS_OK, STATUS_UNSET, Attributes, Span, SpanEvent
 
-# An export does not say which instrumentation has made a span. Nearly all are OpenInference's; those of Anthropic's
-# own client, which often stand beside them, have a name that only they have.
+# An export does not name the instrumentation that recorded a span. Nearly all spans are from OpenInference's. Those of
+# the instrumentation of Anthropic's own client, which are often among them, have an attribute that no others have.
 SCOPE: Final = "openinference.instrumentation"
 _ANTHROPIC_SCOPE: Final = "com.anthropic.sdk.python"
 _ANTHROPIC_REQUEST: Final = "anthropic.request.id"
@@ -19,9 +19,9 @@ _COLUMN: Final = "attributes."
 _KIND: Final = "openinference.span.kind"
 _STATUS: Final = {"OK": STATUS_OK, "ERROR": STATUS_ERROR}
 _METADATA: Final = "metadata"
-# What Phoenix reads as JSON when it takes a span; instrumentations send each as a text.
+# Attributes that Phoenix parses as JSON when it receives a span. Instrumentations send each as one text.
 _TEXTS: Final = (_METADATA, "llm.invocation_parameters", "llm.prompt_template.variables", "tool.parameters")
-# Lists that a data frame's file may have as JSON.
+# Lists that the file of a data frame may contain as JSON.
 _LISTS: Final = (
     "llm.input_messages", "llm.output_messages", "llm.tools", "retrieval.documents", "reranker.input_documents",
     "reranker.output_documents", "embedding.embeddings",
@@ -30,7 +30,7 @@ _COUNTS: Final = "llm.token_count."
 
 
 def span_of_row(row: Mapping[str, Any]) -> Span:
-    """The span of a row.  Raises ValueError, which says what is missing."""
+    """Returns the span of a row. Raises ValueError if something is missing, and names it."""
     context = cast(Mapping[str, Any], row.get("context") or {})
     trace = trace_id(first_of(row, "context.trace_id") or context.get("trace_id"))
     span = span_id(first_of(row, "context.span_id") or context.get("span_id"), trace)
@@ -58,24 +58,24 @@ def span_of_row(row: Mapping[str, Any]) -> Span:
 
 
 def _attributes(row: Mapping[str, Any]) -> Attributes:
-    given = row.get("attributes")
-    nested = dict(cast(Mapping[str, Any], given)) if isinstance(given, dict) else {}
+    raw = row.get("attributes")
+    nested = dict(cast(Mapping[str, Any], raw)) if isinstance(raw, dict) else {}
     for name, value in row.items():
         if name.startswith(_COLUMN) and not is_absent(value):
             nested[name.removeprefix(_COLUMN)] = value
     attributes: Attributes = {}
     for name, value in nested.items():
-        # A whole namespace (`gen_ai`), or a list of messages: a data frame's file may have it as JSON.
+        # The file of a data frame may contain a whole namespace (`gen_ai`) or a list of messages as JSON.
         is_nested = name in _LISTS or ("." not in name and name != _METADATA)
-        for key, each in flattened(name, json_in(value) if is_nested else value):
-            attributes[key] = int(each) if key.startswith(_COUNTS) and isinstance(each, float) else each
+        for key, item in flattened(name, json_in(value) if is_nested else value):
+            attributes[key] = int(item) if key.startswith(_COUNTS) and isinstance(item, float) else item
     for name in _TEXTS:
         _join(attributes, name)
     return attributes
 
 
 def _join(attributes: Attributes, name: str) -> None:
-    """What was spread over `name.x`, `name.y` as one text."""
+    """Replaces the attributes `name.x`, `name.y` by one attribute `name` with a JSON text."""
     prefix = f"{name}."
     spread = {key: attributes.pop(key) for key in [key for key in attributes if key.startswith(prefix)]}
     if spread and name not in attributes:
@@ -85,11 +85,11 @@ def _join(attributes: Attributes, name: str) -> None:
 def _events(value: Any) -> list[SpanEvent]:
     listed = json_in(value)
     events: list[SpanEvent] = []
-    for each in cast(list[Any], listed) if isinstance(listed, list) else ():
-        if isinstance(each, dict):
-            event = cast(dict[str, Any], each)
-            at = time_ns(event.get("timestamp"))
-            said = event.get("attributes")
-            attributes = dict(flattened("", said)) if isinstance(said, dict) else {}
-            events.append(SpanEvent(str(event.get("name") or ""), at or 0, attributes))
+    for item in cast(list[Any], listed) if isinstance(listed, list) else ():
+        if isinstance(item, dict):
+            event = cast(dict[str, Any], item)
+            event_ns = time_ns(event.get("timestamp"))
+            raw = event.get("attributes")
+            attributes = dict(flattened("", raw)) if isinstance(raw, dict) else {}
+            events.append(SpanEvent(str(event.get("name") or ""), event_ns or 0, attributes))
     return events

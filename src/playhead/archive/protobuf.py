@@ -1,8 +1,8 @@
-"""OTLP requests in protobuf within a stream of bytes: one request, or many with their lengths before them.
+"""Reads OTLP requests in protobuf from a stream of bytes: one request, or many, each after its length.
 
 | form | written by |
 |---|---|
-| one request | a body that was kept as it was sent |
+| one request | a program that saves a request's body |
 | 4 bytes of length, big endian | OpenTelemetry's file exporter; with its `compression`, each message is a zstd frame |
 | a varint of length | protobuf's own delimited format |
 """
@@ -16,13 +16,13 @@ from playhead.archive.records import FilePlace, OtlpRecord, UnreadableRecord, pr
 
 ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
 _PIECE = 1024 * 1024
-# The first byte of a request that is not empty: its field 1, a message.
+# The first byte of a request that is not empty: the tag of its field 1, a message.
 _FIRST = 0x0A
 _HEAD = 4
 
 
 class _Bytes:
-    """Bytes of a stream, read as far as they are asked for."""
+    """Buffers a stream, and reads only as much of it as is needed."""
 
     def __init__(self, first: bytes, read: Read) -> None:
         self._held = bytearray(first)
@@ -30,7 +30,7 @@ class _Bytes:
         self.has_ended = False
 
     def peek(self, count: int) -> bytes:
-        """The next bytes; fewer at the end."""
+        """Returns the next bytes without removing them; fewer at the end."""
         while len(self._held) < count and not self.has_ended:
             piece = self._read(max(_PIECE, count - len(self._held)))
             self.has_ended = not piece
@@ -38,14 +38,14 @@ class _Bytes:
         return bytes(self._held[:count])
 
     def take(self, count: int) -> bytes:
-        """The next bytes, which are gone then; fewer at the end."""
-        taken = self.peek(count)
-        del self._held[: len(taken)]
-        return taken
+        """Removes and returns the next bytes; fewer at the end."""
+        data = self.peek(count)
+        del self._held[: len(data)]
+        return data
 
 
 def protobuf_file(first: bytes, read: Read, file: str, most: int) -> Iterator[OtlpRecord | UnreadableRecord]:
-    """The records of all requests of a file.  A request of more than `most` bytes is not read."""
+    """Yields the records of all requests of a file. A request of more than `most` bytes is reported and not read."""
     data = _Bytes(first, read)
     head = data.peek(_HEAD + len(ZSTD_MAGIC))
     size = int.from_bytes(head[:_HEAD], "big")
@@ -57,22 +57,22 @@ def protobuf_file(first: bytes, read: Read, file: str, most: int) -> Iterator[Ot
     if len(whole) > most:
         yield from _delimited(data, _varint_length, file, most)
         return
-    found = list(protobuf_records(whole, FilePlace(file, 1), file.lower()))
-    if any(isinstance(each, OtlpRecord) for each in found) or not _is_delimited(whole):
-        yield from found
+    records = list(protobuf_records(whole, FilePlace(file, 1), file.lower()))
+    if any(isinstance(record, OtlpRecord) for record in records) or not _is_delimited(whole):
+        yield from records
     else:
         yield from _delimited(data, _varint_length, file, most)
 
 
 def _is_delimited(data: bytes) -> bool:
-    """Whether the lengths before messages lead exactly to the end."""
-    at = 0
-    while at < len(data):
-        size, at = _varint(data, at)
+    """Whether the data consists of messages with varint lengths before them and ends with the last message."""
+    offset = 0
+    while offset < len(data):
+        size, offset = _varint(data, offset)
         if size is None:
             return False
-        at += size
-    return at == len(data)
+        offset += size
+    return offset == len(data)
 
 
 def _delimited(
@@ -109,18 +109,18 @@ def _fixed_length(data: _Bytes) -> int | None:
 
 def _varint_length(data: _Bytes) -> int | None:
     head = data.peek(10)
-    size, at = _varint(head, 0)
-    data.take(at)
+    size, end = _varint(head, 0)
+    data.take(end)
     return size
 
 
-def _varint(data: bytes, at: int) -> tuple[int | None, int]:
+def _varint(data: bytes, offset: int) -> tuple[int | None, int]:
     value = shift = 0
-    while at < len(data) and shift < 64:
-        byte = data[at]
-        at += 1
+    while offset < len(data) and shift < 64:
+        byte = data[offset]
+        offset += 1
         value |= (byte & 127) << shift
         if byte < 128:
-            return value, at
+            return value, offset
         shift += 7
-    return None, at
+    return None, offset

@@ -1,6 +1,7 @@
-"""Spans and log records on their way from a file to a collector: one each, with where it stands, and requests of many.
+"""Spans and log records from a file on their way to a collector: single records with their position, and requests of
+many.
 
-A record is kept in the form in which the file has it, JSON or protobuf, so that nothing of it is lost on the way.
+A record stays in the form of its file, JSON or protobuf, so that nothing of it is lost.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -21,7 +22,7 @@ Signal = Literal["traces", "logs"]
 JSON, PROTOBUF = "application/json", "application/x-protobuf"
 Form = Literal["application/json", "application/x-protobuf"]
 
-# Of each signal: the names of the lists of resources, of scopes and of records; a later name is an older one.
+# By signal: names of the lists of resources, of scopes and of records. A second name is that of older versions.
 _LISTS: Final = {
     "traces": (("resourceSpans",), ("scopeSpans", "instrumentationLibrarySpans"), ("spans",)),
     "logs": (("resourceLogs",), ("scopeLogs", "instrumentationLibraryLogs"), ("logRecords", "logs")),
@@ -32,7 +33,7 @@ METRICS: Final = "resourceMetrics"
 
 @dataclass(frozen=True, slots=True)
 class FilePlace:
-    """Where something stands: a file, and the number of its line or of its record, from 1."""
+    """A position: a file, and the number of a line or of a record in it, from 1."""
 
     file: str
     line: int
@@ -43,7 +44,7 @@ class FilePlace:
 
 @dataclass(frozen=True, slots=True)
 class UnreadableRecord:
-    """Something in a file that is left out, and why."""
+    """A part of a file that was left out, and why."""
 
     where: FilePlace
     why: str
@@ -51,7 +52,7 @@ class UnreadableRecord:
 
 @dataclass(frozen=True, slots=True)
 class OtlpRecord:
-    """One span or log record with its resource and scope.  `size`: about how many bytes it takes in a request."""
+    """One span or log record with its resource and scope. `size`: approximate number of bytes in a request."""
 
     signal: Signal
     form: Form
@@ -63,33 +64,33 @@ class OtlpRecord:
 
     @property
     def run(self) -> str:
-        """The run that it belongs to, as far as it can be told here; empty without one."""
+        """The record's run id; without one, its trace id; empty if it has neither."""
         return _json_run(self.record) if self.form == JSON else _protobuf_run(self.record)
 
 
 def json_records(request: Any, where: FilePlace, size: int) -> Iterator[OtlpRecord | UnreadableRecord]:
-    """The records of an OTLP request in JSON, in either spelling of its names.  Metrics are none."""
+    """Yields the records of an OTLP request in JSON, with names in camel case or snake case. Metrics are ignored."""
     if not isinstance(request, dict):
         yield UnreadableRecord(where, "it is JSON, but no object: an OTLP request is one")
         return
     value = cast(dict[str, Any], request)
-    found = False
+    is_request = False
     for signal in ("traces", "logs"):
         resources, scopes, records = _LISTS[signal]
         listed = list(_walk(value, resources, scopes, records))
-        found = found or _get(value, *resources) is not None
+        is_request = is_request or _get(value, *resources) is not None
         each_size = max(1, size // max(1, len(listed)))
-        for each in listed:
-            if isinstance(each, str):
-                yield UnreadableRecord(where, each)
+        for item in listed:
+            if isinstance(item, str):
+                yield UnreadableRecord(where, item)
             else:
-                yield OtlpRecord(signal, JSON, where, each_size, *each)
-    if not found and _get(value, METRICS) is None:
+                yield OtlpRecord(signal, JSON, where, each_size, *item)
+    if not is_request and _get(value, METRICS) is None:
         yield UnreadableRecord(where, "it is no OTLP request: it has neither resourceSpans nor resourceLogs")
 
 
 def _walk(request: dict[str, Any], *path: Sequence[str]) -> Iterator[tuple[Any, Any, dict[str, Any]] | str]:
-    """Resource, scope and record of each; a sentence for what cannot be read."""
+    """Yields (resource, scope, record) for each record, and a sentence for each part that cannot be read."""
     of_resources, of_scopes, of_records = path
     for outer in _objects(request, of_resources):
         if isinstance(outer, str):
@@ -106,23 +107,23 @@ def _walk(request: dict[str, Any], *path: Sequence[str]) -> Iterator[tuple[Any, 
 
 
 def _objects(owner: dict[str, Any], spelt: Sequence[str]) -> Iterator[dict[str, Any] | str]:
-    """The objects of a list, and a sentence for what is none."""
+    """Yields the objects of a list, and a sentence for each item that is not an object."""
     value = _get(owner, *spelt)
     if value is not None and not isinstance(value, list):
         yield f"{spelt[0]} is {str(value)[:50]!r}, and no list"
         return
-    for each in cast(list[Any], value or ()):
-        if isinstance(each, dict):
-            yield cast(dict[str, Any], each)
+    for item in cast(list[Any], value or ()):
+        if isinstance(item, dict):
+            yield cast(dict[str, Any], item)
         else:
-            yield f"among its {spelt[0]} is {str(each)[:50]!r}, which is no object"
+            yield f"among its {spelt[0]} is {str(item)[:50]!r}, which is no object"
 
 
 def _get(owner: dict[str, Any], *spelt: str) -> Any:
     for name in spelt:
-        for each in (name, _snake(name)):
-            if owner.get(each) is not None:
-                return owner[each]
+        for key in (name, _snake(name)):
+            if owner.get(key) is not None:
+                return owner[key]
     return None
 
 
@@ -131,13 +132,14 @@ def _snake(name: str) -> str:
 
 
 def protobuf_records(data: bytes, where: FilePlace, hint: str = "") -> Iterator[OtlpRecord | UnreadableRecord]:
-    """The records of an OTLP request in protobuf.  Which signal it is of, its first record tells, or `hint`, a name."""
+    """Yields the records of an OTLP request in protobuf. The signal is the one whose records have a valid trace id or a
+    time. `hint`, a file name: with "metric" in it, a request without such records is not reported."""
     traces = _decoded(ExportTraceServiceRequest, data)
     if traces is not None and any(len(span.trace_id) == 16 for _, _, span in _spans_of(traces)):
         yield from _protobuf("traces", _spans_of(traces), where)
         return
     logs = _decoded(ExportLogsServiceRequest, data)
-    if logs is not None and any(each.time_unix_nano or each.observed_time_unix_nano for _, _, each in _logs_of(logs)):
+    if logs is not None and any(log.time_unix_nano or log.observed_time_unix_nano for _, _, log in _logs_of(logs)):
         yield from _protobuf("logs", _logs_of(logs), where)
     elif data and "metric" not in hint:
         yield UnreadableRecord(where, "it is no OTLP request in protobuf, or has neither spans nor log records")
@@ -150,8 +152,8 @@ def _decoded(kind: type[T], data: bytes) -> T | None:
         return None
 
 
-def _protobuf(signal: Signal, found: Iterable[tuple[Any, Any, Any]], where: FilePlace) -> Iterator[OtlpRecord]:
-    for resource, scope, record in found:
+def _protobuf(signal: Signal, entries: Iterable[tuple[Any, Any, Any]], where: FilePlace) -> Iterator[OtlpRecord]:
+    for resource, scope, record in entries:
         yield OtlpRecord(signal, PROTOBUF, where, record.ByteSize(), resource, scope, record)
 
 
@@ -177,13 +179,13 @@ def _logs_of(request: ExportLogsServiceRequest) -> Iterator[tuple[Any, Any, Any]
 
 
 def request_of(records: Sequence[OtlpRecord]) -> bytes:
-    """The body of a request with these records, which are of one signal and of one form."""
+    """Returns the body of a request with these records, which have one signal and one form."""
     signal, form = records[0].signal, records[0].form
     return _json_request(signal, records) if form == JSON else _protobuf_request(signal, records)
 
 
 def _by_origin(records: Iterable[OtlpRecord]) -> Iterator[list[OtlpRecord]]:
-    for _, same in groupby(records, lambda each: (id(each.resource), id(each.scope))):
+    for _, same in groupby(records, lambda record: (id(record.resource), id(record.scope))):
         yield list(same)
 
 
@@ -191,11 +193,11 @@ def _json_request(signal: Signal, records: Sequence[OtlpRecord]) -> bytes:
     (outer, *_), (inner, *_), (name, *_) = _LISTS[signal]
     listed: list[Any] = []
     for same in _by_origin(records):
-        scope: dict[str, Any] = {"scope": same[0].scope or {}, name: [one.record for one in same]}
+        scope: dict[str, Any] = {"scope": same[0].scope or {}, name: [record.record for record in same]}
         listed.append({"resource": same[0].resource or {}, inner: [scope]})
     try:
         return orjson.dumps({outer: listed})
-    except orjson.JSONEncodeError:  # half a character, or a number of more than 64 bits
+    except orjson.JSONEncodeError:  # a lone surrogate, or a number of more than 64 bits
         return canonical_json({outer: listed})
 
 
@@ -206,7 +208,7 @@ def _protobuf_request(signal: Signal, records: Sequence[OtlpRecord]) -> bytes:
         outer.resource.CopyFrom(same[0].resource)
         inner = outer.scope_spans.add() if signal == "traces" else outer.scope_logs.add()
         inner.scope.CopyFrom(same[0].scope)
-        (inner.spans if signal == "traces" else inner.log_records).extend(one.record for one in same)
+        (inner.spans if signal == "traces" else inner.log_records).extend(record.record for record in same)
     return request.SerializeToString()
 
 

@@ -1,4 +1,4 @@
-"""Values in rows of other tools' exports: times, JSON in texts, and nested values as attributes."""
+"""Reads values in rows of other tools' exports: times, ids, JSON in texts, and nested values as attributes."""
 
 import math
 from collections.abc import Iterator, Mapping
@@ -9,21 +9,22 @@ from typing import Any, cast
 from playhead.model.canonical import canonical_json, parse_json
 
 _NS = 1_000_000_000
-# A number of this many digits or more is a time in ns, us or ms since 1970; a smaller one is in seconds.
+# Least value of a number, and ns per unit: a time since 1970 in ns, us or ms; a smaller number is in seconds.
 _UNITS = ((10**17, 1), (10**14, 1_000), (10**11, 1_000_000), (0, _NS))
 _HEX = set("0123456789abcdef")
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-# Deeper values are kept as JSON: they may come from anywhere.
+# Deeper values are kept as JSON: rows may come from any source.
 _MAX_DEPTH = 32
 
 
 def is_absent(value: Any) -> bool:
-    """Whether a table has nothing in this cell: null, or NaN, which data frames write for it."""
+    """Whether a cell of a table is empty: null, or NaN, which data frames write for null."""
     return value is None or (isinstance(value, float) and math.isnan(value))
 
 
 def time_ns(value: Any) -> int | None:
-    """A time as ns since 1970, from RFC 3339 (without a zone: UTC), a number or a datetime.  Raises ValueError."""
+    """Returns a time as ns since 1970, from RFC 3339 (without a zone: UTC), a number or a datetime. None: the cell is
+    empty. Raises ValueError."""
     if is_absent(value) or value == "":
         return None
     if isinstance(value, datetime):
@@ -42,7 +43,7 @@ def _of_datetime(value: datetime) -> int:
 
 
 def json_in(value: Any) -> Any:
-    """The value that a text holds as JSON; any other value as it is."""
+    """Returns the object or list that a text holds as JSON; any other value unchanged."""
     if isinstance(value, str) and value[:1] in ("{", "["):
         try:
             return parse_json(value)
@@ -52,12 +53,13 @@ def json_in(value: Any) -> Any:
 
 
 def as_text(value: Any) -> str:
-    """A value as SDKs put it into an attribute: text as it is, all else as JSON."""
+    """Returns a value as SDKs write it to an attribute: a text unchanged, anything else as JSON."""
     return value if isinstance(value, str) else canonical_json(value).decode("utf-8", "replace")
 
 
 def flattened(prefix: str, value: Any, depth: int = 0) -> Iterator[tuple[str, Any]]:
-    """Attributes from a nested value: `a.b` of objects, `a.0.b` of lists of objects; other lists as they are."""
+    """Yields the attributes of a nested value: `a.b` for objects, `a.0.b` for lists of objects; other lists stay
+    unchanged."""
     if is_absent(value):
         return
     if depth > _MAX_DEPTH:
@@ -65,7 +67,7 @@ def flattened(prefix: str, value: Any, depth: int = 0) -> Iterator[tuple[str, An
     elif isinstance(value, dict):
         for key, inner in cast(dict[str, Any], value).items():
             yield from flattened(f"{prefix}.{key}" if prefix else str(key), inner, depth + 1)
-    elif isinstance(value, list) and any(isinstance(each, dict | list) for each in cast(list[Any], value)):
+    elif isinstance(value, list) and any(isinstance(item, dict | list) for item in cast(list[Any], value)):
         for number, inner in enumerate(cast(list[Any], value)):
             yield from flattened(f"{prefix}.{number}", inner, depth + 1)
     else:
@@ -73,12 +75,13 @@ def flattened(prefix: str, value: Any, depth: int = 0) -> Iterator[tuple[str, An
 
 
 def trace_id(value: Any) -> str:
-    """An id of 32 hex digits: the given one, a UUID's digits, or the same one for the same text.  Raises ValueError."""
+    """Returns an id of 32 hex digits: the digits of the value if it has them (a UUID, too), else the beginning of the
+    text's hash. Raises ValueError if the value is not a text."""
     return _id(value, 32, str(value))
 
 
 def span_id(value: Any, trace: str) -> str:
-    """An id of 16 hex digits, as `trace_id`; of a text, one within its trace."""
+    """Returns an id of 16 hex digits, like `trace_id`; a hash is of the trace id and the text."""
     return _id(value, 16, f"{trace}/{value}")
 
 
@@ -92,5 +95,5 @@ def _id(value: Any, digits: int, unique: str) -> str:
 
 
 def first_of(row: Mapping[str, Any], *keys: str) -> Any:
-    """The value of the first of these keys that has one."""
+    """Returns the value of the first of these keys that has one; None if none has."""
     return next((row[key] for key in keys if not is_absent(row.get(key))), None)
