@@ -3,14 +3,14 @@
 | file | holds |
 |---|---|
 | `manifest.json` | version, counts, and the SHA-256 of each of the files below |
-| `runs.jsonl` | a line per run: id, name, status, when it began, of what it is a fork |
+| `runs.jsonl` | a line per run: id, name, status, start time, and the run that it is a fork of |
 | `traces.jsonl`, `logs.jsonl` | OTLP requests in JSON, one per line, as OpenTelemetry's file exporter writes them |
 | `scores.jsonl` | a line per score that was posted, by a person or an evaluator |
 | `threads.jsonl` | `{"parent": ref or null, "messages": [ref, ...]}`: messages that continue a thread |
 | `contents.jsonl` | `{"ref", "media_type", "bytes"}` of each content |
 | `content/ab/abcd...` | the bytes of a content, under the 64 hex digits of their SHA-256 |
 
-A ref in any of them names a content, or a thread.
+A ref in any of these files names a content or a thread.
 """
 
 import re
@@ -30,7 +30,7 @@ RUNS, TRACES, LOGS, SCORES = "runs.jsonl", "traces.jsonl", "logs.jsonl", "scores
 THREADS, CONTENTS = "threads.jsonl", "contents.jsonl"
 LINE_FILES: Final = (RUNS, TRACES, LOGS, SCORES, THREADS, CONTENTS)
 IN_ALL_VERSIONS: Final = (RUNS, TRACES, LOGS, THREADS, CONTENTS)
-"""Files that an export has, whichever version made it."""
+"""Files that every export has, whichever version made it."""
 FOLDER: Final = "content"
 
 _REF = re.compile(rb"sha256:([0-9a-f]{64})")
@@ -38,12 +38,12 @@ _CONTENT_FILE = re.compile(r"content/([0-9a-f]{2})/(\1[0-9a-f]{62})")
 
 
 class BadExport(ValueError):
-    """This is not an export that this version can read; the message says why, and what to do."""
+    """Raised for an export that this version cannot read; the message says why, and what to do."""
 
 
 @dataclass(frozen=True, slots=True)
 class LineFile:
-    """What the manifest says of a file: its lines, its size, and the SHA-256 of its bytes in hex."""
+    """Facts about a file in the manifest: its number of lines, its size, and the SHA-256 of its bytes in hex."""
 
     lines: int
     bytes: int
@@ -52,7 +52,8 @@ class LineFile:
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
-    """An export as a whole.  `missing`: refs that records name and that were not stored when it was made."""
+    """Facts about the whole export. `missing`: number of refs in the records whose content was not stored when the
+    export was made."""
 
     made_by: str
     made_at: str
@@ -68,7 +69,7 @@ class Manifest:
 
 
 def manifest_bytes(manifest: Manifest) -> bytes:
-    """The bytes of `manifest.json`."""
+    """Returns the bytes of `manifest.json`."""
     counts = ("runs", "spans", "logs", "contents", "content_bytes", "missing", "unreadable", "scores")
     value = {
         "format": FORMAT,
@@ -77,8 +78,8 @@ def manifest_bytes(manifest: Manifest) -> bytes:
         "made_at": manifest.made_at,
         "counts": {name: getattr(manifest, name) for name in counts},
         "files": {
-            name: {"lines": each.lines, "bytes": each.bytes, "sha256": each.sha256}
-            for name, each in manifest.files.items()
+            name: {"lines": entry.lines, "bytes": entry.bytes, "sha256": entry.sha256}
+            for name, entry in manifest.files.items()
         },
     }
     return canonical_json(value) + b"\n"
@@ -93,7 +94,8 @@ def read_manifest(data: bytes) -> Manifest:
         if value["version"] != VERSION:
             raise BadExport(f"it has version {value['version']!r} and this reads {VERSION}: update playhead")
         files = {
-            str(name): LineFile(each["lines"], each["bytes"], each["sha256"]) for name, each in value["files"].items()
+            str(name): LineFile(entry["lines"], entry["bytes"], entry["sha256"])
+            for name, entry in value["files"].items()
         }
         return Manifest(value["made_by"], value["made_at"], **value["counts"], files=files)
     except BadExport:
@@ -103,23 +105,23 @@ def read_manifest(data: bytes) -> Manifest:
 
 
 def content_file(digest: str) -> str:
-    """The path of a content within an export, from the hex digits of its ref."""
+    """Returns the path of a content within an export. `digest`: the hex digits of its ref."""
     return f"{FOLDER}/{digest[:2]}/{digest}"
 
 
 def digest_of_file(path: str) -> str | None:
-    """The hex digits of the content at a path within an export; None for any other file."""
-    found = _CONTENT_FILE.fullmatch(path)
-    return None if found is None else found[2]
+    """Returns the hex digits of the content at a path within an export; None for any other file."""
+    match = _CONTENT_FILE.fullmatch(path)
+    return None if match is None else match[2]
 
 
 def refs_in(data: bytes) -> set[bytes]:
-    """The digests of all that look like refs; every one of them may be a content."""
+    """Returns the digests of all texts that look like refs. Each of them may name a content."""
     return {bytes.fromhex(digest.decode()) for digest in _REF.findall(data)}
 
 
 def thread_line(thread: ThreadExtension) -> bytes:
-    """A line of `threads.jsonl`."""
+    """Returns a line of `threads.jsonl`."""
     return canonical_json({"parent": thread.parent, "messages": list(thread.messages)})
 
 
@@ -136,8 +138,8 @@ def read_thread_line(line: bytes) -> ThreadExtension:
 
 @dataclass(frozen=True, slots=True)
 class ScoreLine:
-    """A line of `scores.jsonl`: a score that was posted.  `span`: the call that was scored, None: the run.  `time` is
-    an RFC 3339 time, `key` the name of the API key that posted it."""
+    """A line of `scores.jsonl`: a score that was posted. `span`: id of the scored call, None if the run was scored.
+    `time`: an RFC 3339 time. `key`: name of the API key that posted it."""
 
     run: str
     id: str
@@ -152,7 +154,7 @@ class ScoreLine:
 
 
 def score_line(score: Mapping[str, Any]) -> bytes:
-    """A line of `scores.jsonl`, of a score as the query API gives it."""
+    """Returns a line of `scores.jsonl` for a score in the form of the query API."""
     return canonical_json({name: score[name] for name in SCORE_FIELDS})
 
 
@@ -168,7 +170,7 @@ def read_score_line(line: bytes) -> ScoreLine:
         raise ValueError(f"this is no score ({error!r})") from error
 
 
-SCORE_FIELDS: Final = tuple(each.name for each in fields(ScoreLine))
+SCORE_FIELDS: Final = tuple(score_field.name for score_field in fields(ScoreLine))
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,7 +182,7 @@ class ContentLine:
     size: int
 
     def line(self) -> bytes:
-        """The line's bytes."""
+        """Returns the bytes of the line."""
         return canonical_json({"ref": self.ref, "media_type": self.media_type, "bytes": self.size})
 
 

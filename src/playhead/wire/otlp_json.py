@@ -1,6 +1,6 @@
-"""Spans and log events as OTLP's JSON.  Pure; what the collector reads back is equal to what was written.
+"""Writes spans and log events as OTLP's JSON. Pure; the collector reads equal values back.
 
-Ids are hex digits and 64-bit integers are texts, as OTLP's JSON asks; NaN and the infinities are texts, too.
+Ids are hex digits and 64-bit integers are texts, as OTLP's JSON requires; NaN and infinities are texts, too.
 """
 
 import base64
@@ -18,7 +18,7 @@ _LEAST, _MOST = -(2**63), 2**64 - 1
 
 
 def traces_json(spans: Sequence[Span]) -> OtlpRequest:
-    """An ExportTraceServiceRequest.  A span that has not ended has no `endTimeUnixNano`."""
+    """Returns an ExportTraceServiceRequest. A span that has not ended has no `endTimeUnixNano`."""
     return {
         "resourceSpans": [
             {"resource": resource, "scopeSpans": [{"scope": scope, "spans": list(map(span_json, same))}]}
@@ -28,7 +28,7 @@ def traces_json(spans: Sequence[Span]) -> OtlpRequest:
 
 
 def logs_json(logs: Sequence[LogEvent]) -> OtlpRequest:
-    """An ExportLogsServiceRequest."""
+    """Returns an ExportLogsServiceRequest."""
     return {
         "resourceLogs": [
             {"resource": resource, "scopeLogs": [{"scope": scope, "logRecords": list(map(log_record_json, same))}]}
@@ -38,7 +38,7 @@ def logs_json(logs: Sequence[LogEvent]) -> OtlpRequest:
 
 
 def span_json(span: Span) -> dict[str, Any]:
-    """One span of a request."""
+    """Returns one span of a request."""
     made: dict[str, Any] = {"traceId": span.trace_id, "spanId": span.span_id}
     if span.parent_id:
         made["parentSpanId"] = span.parent_id
@@ -48,18 +48,18 @@ def span_json(span: Span) -> dict[str, Any]:
     made["attributes"] = attributes_json(span.attributes)
     if span.events:
         made["events"] = [
-            {"name": each.name, "timeUnixNano": str(each.time_ns), "attributes": attributes_json(each.attributes)}
-            for each in span.events
+            {"name": entry.name, "timeUnixNano": str(entry.time_ns), "attributes": attributes_json(entry.attributes)}
+            for entry in span.events
         ]
     if span.links:
-        made["links"] = [_link(each) for each in span.links]
+        made["links"] = [_link(entry) for entry in span.links]
     if span.status or span.status_message:
         made["status"] = {"code": span.status, "message": span.status_message}
     return made
 
 
 def log_record_json(log: LogEvent) -> dict[str, Any]:
-    """One log record of a request."""
+    """Returns one log record of a request."""
     made: dict[str, Any] = {"eventName": log.name, "timeUnixNano": str(log.time_ns)}
     if log.trace_id:
         made["traceId"] = log.trace_id
@@ -69,13 +69,13 @@ def log_record_json(log: LogEvent) -> dict[str, Any]:
 
 
 def attributes_json(attributes: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """A list of KeyValue."""
+    """Returns a list of KeyValue."""
     return [{"key": key, "value": _any_value(value)} for key, value in attributes.items()]
 
 
 def _by_origin(records: Iterable[T]) -> Iterable[tuple[dict[str, Any], dict[str, Any], list[T]]]:
-    # Neighbours that were stored together share the resource's dictionary; equal ones need not stand together.
-    for _, same in groupby(records, lambda each: (id(each.resource), each.scope)):
+    # Neighbours that were stored together share the resource's dictionary. Equal resources need not be in one group.
+    for _, same in groupby(records, lambda record: (id(record.resource), record.scope)):
         group = list(same)
         yield {"attributes": attributes_json(group[0].resource)}, {"name": group[0].scope}, group
 

@@ -56,7 +56,7 @@ class Pack:
 
 
 def encode_pack(pack: Pack) -> bytes:
-    """The bytes to send, not compressed."""
+    """Returns the bytes to send, not compressed."""
     media: dict[str, int] = {}
     index = {content.ref.plain: n for n, content in enumerate(pack.contents)}
     contents = [[media.setdefault(content.media_type, len(media)), len(content.data)] for content in pack.contents]
@@ -93,18 +93,18 @@ def decode_pack(data: bytes) -> Pack:
     return Pack(tuple(contents), tuple(threads))
 
 
-def _contents(header: dict[str, Any], data: bytes, at: int) -> list[Content]:
+def _contents(header: dict[str, Any], data: bytes, offset: int) -> list[Content]:
     contents: list[Content] = []
     for media, size in header["contents"]:
-        if at + _index(size) > len(data):
+        if offset + _index(size) > len(data):
             raise BadPack(f"content {len(contents)} ends after the end of the pack; it was cut off")
         media_type = header["media"][_index(media)]
         if not isinstance(media_type, str):
             raise BadPack(f"the media type of content {len(contents)} is not text")
-        contents.append(Content(data[at : at + size], media_type))
-        at += size
-    if at != len(data):
-        raise BadPack(f"{len(data) - at} bytes follow the last content")
+        contents.append(Content(data[offset : offset + size], media_type))
+        offset += size
+    if offset != len(data):
+        raise BadPack(f"{len(data) - offset} bytes follow the last content")
     return contents
 
 
