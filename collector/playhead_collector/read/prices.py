@@ -73,9 +73,9 @@ class Prices:
         tried = (name, bare, _ISSUE.sub("", bare))
         return next((self.models[candidate] for candidate in tried if candidate in self.models), None)
 
-    def cost_of(self, usage: Iterable[ModelUsage] | None) -> float | None:
-        """Returns the cost of the calls whose price is known; None if there are none, or `usage` is None."""
-        costs = [self._cost_of_model(used) for used in usage or ()]
+    def cost_of(self, usage: Iterable[ModelUsage]) -> float | None:
+        """Returns the cost of the calls whose price is known; None if there are none."""
+        costs = [self._cost_of_model(used) for used in usage]
         known_costs = [cost for cost in costs if cost is not None]
         return round(sum(known_costs), 10) if known_costs else None
 

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from playhead.model.event import RunContinued, RunFailed, RunStarted
+from playhead.model.event import RunFailed, RunStarted
 from playhead.model.state import FAILED
 from playhead.model.times import rfc3339
 from playhead.project.run_row import HandedProcess, RunRow
@@ -114,7 +114,7 @@ async def run_detail(record: RunRecord, prices: Prices) -> RunDetail:
         "more_forks": len(forks) > _MAX_FORKS,
         "scores": await _scores(record),
         "continues": started.continues if started is not None else None,
-        "continued_by": await _continued_by(record),
+        "continued_by": list(record.row.continued_by),
         "processes": [_process(process) for process in record.row.processes],
         "process_count": record.row.process_count,
         "traces": list(record.row.traces),
@@ -139,17 +139,6 @@ async def _metadata(record: RunRecord, started: RunStarted | None) -> Any:
     if started is None or not started.metadata:
         return None
     return (await fetch(record.store, record.project_id, [started.metadata])).value(started.metadata)
-
-
-async def _continued_by(record: RunRecord) -> list[str]:
-    """Returns the runs that continue from this run's last checkpoint. Events that a fork shares with its parent do not
-    count."""
-    if record.row.continued_by is not None:
-        return list(record.row.continued_by)
-    next_runs: dict[str, None] = {}  # an older version projected the run: search its events
-    async for block in record.onwards(record.row.shared or 0):
-        next_runs |= {event.next_run: None for event in block if isinstance(event, RunContinued) and event.next_run}
-    return list(next_runs)
 
 
 async def _linked(record: RunRecord) -> list[str]:

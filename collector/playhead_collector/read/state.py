@@ -114,5 +114,5 @@ def state_answer(run: str, state: RunState, prices: Prices) -> StateAt:
     """Converts a state to an answer, with its cost and the context limit of its model."""
     value: dict[str, Any] = {"run": run, "time": rfc3339(state.time_ns)} | state_to_json(state)
     del value["time_ns"], value["usage"]
-    value |= {"context_limit": prices.limit_of(state.model), "cost": prices.cost_of(state.usage)}
+    value |= {"context_limit": prices.limit_of(state.model), "cost": prices.cost_of(state.usage or ())}
     return cast(StateAt, value)

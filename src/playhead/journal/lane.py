@@ -44,8 +44,6 @@ SEGMENT_BYTES = 16 * 2**20
 _MAX_OVERSIZE = 4
 # Not `.log`: log rotation truncates such files.
 _SUFFIX = ".segment"
-# The name in journals of older versions.
-_OLD_SUFFIX = ".log"
 _ACKED, _WRITTEN, _NO_COLLECTOR = "acked", "written", "no-collector"
 # How often the written size is noted: when the file of a killed process loses what was written after the last note, the
 # loss is not detected. Noting each append would be a second write. The appending thread does it, since the others may
@@ -445,14 +443,11 @@ class LaneReader:
             names = os.listdir(self.path)  # noqa: PTH208 - called before each read; Path objects take ten times as long
         except (FileNotFoundError, NotADirectoryError):
             return []
-        return sorted({int(name[:8]) for name in names if name[8:] in {_SUFFIX, _OLD_SUFFIX} and name[:8].isdecimal()})
+        return sorted({int(name[:8]) for name in names if name[8:] == _SUFFIX and name[:8].isdecimal()})
 
     def segment_path(self, number: int) -> Path:
         """The file of a segment."""
-        path = self.path / f"{number:08d}{_SUFFIX}"
-        if not path.exists() and (old := path.with_suffix(_OLD_SUFFIX)).exists():
-            return old
-        return path
+        return self.path / f"{number:08d}{_SUFFIX}"
 
     def segment_bytes(self, number: int) -> int:
         """The size of a segment; 0 when it is gone.  Raises OSError."""

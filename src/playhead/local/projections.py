@@ -145,8 +145,7 @@ def _read(index: JournalIndex, run: str, version: str, head: bytes) -> RunProjec
 
 def _row(values: dict[str, Any]) -> RunRow:
     values |= {name: tuple(values[name]) for name in _TUPLES}
-    if values["usage"] is not None:
-        values["usage"] = tuple(ModelUsage(**entry) for entry in values["usage"])
+    values["usage"] = tuple(ModelUsage(**entry) for entry in values["usage"])
     values["processes"] = tuple(HandedProcess(**entry) for entry in values["processes"])
     return RunRow(**values)
 

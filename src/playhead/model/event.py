@@ -558,7 +558,7 @@ def event_to_json(event: RunEvent) -> dict[str, Any]:
 def event_from_json(value: dict[str, Any]) -> RunEvent:
     """The inverse of `event_to_json`; an unknown kind becomes an UnknownEvent."""
     header: dict[str, Any] = {name: value[name] for name in _HEADER if name in value}
-    cls = EVENT_TYPES.get(value["kind"]) or _former_type(value)
+    cls = EVENT_TYPES.get(value["kind"])
     if cls is None:
         return UnknownEvent(**header, original_kind=value["kind"], original=value)
     field_names = _DATA[cls]
@@ -584,13 +584,6 @@ def _made(cls: type[Event], values: dict[str, Any]) -> RunEvent:
     for name in _DEFAULTS[cls] - values.keys():
         event.__dict__[name] = getattr(cls, name)
     return cast(RunEvent, event)
-
-
-def _former_type(value: dict[str, Any]) -> type[Event] | None:
-    """The type for a kind of older versions: `approval_received` was one kind for both decisions. None for others."""
-    if value["kind"] != "approval_received":
-        return None
-    return ApprovalGranted if value["data"].get("approved") else ApprovalDenied
 
 
 def usage_to_json(usage: TokenUsage) -> dict[str, int]:

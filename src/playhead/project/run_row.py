@@ -55,11 +55,10 @@ class RunRow:
     fork_at: int | None = None
     shared: int | None = None
     """For a fork: the number of the parent's events that it shares; None while that is not known."""
-    usage: tuple[ModelUsage, ...] | None = None
-    """Token usage by model, of calls that reported it; None in a run that an older version projected."""
-    continued_by: tuple[str, ...] | None = None
-    """Ids of the latest 100 runs that start from this run's last checkpoint, oldest first; None in a run that an older
-    version projected."""
+    usage: tuple[ModelUsage, ...] = ()
+    """Token usage by model, of calls that reported it."""
+    continued_by: tuple[str, ...] = ()
+    """Ids of the latest 100 runs that start from this run's last checkpoint, oldest first."""
     traces: tuple[str, ...] = ()
     """Trace ids of its spans, sorted, at most 100."""
     linked: tuple[str, ...] = ()

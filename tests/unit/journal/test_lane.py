@@ -439,20 +439,6 @@ def test_who_delivers_a_dead_owner_s_lane_is_not_taken_for_its_owner(tmp_path: P
     again.close()
 
 
-def test_files_of_the_first_edition_are_still_read(tmp_path: Path):
-    lane = writer(tmp_path, segment_bytes=1)
-    lane.append(frame(b"S", b"one"))
-    lane.append(frame(b"S", b"two"))
-    lane.close()
-    (lane.path / "00000002.segment").rename(lane.path / "00000002.log")
-    reader = LaneReader(lane.path)
-    assert reader.segments() == [1, 2, 3]
-    assert payloads(lane.path) == [b"one", b"two"]
-    assert reader.segment_bytes(2) == (lane.path / "00000002.log").stat().st_size
-    reader.delete_segment(2)
-    assert reader.segments() == [1, 3]
-
-
 def test_a_problem_with_the_disk_is_not_taken_for_the_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     lane = writer(tmp_path)
     lane.append(frame(b"S", b"one"))

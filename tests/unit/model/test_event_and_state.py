@@ -146,11 +146,3 @@ def test_what_is_open_is_what_started_and_did_not_end():
     assert [(error.seq, error.error_type) for error in state.errors] == [(6, "ValueError")]
     resumed = fold([of(ev.RunResumed, 7, "s1", attempt=1)], state)
     assert (resumed.open_calls, resumed.attempt) == ({}, 1)
-
-
-@pytest.mark.parametrize(("approved", "kind"), [(True, ev.ApprovalGranted), (False, ev.ApprovalDenied)])
-def test_a_decision_as_it_was_stored_once_is_read_as_what_it_is_now(approved: bool, kind: type[ev.Event]):
-    head = {"id": "1", "run": "r", "seq": 1, "time_ns": 1, "kind": "approval_received", "priority": "critical"}
-    read = ev.event_from_json({**head, "data": {"approval": "a", "approved": approved, "by": "eve"}, "refs": {}})
-    assert isinstance(read, kind)
-    assert (getattr(read, "approval"), getattr(read, "by")) == ("a", "eve")  # noqa: B009

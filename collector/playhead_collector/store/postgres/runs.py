@@ -79,7 +79,7 @@ def _json_of(summary: Summary) -> dict[str, Any]:
     values = {name: _storable(name, getattr(row, name)) for name in _FIELDS}
     values |= {"run_id": row.run, "shared_run": None if row.shared is None else id_of(row.fork_of or "")}
     values |= {"labels": _labels(row), "search": _search(row), "usage": _usage_json(row)}
-    values |= {"continued_by": None if row.continued_by is None else list(map(clean, row.continued_by))}
+    values |= {"continued_by": list(map(clean, row.continued_by))}
     processes = [{name: _storable(name, value) for name, value in asdict(process).items()} for process in row.processes]
     values |= {"processes": processes or None}
     values |= {"projection": summary.projection, "settled": summary.settled}
@@ -200,21 +200,17 @@ def _row(row: Record) -> RunRow:
         start = label(label_name, "")
         values[many] = tuple(item[len(start) :] for item in row["labels"] if item.startswith(start))
     values |= {name: row[name] for name in _THE_STORES}
-    continued_by = None if row["continued_by"] is None else tuple(row["continued_by"])
+    continued_by = tuple(row["continued_by"] or ())
     processes = tuple(HandedProcess(**item) for item in orjson.loads(row["processes"] or b"[]"))
     own_form: dict[str, Any] = {"usage": _usage(row["usage"]), "continued_by": continued_by, "processes": processes}
     return RunRow(run=row["run_id"].hex, **own_form, **values)
 
 
-def _usage_json(row: RunRow) -> list[dict[str, Any]] | None:
+def _usage_json(row: RunRow) -> list[dict[str, Any]]:
     """Returns usage by model, without fields that are zero or unknown: most calls use no cache."""
-    if row.usage is None:
-        return None
     return [{name: _storable(name, value) for name, value in asdict(line).items() if value} for line in row.usage]
 
 
-def _usage(text: str | None) -> tuple[ModelUsage, ...] | None:
-    if text is None:
-        return None
+def _usage(text: str | None) -> tuple[ModelUsage, ...]:
     nothing: dict[str, Any] = {"model": None, "asked": None, "input_tokens": 0, "output_tokens": 0}
-    return tuple(ModelUsage(**{**nothing, **line}) for line in orjson.loads(text))
+    return tuple(ModelUsage(**{**nothing, **line}) for line in orjson.loads(text or b"[]"))
