@@ -117,7 +117,7 @@ async def test_a_state_says_what_calls_up_to_it_cost_and_how_much_its_model_can_
     # A state that was stored before tokens were summed by model does not know them, and says nothing false.
     older = state_to_json(fold(story.events[:2]))
     del older["usage"]
-    assert prices.cost_of(fold(story.events[2:], state_from_json(older)).usage) is None
+    assert prices.cost_of(fold(story.events[2:], state_from_json(older)).usage or ()) is None
 
 
 async def test_a_hydrated_state_has_the_values_under_the_names_of_the_refs(record: RunRecord, read_json):
