@@ -2,8 +2,9 @@
 
 from collections.abc import Callable, Iterator, Sequence
 
+from prometheus_client import CollectorRegistry
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
-from prometheus_client.registry import Collector, CollectorRegistry
+from prometheus_client.registry import Collector
 
 from playhead_collector.forward.forwarder import DestinationStatus, Forwarder
 

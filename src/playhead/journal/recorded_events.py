@@ -4,7 +4,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from playhead.api.calls.lifecycle import gives_announcement
-from playhead.journal.frame import LOG, SPAN, read_log, read_span
+from playhead.journal.frame import LOG as LOG_FRAME
+from playhead.journal.frame import SPAN, read_log, read_span
 from playhead.model.event import EVENT_KINDS, RunEvent, event_to_json
 from playhead.project.logs.record_events import events_of_log, events_of_span
 
@@ -17,7 +18,7 @@ def events_of(kind: bytes, payload: bytes) -> list[dict[str, Any]]:
 
 
 def _events_of(kind: bytes, payload: bytes) -> Sequence[RunEvent]:
-    if kind == LOG:
+    if kind == LOG_FRAME:
         return events_of_log(read_log(payload))
     span = read_span(payload)
     return events_of_span(span, was_announced=kind != SPAN or gives_announcement(span.attributes))

@@ -107,7 +107,7 @@ def _usage(completion: Mapping[str, Any]) -> dict[str, int]:
     return {ours: reported[name] for ours, name in names.items() if isinstance(reported.get(name), int)}
 
 
-def no_model() -> Refused:
+def no_model_to_ask() -> Refused:
     """Error: no model is configured."""
     return Refused(
         409,

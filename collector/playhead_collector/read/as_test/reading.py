@@ -33,11 +33,11 @@ async def read_test_file(record: RunRecord) -> str:
     tools: CallPairing[ev.ToolCalled, ToolEnd] = CallPairing(ev.ToolCalled, TOOL_END, _MAX_TOOL_CALLS)
     ends: list[ev.RunEvent] = []
     waits = RunWaits()
-    async for block in record.onwards(0):
-        models.take(block)
-        tools.take(block)
-        waits.take(block)
-        ends += [event for event in block if isinstance(event, ev.RunStarted | ev.RunCompleted | ev.RunFailed)]
+    async for events in record.onwards(0):
+        models.take(events)
+        tools.take(events)
+        waits.take(events)
+        ends += [event for event in events if isinstance(event, ev.RunStarted | ev.RunCompleted | ev.RunFailed)]
     _check(record, models, tools)
     try:
         earlier = await _asked_before(record, waits.asked_before)
@@ -77,9 +77,9 @@ async def _asked_before(record: RunRecord, waits: set[str]) -> list[_RunBefore]:
             continue
         models: CallPairing[ev.LlmCalled, LlmEnd] = CallPairing(ev.LlmCalled, LLM_END, MAX_MODEL_CALLS)
         before = _RunBefore(RunRecord(record.store, record.project_id, row), models.calls, RunWaits())
-        async for block in before.record.onwards(0):
-            models.take(block)
-            before.waits.take(block)
+        async for events in before.record.onwards(0):
+            models.take(events)
+            before.waits.take(events)
         if wanted & before.waits.asked.keys():
             runs.insert(0, before)
             wanted = (wanted - before.waits.asked.keys()) | before.waits.asked_before

@@ -5,12 +5,12 @@ from typing import Annotated, Literal
 
 from fastapi import APIRouter, Body, Query, Request, Response
 
-from playhead.wire import answers as a
+from playhead.wire import answers
 from playhead.wire.answers.content import ContentAbout
 from playhead_collector.read.about.content import read_about, read_about_in_run
 from playhead_collector.read.content import parse_ref, read_batch, read_thread
 from playhead_collector.serve.responses import content_answer, json_answer
-from playhead_collector.serve.routes import params as p
+from playhead_collector.serve.routes import params
 from playhead_collector.serve.routes.registering import Responses, get, refusal, refusals
 from playhead_collector.serve.schemas import schema
 from playhead_collector.store.ports import Store
@@ -37,7 +37,7 @@ class ContentRoutes:
         # A content of up to 64 MiB is read completely before it is sent, so at most two are read at a time.
         self._looking_up = asyncio.Semaphore(2)
 
-    async def content(self, ref: p.Ref, request: Request, view: As = None) -> Response:
+    async def content(self, ref: params.Ref, request: Request, view: As = None) -> Response:
         """Bytes of a content, with its media type. A thread's ref gives its last node, or with `as=messages` its list.
 
         The bytes of a ref never change, so caches may keep them. `Range`, `If-Range` and `If-None-Match` are supported.
@@ -50,7 +50,11 @@ class ContentRoutes:
             return content_answer(parsed, await self._store.get(self._project_id, parsed), request.headers)
 
     async def about(
-        self, ref: p.Ref, limit: Annotated[int, Query(ge=1, le=100)] = 20, cursor: p.Cursor = None, run: OneRun = None
+        self,
+        ref: params.Ref,
+        limit: Annotated[int, Query(ge=1, le=100)] = 20,
+        cursor: params.Cursor = None,
+        run: OneRun = None,
     ) -> Response:
         """What a content is, how large, when it was first and last seen, and which runs and calls had it.
 
@@ -86,5 +90,5 @@ def add_routes(api: APIRouter, store: Store, project_id: int) -> None:
     api.get("/content/{ref}", tags=["content"], name="content", responses=_BYTES, response_class=Response)(content)
     api.head("/content/{ref}", include_in_schema=False)(content)
     get(api, "content", "/content/{ref}/about", routes.about, ContentAbout)
-    values = schema(dict[str, a.ContentValue])
+    values = schema(dict[str, answers.ContentValue])
     api.post("/content/batch", tags=["content"], name="batch", response_model=values, responses=refusals(413))(batch)

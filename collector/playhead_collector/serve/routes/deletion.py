@@ -10,7 +10,7 @@ from playhead_collector.read.record import RunProjector
 from playhead_collector.read.run_names import LAST, run_named
 from playhead_collector.retain.sweeper import Sweeper
 from playhead_collector.serve.responses import json_answer
-from playhead_collector.serve.routes import params as p
+from playhead_collector.serve.routes import params
 from playhead_collector.serve.routes.registering import conflict
 from playhead_collector.serve.schemas import schema
 from playhead_collector.store.ports import Store
@@ -25,7 +25,7 @@ class DeletionRoutes:
     def __init__(self, store: Store, runner: RunProjector, project_id: int, sweeper: Sweeper) -> None:
         self._store, self._runner, self._project_id, self._sweeper = store, runner, project_id, sweeper
 
-    async def delete_run(self, run: p.RunId, forks: Forks = False) -> Response:
+    async def delete_run(self, run: params.RunId, forks: Forks = False) -> Response:
         """Delete a run and its record. 409 when it has forks, which share its record, and `forks` is false.
 
         Spans of the run that arrive later are dropped. Content that no other run refers to is deleted after a grace

@@ -6,17 +6,17 @@ from fastapi import APIRouter, Query, Request, Response
 
 from playhead.wire.answers.diff import Diff
 from playhead_collector.serve.analysis_pool import AnalysisHandlers
-from playhead_collector.serve.routes import params as p
+from playhead_collector.serve.routes import params
 from playhead_collector.serve.routes.registering import get
 
 _MOMENT = r"^[^\x00]*$"
 From = Annotated[
     str | None,
-    Query(alias="from", max_length=300, pattern=_MOMENT, description=f"{p.MOMENT}; default: the first."),
+    Query(alias="from", max_length=300, pattern=_MOMENT, description=f"{params.MOMENT}; default: the first."),
 ]
 To = Annotated[
     str | None,
-    Query(alias="to", max_length=300, pattern=_MOMENT, description=f"{p.MOMENT}; default: the last."),
+    Query(alias="to", max_length=300, pattern=_MOMENT, description=f"{params.MOMENT}; default: the last."),
 ]
 
 
@@ -27,7 +27,7 @@ class DiffRoutes:
         self._asking = asking
 
     async def diff(
-        self, request: Request, run: p.RunId, before: From = None, after: To = None, hydrate: p.Hydrate = True
+        self, request: Request, run: params.RunId, before: From = None, after: To = None, hydrate: params.Hydrate = True
     ) -> Response:
         """Differences in the state and in the model's context between the events `from` and `to`.
 

@@ -7,7 +7,7 @@ from typing import Annotated
 from fastapi import APIRouter, Body, Query, Response
 
 from playhead.model.names import PACK_LOOKED_AT_HEADER
-from playhead.wire import answers as a
+from playhead.wire import answers
 from playhead.wire.answers.exporting import OtlpRequest
 from playhead.wire.pack import PACK, encode_pack
 from playhead_collector.read.as_test import read_test_file
@@ -16,7 +16,7 @@ from playhead_collector.read.content import pack_refs, parse_ref
 from playhead_collector.read.record import RunProjector, open_record
 from playhead_collector.read.spans import list_otlp
 from playhead_collector.serve.responses import FileDownload, json_answer
-from playhead_collector.serve.routes import params as p
+from playhead_collector.serve.routes import params
 from playhead_collector.serve.routes.registering import Responses, conflict, get, refusals
 from playhead_collector.store.ports import Store
 
@@ -32,7 +32,7 @@ class ExportRoutes:
         # A pack may hold a content of 64 MiB, and is completely in memory.
         self._packing = asyncio.Semaphore(2)
 
-    async def otlp(self, run: p.RunId, limit: Pages = 4, cursor: p.Cursor = None) -> Response:
+    async def otlp(self, run: params.RunId, limit: Pages = 4, cursor: params.Cursor = None) -> Response:
         """Spans and log events of a run as they are stored, as OTLP requests in JSON.
 
         Each item has `resourceSpans` or `resourceLogs`, and may be sent to `/v1/traces` or `/v1/logs` of a collector.
@@ -42,7 +42,7 @@ class ExportRoutes:
         record = await open_record(self._store, self._runner, self._project_id, run)
         return json_answer(await list_otlp(record, limit, cursor))
 
-    async def test(self, run: p.RunId) -> Response:
+    async def test(self, run: params.RunId) -> Response:
         """The run as a pytest file: the recorded answers of its model, and asserts that the agent does the same again.
 
         It takes the package's fixtures `playhead_recorder` and `mock_model`, and runs the program's own tools. It holds
@@ -53,7 +53,7 @@ class ExportRoutes:
         async with self._packing:
             return Response(await read_test_file(record), media_type=_PYTHON)
 
-    async def bundle(self, run: p.RunId) -> Response:
+    async def bundle(self, run: params.RunId) -> Response:
         """The run with all that it names, and the runs that it was forked from, as `playhead import` reads it.
 
         It is a gzipped tar with the files of `playhead export`. Runs whose contents have more than 1 GiB get 413: that
@@ -92,7 +92,7 @@ _PACK: Responses = {200: {"description": "The pack.", "content": {PACK: {}}}}
 def add_routes(api: APIRouter, store: Store, runner: RunProjector, project_id: int) -> None:
     """Registers the operations of this file."""
     routes = ExportRoutes(store, runner, project_id)
-    get(api, "runs", "/runs/{run}/otlp", routes.otlp, a.Page[OtlpRequest])
+    get(api, "runs", "/runs/{run}/otlp", routes.otlp, answers.Page[OtlpRequest])
     refused = conflict("The run has no model call that a test could play.") | refusals(404, 413)
     api.get("/runs/{run}/test", tags=["runs"], name="test", responses=_TEST | refused, response_class=Response)(
         routes.test

@@ -22,7 +22,7 @@ from playhead_collector.read.record import RunProjector
 from playhead_collector.read.run_names import run_named
 from playhead_collector.serve.read_limiter import ReadLimiter
 from playhead_collector.serve.responses import json_answer
-from playhead_collector.serve.routes import params as p
+from playhead_collector.serve.routes import params
 from playhead_collector.serve.routes.registering import get, new_router
 from playhead_collector.serve.schemas import schema
 from playhead_collector.store.ports import Store
@@ -61,7 +61,7 @@ class ForwardRoutes:
         answer: Destinations = {"items": [self._about(status) for status in await self._forwarder.status()]}
         return json_answer(answer)
 
-    async def dead_letters(self, destination: Destination, after: After = 0, limit: p.Limit = 100) -> Response:
+    async def dead_letters(self, destination: Destination, after: After = 0, limit: params.Limit = 100) -> Response:
         """List what a destination refused, oldest first, with the reason."""
         entries = await self._store.dead_letters(destination, limit + 1, after)
         answer: ForwardDeadLetters = {
@@ -99,7 +99,7 @@ class ForwardRoutes:
         worker = self._configured(destination)
         if (run is None) == (since is None):
             raise Refused(400, "bad_request", "say which runs to send: give either `run` or `since`")
-        named, since_ns = None, p.read_time(since) or 0
+        named, since_ns = None, params.read_time(since) or 0
         if run is not None:
             await self._runner.catch_up()
             named = await run_named(self._store, self._project_id, run)

@@ -9,7 +9,7 @@ from playhead.model.times import rfc3339
 from playhead.wire.answers.leases import Released, RunLease
 from playhead_collector.errors import Refused
 from playhead_collector.serve.responses import json_answer
-from playhead_collector.serve.routes import params as p
+from playhead_collector.serve.routes import params
 from playhead_collector.serve.routes.registering import conflict
 from playhead_collector.serve.schemas import schema
 from playhead_collector.store.ports import Store
@@ -61,7 +61,7 @@ class LeaseRoutes:
 
     async def take_lease(
         self,
-        run: p.RunId,
+        run: params.RunId,
         holder: Holder,
         process: Process,
         seconds: Seconds,
@@ -94,7 +94,7 @@ class LeaseRoutes:
         return json_answer(_granted(run, await self._store.take_lease(self._project_id, _id(run), request)))
 
     async def renew_lease(
-        self, run: p.RunId, holder: Holder, seconds: Seconds, process: Process = "", attempt: MaybeAttempt = None
+        self, run: params.RunId, holder: Holder, seconds: Seconds, process: Process = "", attempt: MaybeAttempt = None
     ) -> Response:
         """Extend a lease to `seconds` from now. 409 when this holder no longer has it.
 
@@ -106,7 +106,7 @@ class LeaseRoutes:
         return json_answer(_granted(run, renewed))
 
     async def release_lease(
-        self, run: p.RunId, holder: Whose, process: WhoseProcess = "", attempt: ReleasedAttempt = None
+        self, run: params.RunId, holder: Whose, process: WhoseProcess = "", attempt: ReleasedAttempt = None
     ) -> Response:
         """Release a lease, so that another process can take it. `released` is false if this holder had none.
 

@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 
 from fastapi import APIRouter, Header, Query, Response
 
-from playhead.wire import answers as a
+from playhead.wire import answers
 from playhead.wire.answers.leases import RunLog
 from playhead_collector.errors import Refused
 from playhead_collector.live.messages import View
@@ -21,7 +21,7 @@ from playhead_collector.read.scores.conditions import read_condition
 from playhead_collector.read.spans import list_logs, list_spans
 from playhead_collector.read.state import answer_state
 from playhead_collector.serve.responses import json_answer
-from playhead_collector.serve.routes import params as p
+from playhead_collector.serve.routes import params
 from playhead_collector.serve.routes.registering import get
 from playhead_collector.serve.routes.streams import EVENT_STREAM, LiveStreams
 from playhead_collector.store.ports import Store
@@ -39,16 +39,16 @@ class RunRoutes:
 
     async def runs(
         self,
-        where: p.RunConditions,
-        fork_of: p.Word = None,
-        trace: p.TraceId = None,
-        linked: p.Word = None,
+        where: params.RunConditions,
+        fork_of: params.Word = None,
+        trace: params.TraceId = None,
+        linked: params.Word = None,
         id: Annotated[str | None, Query(pattern="^[0-9a-f]{1,32}$", description="Part of the run's id.")] = None,  # noqa: A002 - the name in the URL
         score: Annotated[
             str | None, Query(max_length=500, pattern=r"^[^\x00]+$", description="NAME, NAME=VALUE or NAME>=NUMBER.")
         ] = None,
-        limit: p.Limit = 50,
-        cursor: p.Cursor = None,
+        limit: params.Limit = 50,
+        cursor: params.Cursor = None,
     ) -> Response:
         """List runs, newest first. Only runs that meet all conditions.
 
@@ -61,7 +61,7 @@ class RunRoutes:
         await self._runner.catch_up()
         return json_answer(await list_runs(self._store, self._project_id, where, limit, cursor, self._prices))
 
-    async def run(self, run: p.RunId) -> Response:
+    async def run(self, run: params.RunId) -> Response:
         """Summary of a run: status, agents, models, usage, cost, metadata, error, forks.
 
         `completeness` says whether parts of the record are missing. `links` has the paths of further answers.
@@ -70,11 +70,11 @@ class RunRoutes:
 
     async def events(
         self,
-        run: p.RunId,
+        run: params.RunId,
         after: Annotated[int, Query(ge=0, le=999_999_999, description="Only events with a greater seq.")] = 0,
-        kinds: p.Kinds = None,
-        priority: p.Priority | None = None,
-        since: p.Time = None,
+        kinds: params.Kinds = None,
+        priority: params.Priority | None = None,
+        since: params.Time = None,
         preview: Annotated[
             int, Query(ge=0, le=10_000, description="Length of the preview of each value, in characters; 0: none.")
         ] = 0,
@@ -84,9 +84,9 @@ class RunRoutes:
         last: Annotated[
             int | None, Query(ge=1, le=1_000, description="Only the last so many; live: from there on.")
         ] = None,
-        cursor: p.Cursor = None,
+        cursor: params.Cursor = None,
         accept: Annotated[str, Header(include_in_schema=False)] = "",
-        last_event_id: p.LastEventId = None,
+        last_event_id: params.LastEventId = None,
     ) -> Response:
         """Events of a run, in order of `seq`.
 
@@ -95,7 +95,7 @@ class RunRoutes:
         With `Accept: text/event-stream`, the answer is a live stream of server-sent events: first the events that are
         there, then each one as it becomes known, until the run has ended. It goes on behind `Last-Event-ID`.
         """
-        where = EventFilter(p.read_kinds(kinds), priority, p.read_time(since))
+        where = EventFilter(params.read_kinds(kinds), priority, params.read_time(since))
         if last is not None and (cursor is not None or after):
             raise Refused(400, "bad_parameter", "`last` counts from the end: leave out `after` and `cursor`")
         if "text/event-stream" in accept.lower():
@@ -110,14 +110,14 @@ class RunRoutes:
         limit = 100 if limit is None else limit
         return json_answer(await list_events(await self._open(run), where, limit, start, preview))
 
-    async def state(self, run: p.RunId, at: p.At = None, hydrate: p.Hydrate = False) -> Response:
+    async def state(self, run: params.RunId, at: params.At = None, hydrate: params.Hydrate = False) -> Response:
         """State of the run directly after an event, computed from its events up to that one."""
         return json_answer(await answer_state(await self._open(run), at, hydrate, self._prices))
 
     async def context(
         self,
-        run: p.RunId,
-        at: p.At = None,
+        run: params.RunId,
+        at: params.At = None,
         form: Annotated[Literal["parts", "openai"], Query(description="The shape of `messages`.")] = "parts",
         exact: Annotated[bool, Query(description="Also return `request`: the request's body as it was sent.")] = False,
     ) -> Response:
@@ -128,7 +128,12 @@ class RunRoutes:
         return json_answer(await answer_context(await self._open(run), at, form, exact))
 
     async def messages(
-        self, run: p.RunId, at: p.At = None, limit: p.Limit = 100, cursor: p.Cursor = None, hydrate: p.Hydrate = True
+        self,
+        run: params.RunId,
+        at: params.At = None,
+        limit: params.Limit = 100,
+        cursor: params.Cursor = None,
+        hydrate: params.Hydrate = True,
     ) -> Response:
         """All messages of the run up to the event `at`, in order. Each is listed once, at the event that added it.
 
@@ -138,7 +143,11 @@ class RunRoutes:
         return json_answer(await list_history(await self._open(run), limit, read_seq(cursor), hydrate, at))
 
     async def llm_calls(
-        self, run: p.RunId, limit: p.Limit = 100, cursor: p.Cursor = None, hydrate: p.Hydrate = False
+        self,
+        run: params.RunId,
+        limit: params.Limit = 100,
+        cursor: params.Cursor = None,
+        hydrate: params.Hydrate = False,
     ) -> Response:
         """Model calls of a run, in order of their start.
 
@@ -147,29 +156,33 @@ class RunRoutes:
         return json_answer(await list_llm_calls(await self._open(run), limit, read_seq(cursor), hydrate))
 
     async def tool_calls(
-        self, run: p.RunId, limit: p.Limit = 100, cursor: p.Cursor = None, hydrate: p.Hydrate = False
+        self,
+        run: params.RunId,
+        limit: params.Limit = 100,
+        cursor: params.Cursor = None,
+        hydrate: params.Hydrate = False,
     ) -> Response:
         """Tool calls of a run, in order of their start."""
         return json_answer(await list_tool_calls(await self._open(run), limit, read_seq(cursor), hydrate))
 
-    async def spans(self, run: p.RunId, limit: p.Limit = 500, cursor: p.Cursor = None) -> Response:
+    async def spans(self, run: params.RunId, limit: params.Limit = 500, cursor: params.Cursor = None) -> Response:
         """Spans of a run with their attributes as stored, in tree order: each span after its parent."""
         return json_answer(await list_spans(await self._open(run), limit, read_seq(cursor)))
 
     async def checkpoints(
         self,
-        run: p.RunId,
+        run: params.RunId,
         preview: Annotated[
             int, Query(ge=0, le=10_000, description="Length of the preview of each state, in characters; 0: none.")
         ] = 0,
-        limit: p.Limit = 100,
-        cursor: p.Cursor = None,
+        limit: params.Limit = 100,
+        cursor: params.Cursor = None,
     ) -> Response:
         """Checkpoints of a run, oldest first: states that it can go on from, with refs of state and thread."""
         start = read_seq(cursor) if cursor else 0
         return json_answer(await list_checkpoints(await self._open(run), limit, start, preview))
 
-    async def logs(self, run: p.RunId, limit: p.Limit = 500, cursor: p.Cursor = None) -> Response:
+    async def logs(self, run: params.RunId, limit: params.Limit = 500, cursor: params.Cursor = None) -> Response:
         """Log events of a run as stored, in order of time: state, checkpoints, annotations and other log events."""
         return json_answer(await list_logs(await self._open(run), limit, read_seq(cursor)))
 
@@ -179,14 +192,14 @@ def add_routes(
 ) -> None:
     """Registers the operations of this file."""
     routes = RunRoutes(store, runner, project_id, prices, live)
-    get(api, "runs", "/runs", routes.runs, a.Page[a.RunSummary])
-    get(api, "runs", "/runs/{run}", routes.run, a.RunDetail)
-    get(api, "runs", "/runs/{run}/events", routes.events, a.Page[a.RecordedEvent], also=EVENT_STREAM)
-    get(api, "moments", "/runs/{run}/state", routes.state, a.StateAt)
-    get(api, "moments", "/runs/{run}/context", routes.context, a.ContextAt)
-    get(api, "moments", "/runs/{run}/checkpoints", routes.checkpoints, a.Page[a.CheckpointEntry])
-    get(api, "calls", "/runs/{run}/messages", routes.messages, a.Page[a.HistoryEntry])
-    get(api, "calls", "/runs/{run}/llm-calls", routes.llm_calls, a.Page[a.LlmCall])
-    get(api, "calls", "/runs/{run}/tool-calls", routes.tool_calls, a.Page[a.ToolCall])
-    get(api, "calls", "/runs/{run}/spans", routes.spans, a.Page[a.TraceSpan])
-    get(api, "calls", "/runs/{run}/logs", routes.logs, a.Page[RunLog])
+    get(api, "runs", "/runs", routes.runs, answers.Page[answers.RunSummary])
+    get(api, "runs", "/runs/{run}", routes.run, answers.RunDetail)
+    get(api, "runs", "/runs/{run}/events", routes.events, answers.Page[answers.RecordedEvent], also=EVENT_STREAM)
+    get(api, "moments", "/runs/{run}/state", routes.state, answers.StateAt)
+    get(api, "moments", "/runs/{run}/context", routes.context, answers.ContextAt)
+    get(api, "moments", "/runs/{run}/checkpoints", routes.checkpoints, answers.Page[answers.CheckpointEntry])
+    get(api, "calls", "/runs/{run}/messages", routes.messages, answers.Page[answers.HistoryEntry])
+    get(api, "calls", "/runs/{run}/llm-calls", routes.llm_calls, answers.Page[answers.LlmCall])
+    get(api, "calls", "/runs/{run}/tool-calls", routes.tool_calls, answers.Page[answers.ToolCall])
+    get(api, "calls", "/runs/{run}/spans", routes.spans, answers.Page[answers.TraceSpan])
+    get(api, "calls", "/runs/{run}/logs", routes.logs, answers.Page[RunLog])

@@ -13,7 +13,7 @@ from playhead.client.operation import (
     run_path,
     watch_client_method,
 )
-from playhead.wire import answers as a
+from playhead.wire import answers
 from playhead.wire.answers.exporting import OtlpRequest
 
 
@@ -40,7 +40,7 @@ class RunsOperations:
         since: str | datetime | None = None,
         until: str | datetime | None = None,
         limit: int | None = None,
-    ) -> PagedRequest[a.RunSummary]:
+    ) -> PagedRequest[answers.RunSummary]:
         """Runs that meet all conditions, newest first, at most `limit`. `id` is a part of the run's id.
 
         `trace`: runs with spans of the trace with this id. `linked`: other runs whose spans link the run with this id.
@@ -61,7 +61,7 @@ class RunsOperations:
         return PagedRequest("runs", words, limit)
 
     @client_method
-    def run(self, run: str) -> ApiRequest[a.RunDetail]:
+    def run(self, run: str) -> ApiRequest[answers.RunDetail]:
         """Summary of a run.  `run`, in all methods: the id, a unique part of it, or `last`.  Raises NotFound."""
         return ApiRequest(run_path(run))
 
@@ -77,7 +77,7 @@ class RunsOperations:
         preview: int = 0,
         last: int | None = None,
         limit: int | None = None,
-    ) -> PagedRequest[a.RecordedEvent]:
+    ) -> PagedRequest[answers.RecordedEvent]:
         """Events with a seq greater than `after`, in order; with `last`, only the last so many (up to 1,000).
 
         `preview`: number of characters (up to 10,000) of each value to return in `previews`.
@@ -103,8 +103,8 @@ class RunsOperations:
         since: str | datetime | None = None,
         preview: int = 0,
         limit: int | None = None,
-        on_changed: Callable[[a.RecordedEvent], None] | None = None,
-        on_moved: Callable[[a.EventsMoved], None] | None = None,
+        on_changed: Callable[[answers.RecordedEvent], None] | None = None,
+        on_moved: Callable[[answers.EventsMoved], None] | None = None,
         reconnect_seconds: float = 300.0,
     ) -> WatchRequest:
         """Events of a run as they happen: first the stored ones (with a seq greater than `after`), then each new one,
@@ -124,12 +124,14 @@ class RunsOperations:
         return WatchRequest(run, params, limit, on_changed, on_moved, reconnect_seconds)
 
     @paged_client_method
-    def checkpoints(self, run: str, *, preview: int = 0, limit: int | None = None) -> PagedRequest[a.CheckpointEntry]:
+    def checkpoints(
+        self, run: str, *, preview: int = 0, limit: int | None = None
+    ) -> PagedRequest[answers.CheckpointEntry]:
         """Checkpoints, oldest first; `preview`: number of characters (up to 10,000) of each state to return."""
         return PagedRequest(run_path(run, "checkpoints"), {"preview": preview or None}, limit)
 
     @client_method
-    def state(self, run: str, *, at: int | str | None = None, hydrate: bool = False) -> ApiRequest[a.StateAt]:
+    def state(self, run: str, *, at: int | str | None = None, hydrate: bool = False) -> ApiRequest[answers.StateAt]:
         """State of the run directly after the event `at` (a seq, an event id, `turn:N` for the N-th
         model call, `first-error`; default: the last)."""
         return ApiRequest(run_path(run, "state"), {"at": at, "hydrate": hydrate})
@@ -142,7 +144,7 @@ class RunsOperations:
         at: int | str | None = None,
         form: Literal["parts", "openai"] = "parts",
         exact: bool = False,
-    ) -> ApiRequest[a.ContextAt]:
+    ) -> ApiRequest[answers.ContextAt]:
         """Exact input of the model call that the event `at` belongs to; default: the last call.
 
         `exact`: also return `request`, the body as it was sent.  Raises NotFound if the body was not recorded.
@@ -152,22 +154,24 @@ class RunsOperations:
     @paged_client_method
     def messages(
         self, run: str, *, at: int | str | None = None, limit: int | None = None, hydrate: bool = True
-    ) -> PagedRequest[a.HistoryEntry]:
+    ) -> PagedRequest[answers.HistoryEntry]:
         """All messages up to the event `at`, in order, each once, and whether it was in the context at that event."""
         return PagedRequest(run_path(run, "messages"), {"at": at, "hydrate": hydrate}, limit)
 
     @paged_client_method
-    def llm_calls(self, run: str, *, limit: int | None = None, hydrate: bool = False) -> PagedRequest[a.LlmCall]:
+    def llm_calls(self, run: str, *, limit: int | None = None, hydrate: bool = False) -> PagedRequest[answers.LlmCall]:
         """Model calls of a run, in order of their start."""
         return PagedRequest(run_path(run, "llm-calls"), {"hydrate": hydrate}, limit)
 
     @paged_client_method
-    def tool_calls(self, run: str, *, limit: int | None = None, hydrate: bool = False) -> PagedRequest[a.ToolCall]:
+    def tool_calls(
+        self, run: str, *, limit: int | None = None, hydrate: bool = False
+    ) -> PagedRequest[answers.ToolCall]:
         """Tool calls of a run, in order of their start."""
         return PagedRequest(run_path(run, "tool-calls"), {"hydrate": hydrate}, limit)
 
     @paged_client_method
-    def spans(self, run: str, *, limit: int | None = None) -> PagedRequest[a.TraceSpan]:
+    def spans(self, run: str, *, limit: int | None = None) -> PagedRequest[answers.TraceSpan]:
         """Spans of a run in tree order: each after its parent."""
         return PagedRequest(run_path(run, "spans"), {}, limit)
 

@@ -10,14 +10,13 @@ from dataclasses import dataclass, field
 from typing import Any, Final, Literal, cast
 
 from playhead.model import names
-from playhead.model.canonical import canonical_json
+from playhead.model.canonical import BYTES, canonical_json
 from playhead.model.message import Message, Part
 from playhead.outbound.content_modes import ShownContent
 from playhead.outbound.span import OutboundSpan
 
 _RESULTS: Final = ("tool_call_response", "server_tool_call_response")
 _CALLS: Final = ("tool_call", "server_tool_call")
-OCTETS: Final = "application/octet-stream"
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +91,7 @@ def as_text(value: Any) -> str:
     if isinstance(value, str):
         return value
     if isinstance(value, bytes):
-        return f"data:{OCTETS};base64,{base64.b64encode(value).decode()}"
+        return f"data:{BYTES};base64,{base64.b64encode(value).decode()}"
     return canonical_json(value).decode("utf-8", "replace")
 
 
@@ -141,7 +140,7 @@ def _piece(part: Part) -> ChatPiece:
     if kind == "reasoning":
         return ChatPiece("reasoning", as_text(content))
     if kind == "blob" and isinstance(content, str):
-        return ChatPiece(_medium(part), url=f"data:{mime_type or OCTETS};base64,{content}", mime_type=mime_type)
+        return ChatPiece(_medium(part), url=f"data:{mime_type or BYTES};base64,{content}", mime_type=mime_type)
     if kind == "uri" and isinstance(part.get("uri"), str):
         return ChatPiece(_medium(part), url=part["uri"], mime_type=mime_type)
     return ChatPiece("text", as_text(part.get("value") if kind == "playhead.as_is" else part))

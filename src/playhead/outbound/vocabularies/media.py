@@ -12,7 +12,7 @@ from hashlib import sha256
 from typing import Any, Final, Literal, cast
 
 from playhead.dialect.media_token import media_id, media_token
-from playhead.outbound.vocabularies.chat import OCTETS
+from playhead.model.canonical import BYTES
 
 Field = Literal["input", "output", "metadata"]
 _DATA_URI: Final = re.compile(r"data:([\w.+-]+/[\w.+-]+)?(?:;[\w.+=-]+){0,4}?;base64,")
@@ -51,7 +51,7 @@ class MediaTokens:
     def of(self, value: Any, field: Field) -> Any:
         """Returns the value with references in place of `data:` URIs and bytes."""
         if isinstance(value, bytes):
-            return self._token(value, OCTETS, field)
+            return self._token(value, BYTES, field)
         if isinstance(value, str):
             return self._of_text(value, field)
         if isinstance(value, dict):
@@ -68,7 +68,7 @@ class MediaTokens:
             data = base64.b64decode(text[head.end() :], validate=True)
         except (binascii.Error, ValueError):
             return text
-        return self._token(data, head.group(1) or OCTETS, field) if data else text
+        return self._token(data, head.group(1) or BYTES, field) if data else text
 
     def _token(self, data: bytes, content_type: str, field: Field) -> str:
         digest = base64.b64encode(sha256(data).digest()).decode()

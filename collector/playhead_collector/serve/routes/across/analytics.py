@@ -4,11 +4,11 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Query, Request, Response
 
-from playhead.wire.answers.across import analytics as a
+from playhead.wire.answers.across import analytics
 from playhead_collector.analysis.across.cohort import cohort_options
 from playhead_collector.read.scores.conditions import read_outcome
 from playhead_collector.serve.analysis_pool import AnalysisHandlers
-from playhead_collector.serve.routes import params as p
+from playhead_collector.serve.routes import params
 from playhead_collector.serve.routes.registering import get
 from playhead_collector.store.ports.run_filter import RunFilter
 from playhead_collector.workers.questions import AnalysisQuestion
@@ -31,7 +31,7 @@ Task = Annotated[
 ]
 
 
-def chosen(where: p.RunConditions, outcome: Outcome = None) -> tuple[RunFilter, str | None]:
+def chosen(where: params.RunConditions, outcome: Outcome = None) -> tuple[RunFilter, str | None]:
     """Returns the runs that a question is about, and the condition under which a run has succeeded."""
     return where, outcome
 
@@ -61,11 +61,15 @@ class AnalyticsRoutes:
         """Which tool follows which, how often, in how many runs, and how many of these succeeded."""
         return await self._answer(request, "transitions", chosen, runs)
 
-    async def patterns(self, request: Request, chosen: Chosen, runs: Runs = _MOST, limit: p.Limit = 100) -> Response:
+    async def patterns(
+        self, request: Request, chosen: Chosen, runs: Runs = _MOST, limit: params.Limit = 100
+    ) -> Response:
         """What is called after which result of which tool, in 5 runs or more, and how the runs end that have it."""
         return await self._answer(request, "patterns", chosen, runs, limit=limit)
 
-    async def differences(self, request: Request, chosen: Chosen, runs: Runs = _MOST, limit: p.Limit = 50) -> Response:
+    async def differences(
+        self, request: Request, chosen: Chosen, runs: Runs = _MOST, limit: params.Limit = 50
+    ) -> Response:
         """What distinguishes failed from succeeded runs, by p, corrected for how many features were tested."""
         return await self._answer(request, "differences", chosen, runs, limit=limit)
 
@@ -73,17 +77,19 @@ class AnalyticsRoutes:
         """Outcomes of runs by how often their context was compressed."""
         return await self._answer(request, "compression_outcomes", chosen, runs)
 
-    async def failures(self, request: Request, chosen: Chosen, runs: Runs = _MOST, limit: p.Limit = 20) -> Response:
+    async def failures(
+        self, request: Request, chosen: Chosen, runs: Runs = _MOST, limit: params.Limit = 20
+    ) -> Response:
         """Failed runs in clusters: those with the same last error and the same last two tool calls."""
         return await self._answer(request, "failures", chosen, runs, limit=limit)
 
     async def divergences(
-        self, request: Request, chosen: Chosen, task: Task = "input", runs: Read = 500, limit: p.Limit = 20
+        self, request: Request, chosen: Chosen, task: Task = "input", runs: Read = 500, limit: params.Limit = 20
     ) -> Response:
         """Where succeeded and failed runs of one task part ways, by how much the choice tells about the outcome."""
         return await self._answer(request, "divergences", chosen, runs, task=task, limit=limit)
 
-    async def contents(self, request: Request, chosen: Chosen, runs: Read = 100, limit: p.Limit = 20) -> Response:
+    async def contents(self, request: Request, chosen: Chosen, runs: Read = 100, limit: params.Limit = 20) -> Response:
         """The messages that fill contexts most: bytes times how often they were sent."""
         return await self._answer(request, "context_contents", chosen, runs, limit=limit)
 
@@ -91,11 +97,11 @@ class AnalyticsRoutes:
 def add_routes(api: APIRouter, asking: AnalysisHandlers) -> None:
     """Registers the operations of this file."""
     routes = AnalyticsRoutes(asking)
-    get(api, "analytics", "/analytics/statistics", routes.statistics, a.RunStatistics)
-    get(api, "analytics", "/analytics/transitions", routes.transitions, a.TransitionGraph)
-    get(api, "analytics", "/analytics/patterns", routes.patterns, a.DecisionPatterns)
-    get(api, "analytics", "/analytics/differences", routes.differences, a.OutcomeDifferences)
-    get(api, "analytics", "/analytics/compression", routes.compression, a.CompressionOutcomes)
-    get(api, "analytics", "/analytics/failures", routes.failures, a.FailureClusters)
-    get(api, "analytics", "/analytics/divergences", routes.divergences, a.Divergences)
-    get(api, "analytics", "/analytics/contents", routes.contents, a.ContextContents)
+    get(api, "analytics", "/analytics/statistics", routes.statistics, analytics.RunStatistics)
+    get(api, "analytics", "/analytics/transitions", routes.transitions, analytics.TransitionGraph)
+    get(api, "analytics", "/analytics/patterns", routes.patterns, analytics.DecisionPatterns)
+    get(api, "analytics", "/analytics/differences", routes.differences, analytics.OutcomeDifferences)
+    get(api, "analytics", "/analytics/compression", routes.compression, analytics.CompressionOutcomes)
+    get(api, "analytics", "/analytics/failures", routes.failures, analytics.FailureClusters)
+    get(api, "analytics", "/analytics/divergences", routes.divergences, analytics.Divergences)
+    get(api, "analytics", "/analytics/contents", routes.contents, analytics.ContextContents)

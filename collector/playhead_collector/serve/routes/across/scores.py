@@ -8,7 +8,7 @@ from typing import Annotated
 from fastapi import APIRouter, Body, Query, Request, Response
 from pydantic import Field, StrictBool, StrictFloat, StrictInt, StrictStr
 
-from playhead.wire import answers as a
+from playhead.wire import answers
 from playhead.wire.answers.across.scores import RecordedScore
 from playhead_collector.errors import Refused
 from playhead_collector.read.record import RunProjector, RunRecord, open_record
@@ -16,7 +16,7 @@ from playhead_collector.read.scores.answers import list_scores, score_answer
 from playhead_collector.read.state import seq_at
 from playhead_collector.serve.auth import key_name
 from playhead_collector.serve.responses import json_answer
-from playhead_collector.serve.routes import params as p
+from playhead_collector.serve.routes import params
 from playhead_collector.serve.routes.registering import conflict, get
 from playhead_collector.serve.schemas import schema
 from playhead_collector.store.ports import Store
@@ -39,7 +39,7 @@ Label = Annotated[
 ]
 Moment = Annotated[
     str | None,
-    Body(max_length=300, pattern=_NO_NUL, description=f"{p.MOMENT}: scores that call instead of the run."),
+    Body(max_length=300, pattern=_NO_NUL, description=f"{params.MOMENT}: scores that call instead of the run."),
 ]
 Comment = Annotated[str | None, Body(max_length=_COMMENT, pattern=_NO_NUL, description="Why, for people.")]
 Author = Annotated[str | None, Body(max_length=_AUTHOR, pattern=_NO_NUL, description="Who says so.")]
@@ -72,7 +72,7 @@ class ScoreRoutes:
     async def add_score(
         self,
         request: Request,
-        run: p.RunId,
+        run: params.RunId,
         name: Name,
         value: Value,
         label: Label = None,
@@ -104,7 +104,7 @@ class ScoreRoutes:
             author,
             key_name(request),
             comment,
-            p.read_time(time),
+            params.read_time(time),
         )
         stored = await self._store.add_score(self._project_id, record.run, score)
         if stored is None:
@@ -117,12 +117,12 @@ class ScoreRoutes:
 
     async def run_scores(
         self,
-        run: p.RunId,
+        run: params.RunId,
         name: OfName = None,
         source: Source = None,
         latest: Latest = False,
-        limit: p.Limit = 100,
-        cursor: p.Cursor = None,
+        limit: params.Limit = 100,
+        cursor: params.Cursor = None,
     ) -> Response:
         """Scores of a run and of its calls, newest first."""
         record = await open_record(self._store, self._runner, self._project_id, run)
@@ -135,17 +135,17 @@ class ScoreRoutes:
         name: OfName = None,
         source: Source = None,
         latest: Latest = False,
-        since: p.Time = None,
-        until: p.Time = None,
-        limit: p.Limit = 100,
-        cursor: p.Cursor = None,
+        since: params.Time = None,
+        until: params.Time = None,
+        limit: params.Limit = 100,
+        cursor: params.Cursor = None,
     ) -> Response:
         """Scores of all runs, newest first. `since` and `until` limit the time of the score."""
         await self._runner.catch_up()
         named = None
         if run is not None:
             named = (await open_record(self._store, self._runner, self._project_id, run)).run
-        where = ScoreFilter(named, name, source, latest, p.read_time(since), p.read_time(until))
+        where = ScoreFilter(named, name, source, latest, params.read_time(since), params.read_time(until))
         return json_answer(await list_scores(self._store, self._project_id, where, limit, cursor))
 
 
@@ -186,5 +186,5 @@ def add_routes(api: APIRouter, store: Store, runner: RunProjector, project_id: i
         "/runs/{run}/scores", tags=["scores"], response_model=schema(RecordedScore), responses=conflict(_EXISTS)
     )
     posted(routes.add_score)
-    get(api, "scores", "/runs/{run}/scores", routes.run_scores, a.Page[RecordedScore])
-    get(api, "scores", "/scores", routes.scores, a.Page[RecordedScore])
+    get(api, "scores", "/runs/{run}/scores", routes.run_scores, answers.Page[RecordedScore])
+    get(api, "scores", "/scores", routes.scores, answers.Page[RecordedScore])

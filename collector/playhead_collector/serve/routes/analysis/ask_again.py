@@ -6,13 +6,13 @@ from fastapi import APIRouter, Response
 from pydantic import BaseModel, ConfigDict, Field
 
 from playhead.wire.answers.analysis.ask_again import AskedAgain
-from playhead_collector.analysis.ask_again.asking import ask, no_model, prepare
+from playhead_collector.analysis.ask_again.asking import ask, no_model_to_ask, prepare
 from playhead_collector.analysis.ask_again.request import Changes
 from playhead_collector.analysis.configuration import Configured
 from playhead_collector.serve.analysis_pool import AnalysisHandlers
 from playhead_collector.serve.read_limiter import ReadLimiter
 from playhead_collector.serve.responses import json_answer
-from playhead_collector.serve.routes import params as p
+from playhead_collector.serve.routes import params
 from playhead_collector.serve.routes.registering import conflict, refusals
 from playhead_collector.serve.schemas import schema
 
@@ -23,7 +23,7 @@ class AskAgainBody(BaseModel):
     # Forbidden, because a misspelt field would be ignored: the unchanged call would be sent, and cost money.
     model_config = ConfigDict(extra="forbid")
 
-    at: int | str | None = Field(None, description=f"{p.MOMENT}: an event of the call; default: the last call.")
+    at: int | str | None = Field(None, description=f"{params.MOMENT}: an event of the call; default: the last call.")
     model: str | None = Field(
         None, max_length=300, description="One of the configured models; default: PLAYHEAD_EXPLAIN_MODEL."
     )
@@ -43,7 +43,7 @@ class AskAgainRoutes:
         self._asking, self._configured = asking, configured
         self._turns = ReadLimiter(configured.max_asked, 0, advice="raise PLAYHEAD_MAX_ASKED")
 
-    async def ask_again(self, run: p.RunId, body: AskAgainBody) -> Response:
+    async def ask_again(self, run: params.RunId, body: AskAgainBody) -> Response:
         """Ask a recorded model call again, with another prompt, other messages, or of another model.
 
         The model is one that the operator configured; it is sent the recorded context and tools, with the changes. Its
@@ -52,7 +52,7 @@ class AskAgainRoutes:
         """
         models = self._configured.asked
         if models is None:
-            raise no_model()
+            raise no_model_to_ask()
         record = await self._asking.record(run)
         changes = Changes(body.model, body.system, body.messages)
         async with self._turns.turn():

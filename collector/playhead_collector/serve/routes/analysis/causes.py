@@ -6,7 +6,7 @@ from fastapi import APIRouter, Query, Request, Response
 
 from playhead.wire.answers.analysis.causes import CausalGraph
 from playhead_collector.serve.analysis_pool import AnalysisHandlers
-from playhead_collector.serve.routes import params as p
+from playhead_collector.serve.routes import params
 from playhead_collector.serve.routes.registering import get
 
 Direction = Annotated[
@@ -21,7 +21,9 @@ class CausesRoutes:
     def __init__(self, asking: AnalysisHandlers) -> None:
         self._asking = asking
 
-    async def causes(self, request: Request, run: p.RunId, seq: p.AtEvent, direction: Direction = "both") -> Response:
+    async def causes(
+        self, request: Request, run: params.RunId, seq: params.AtEvent, direction: Direction = "both"
+    ) -> Response:
         """Causes of an event, back to the user's messages, and its effects: nodes and edges of a graph."""
         return await self._asking.answer(request, "causes", run, at=seq, direction=direction)
 

@@ -7,7 +7,7 @@ from fastapi import APIRouter, Path, Request, Response
 from playhead.wire.answers.analysis.compare import Comparison
 from playhead_collector.read.paging import read_seq
 from playhead_collector.serve.analysis_pool import AnalysisHandlers
-from playhead_collector.serve.routes import params as p
+from playhead_collector.serve.routes import params
 from playhead_collector.serve.routes.registering import get
 
 
@@ -20,10 +20,10 @@ class CompareRoutes:
     async def compare(
         self,
         request: Request,
-        a: p.RunId,
+        a: params.RunId,
         b: Annotated[str, Path(description="The other run: 32 hex digits.")],
-        limit: p.Limit = 100,
-        cursor: p.Cursor = None,
+        limit: params.Limit = 100,
+        cursor: params.Cursor = None,
     ) -> Response:
         """Comparison of two runs: common beginning, first difference, pairs of corresponding calls, outcomes.
 

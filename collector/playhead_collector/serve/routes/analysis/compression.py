@@ -2,11 +2,11 @@
 
 from fastapi import APIRouter, Request, Response
 
-from playhead.wire import answers as a
+from playhead.wire import answers
 from playhead.wire.answers.analysis.compression import Compression, CompressionAudit
 from playhead_collector.read.paging import read_seq
 from playhead_collector.serve.analysis_pool import AnalysisHandlers
-from playhead_collector.serve.routes import params as p
+from playhead_collector.serve.routes import params
 from playhead_collector.serve.routes.registering import get
 
 
@@ -17,7 +17,7 @@ class CompressionRoutes:
         self._asking = asking
 
     async def compressions(
-        self, request: Request, run: p.RunId, limit: p.Limit = 100, cursor: p.Cursor = None
+        self, request: Request, run: params.RunId, limit: params.Limit = 100, cursor: params.Cursor = None
     ) -> Response:
         """Compressions of contexts, declared or inferred, with counts of messages and tokens before and after."""
         return await self._asking.answer(request, "compressions", run, limit=limit, after=read_seq(cursor))
@@ -25,8 +25,8 @@ class CompressionRoutes:
     async def compression(
         self,
         request: Request,
-        run: p.RunId,
-        seq: p.AtEvent,
+        run: params.RunId,
+        seq: params.AtEvent,
     ) -> Response:
         """Audit of a compression: what happened to each message, which facts were lost and needed later."""
         return await self._asking.answer(request, "compression", run, at=seq)
@@ -35,5 +35,5 @@ class CompressionRoutes:
 def add_routes(api: APIRouter, asking: AnalysisHandlers) -> None:
     """Registers the operations of this file."""
     routes = CompressionRoutes(asking)
-    get(api, "moments", "/runs/{run}/compressions", routes.compressions, a.Page[Compression])
+    get(api, "moments", "/runs/{run}/compressions", routes.compressions, answers.Page[Compression])
     get(api, "moments", "/runs/{run}/compressions/{seq}", routes.compression, CompressionAudit)

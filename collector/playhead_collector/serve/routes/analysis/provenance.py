@@ -2,11 +2,11 @@
 
 from fastapi import APIRouter, Request, Response
 
-from playhead.wire import answers as a
+from playhead.wire import answers
 from playhead.wire.answers.analysis.provenance import Attribution
 from playhead_collector.read.paging import read_seq
 from playhead_collector.serve.analysis_pool import AnalysisHandlers
-from playhead_collector.serve.routes import params as p
+from playhead_collector.serve.routes import params
 from playhead_collector.serve.routes.registering import get
 
 
@@ -17,12 +17,12 @@ class ProvenanceRoutes:
         self._asking = asking
 
     async def attributions(
-        self, request: Request, run: p.RunId, limit: p.Limit = 100, cursor: p.Cursor = None
+        self, request: Request, run: params.RunId, limit: params.Limit = 100, cursor: params.Cursor = None
     ) -> Response:
         """Reason of each tool call, and origin of every value in its arguments."""
         return await self._asking.answer(request, "attributions", run, limit=limit, after=read_seq(cursor))
 
-    async def attribution(self, request: Request, run: p.RunId, seq: p.AtEvent) -> Response:
+    async def attribution(self, request: Request, run: params.RunId, seq: params.AtEvent) -> Response:
         """Reason of the tool call that the event belongs to, and origin of every value in its arguments."""
         return await self._asking.answer(request, "attribution", run, at=seq)
 
@@ -30,5 +30,5 @@ class ProvenanceRoutes:
 def add_routes(api: APIRouter, asking: AnalysisHandlers) -> None:
     """Registers the operations of this file."""
     routes = ProvenanceRoutes(asking)
-    get(api, "why", "/runs/{run}/attributions", routes.attributions, a.Page[Attribution])
+    get(api, "why", "/runs/{run}/attributions", routes.attributions, answers.Page[Attribution])
     get(api, "why", "/runs/{run}/attributions/{seq}", routes.attribution, Attribution)

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Body, Request, Response
 from fastapi.responses import StreamingResponse
 
-from playhead.wire import answers as a
+from playhead.wire import answers
 from playhead_collector.analysis.configuration import Configured
 from playhead_collector.analysis.reasoning.explanation import (
     Explainer,
@@ -23,7 +23,7 @@ from playhead_collector.read.content import parse_ref
 from playhead_collector.read.record import RunRecord
 from playhead_collector.serve.analysis_pool import AnalysisHandlers
 from playhead_collector.serve.responses import json_answer
-from playhead_collector.serve.routes import params as p
+from playhead_collector.serve.routes import params
 from playhead_collector.serve.routes.registering import Responses, get, refusals
 from playhead_collector.serve.schemas import schema
 from playhead_collector.workers.questions import AnalysisQuestion
@@ -52,8 +52,8 @@ class ReasoningRoutes:
     async def reasoning(
         self,
         request: Request,
-        run: p.RunId,
-        seq: p.AtEvent,
+        run: params.RunId,
+        seq: params.AtEvent,
     ) -> Response:
         """Reasoning of the model at the call that the event belongs to.
 
@@ -65,7 +65,7 @@ class ReasoningRoutes:
         return await self._asking.answer(request, "reasoning", run, at=seq, model=model)
 
     async def explain(
-        self, request: Request, run: p.RunId, seq: Seq = None, stream: Stream = False, again: Again = False
+        self, request: Request, run: params.RunId, seq: Seq = None, stream: Stream = False, again: Again = False
     ) -> Response:
         """Ask a model to explain a decision or the whole run: goal, key decisions, mistakes, alternatives.
 
@@ -131,7 +131,7 @@ def _event(name: str, value: Any) -> bytes:
 def add_routes(api: APIRouter, asking: AnalysisHandlers, configured: Configured) -> None:
     """Registers the operations of this file."""
     routes = ReasoningRoutes(asking, configured)
-    get(api, "moments", "/runs/{run}/reasoning/{seq}", routes.reasoning, a.Reasoning)
-    answer, responses = schema(a.Explanation), _EXPLAINED | refusals(409, 502)
+    get(api, "moments", "/runs/{run}/reasoning/{seq}", routes.reasoning, answers.Reasoning)
+    answer, responses = schema(answers.Explanation), _EXPLAINED | refusals(409, 502)
     explain = api.post("/runs/{run}/explain", tags=["moments"], response_model=answer, responses=responses)
     explain(routes.explain)

@@ -13,7 +13,7 @@ from playhead_collector.analysis.reasoning.suspect_order import RERANKED, ask_fo
 from playhead_collector.read.scores.conditions import read_outcome
 from playhead_collector.serve.analysis_pool import AnalysisHandlers
 from playhead_collector.serve.responses import json_answer
-from playhead_collector.serve.routes import params as p
+from playhead_collector.serve.routes import params
 from playhead_collector.serve.routes.registering import get, refusals
 from playhead_collector.serve.schemas import schema
 
@@ -51,12 +51,12 @@ class SuspectsRoutes:
     async def suspects(
         self,
         request: Request,
-        run: p.RunId,
+        run: params.RunId,
         sibling: Siblings = None,
         task: Task = None,
         outcome: Outcome = None,
         find_siblings: FindSiblings = True,
-        limit: p.Limit = 10,
+        limit: params.Limit = 10,
     ) -> Response:
         """Steps of a failed run that most likely went wrong, ranked, each with its evidence and how strong that is.
 
@@ -76,7 +76,7 @@ class SuspectsRoutes:
     async def rerank(
         self,
         request: Request,
-        run: p.RunId,
+        run: params.RunId,
         siblings: ListedSiblings = None,
         task: GivenTask = None,
         outcome: GivenOutcome = None,

@@ -4,10 +4,10 @@ from typing import Annotated
 
 from fastapi import APIRouter, Query, Request, Response
 
-from playhead.wire import answers as a
+from playhead.wire import answers
 from playhead_collector.read.paging import read_seq
 from playhead_collector.serve.analysis_pool import AnalysisHandlers
-from playhead_collector.serve.routes import params as p
+from playhead_collector.serve.routes import params
 from playhead_collector.serve.routes.registering import get
 
 Split = Annotated[
@@ -22,7 +22,12 @@ class TokensRoutes:
         self._asking = asking
 
     async def tokens(
-        self, request: Request, run: p.RunId, limit: p.Limit = 1_000, cursor: p.Cursor = None, split: Split = False
+        self,
+        request: Request,
+        run: params.RunId,
+        limit: params.Limit = 1_000,
+        cursor: params.Cursor = None,
+        split: Split = False,
     ) -> Response:
         """Sizes of the contexts in tokens, limits of the models, compressions, usage, cost, share of cached input.
 
@@ -33,4 +38,4 @@ class TokensRoutes:
 
 def add_routes(api: APIRouter, asking: AnalysisHandlers) -> None:
     """Registers the operations of this file."""
-    get(api, "runs", "/runs/{run}/tokens", TokensRoutes(asking).tokens, a.TokenTimeline)
+    get(api, "runs", "/runs/{run}/tokens", TokensRoutes(asking).tokens, answers.TokenTimeline)
