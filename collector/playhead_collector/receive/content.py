@@ -11,7 +11,7 @@ import orjson
 from fastapi import APIRouter, Request
 from pydantic import BaseModel, Field
 
-from playhead.model.media_type import is_media_type
+from playhead.model.canonical import is_media_type
 from playhead.model.ref import ContentRef, NotARef
 from playhead.wire.pack import PACK, BadPack, Pack, decode_pack
 from playhead_collector.errors import Refused

@@ -24,8 +24,7 @@ from typing import Any, Final, NamedTuple, cast
 from fastapi import APIRouter, Request, Response
 
 from playhead.dialect.media_token import media_id
-from playhead.model.canonical import Content
-from playhead.model.media_type import is_media_type
+from playhead.model.canonical import Content, is_media_type
 from playhead.model.ref import ContentRef
 from playhead.model.span import LogEvent
 from playhead.model.thread import THREAD

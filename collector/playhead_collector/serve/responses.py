@@ -11,8 +11,7 @@ from fastapi import Response
 from fastapi.responses import StreamingResponse
 from starlette.types import Receive, Scope, Send
 
-from playhead.model.canonical import Content
-from playhead.model.media_type import is_media_type
+from playhead.model.canonical import Content, is_media_type
 from playhead.model.ref import ContentRef
 from playhead_collector.errors import Refused
 from playhead_collector.json_bytes import json_bytes

@@ -1,4 +1,6 @@
-"""Canonical bytes: the only byte form of a value, so that its ref does not depend on which program serialised it.
+"""Canonical bytes, Content, media types.
+
+Canonical bytes: the only byte form of a value, so that its ref does not depend on which program serialised it.
 
 JSON is UTF-8 with keys sorted by code point, no white space, floats as the shortest text that reads back to the same
 float, integers exact at any size.  The quick path is one orjson call; what orjson refuses or would change silently
@@ -9,10 +11,13 @@ them.
 Different texts have different bytes and refs.  Reading is not exact for one kind of text: if Python holds the two
 halves of a surrogate pair as two characters, JSON readers join their escapes to one character.  To restore a value,
 such a text is kept in parts (`refs/value_codecs.py`); in a conversation the provider reads the joined character.
+
+Checks media types: `type/subtype`, then parameters, as in HTTP.
 """
 
 import json
 import math
+import re
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -202,3 +207,12 @@ def _refuse(name: str) -> Any:
 def _finite(text: str) -> float:
     value = float(text)
     return value if math.isfinite(value) else _refuse(text)
+
+
+MAX_CHARACTERS = 200  # RFC 6838 allows 127 for each half; nothing in use comes near
+_SHAPE = re.compile(r"[\w.+-]{1,127}+/[\w.+-]{1,127}+(; ?[\w-]{1,64}+=[\w.-]{1,64}+){0,8}", re.ASCII)
+
+
+def is_media_type(text: str) -> bool:
+    """Whether the text is valid as a Content-Type header of at most 200 characters."""
+    return len(text) <= MAX_CHARACTERS and _SHAPE.fullmatch(text) is not None

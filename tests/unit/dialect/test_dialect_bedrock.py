@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from playhead.dialect import bedrock, openai
 from playhead.model.canonical import canonical_json, parse_json
-from playhead.model.json_patch import patch_between, patched
+from playhead.model.json_changes import patch_between, patched
 from playhead.model.message import Message, message_contents
 from tests.unit.dialect.test_dialect_openai import an_object
 from tests.unit.model.values import anything, texts

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from playhead.model.json_patch import patch_between, patched
+from playhead.model.json_changes import patch_between, patched
 
 SCALARS = st.none() | st.booleans() | st.integers(-3, 3) | st.floats(-2, 2, width=16) | st.sampled_from(["", "a", "~/"])
 VALUES = st.recursive(

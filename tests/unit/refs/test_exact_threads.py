@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from playhead.dialect import openai, openai_responses
 from playhead.model.canonical import value_of
-from playhead.model.json_patch import patched
+from playhead.model.json_changes import patched
 from playhead.model.message import LARGE_PART_BYTES, message_contents, text_message
 from playhead.model.ref import ContentRef
 from playhead.model.thread import thread_of

@@ -21,7 +21,7 @@ from typing import Any, cast
 
 from playhead.dialect import anthropic, bedrock, google_genai, openai, openai_responses
 from playhead.model.event import LlmCalled
-from playhead.model.json_patch import patched
+from playhead.model.json_changes import patched
 from playhead.model.message import Message
 from playhead.model.ref import ContentRef, is_ref
 from playhead_collector.errors import Refused

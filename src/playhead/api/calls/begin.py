@@ -23,8 +23,7 @@ from playhead.api.ports import Recorder, Redact
 from playhead.api.run import ActiveRun, NextRun
 from playhead.model import names
 from playhead.model.digest import sha256
-from playhead.model.objects.interrupts import let_through
-from playhead.model.objects.reading import READING
+from playhead.model.objects.interrupts import READING, let_through
 
 CURRENT = otel.create_key("playhead-current")
 NEXT_RUN = otel.create_key("playhead-next-run")

@@ -27,11 +27,10 @@ from playhead.api.replaying import Replay
 from playhead.errors import RunStopped, RunTakenOver, is_run_stopped
 from playhead.model import names
 from playhead.model.objects.error_texts import error_text
-from playhead.model.objects.interrupts import is_from_outside, let_through
+from playhead.model.objects.interrupts import is_from_outside, let_through, reading
 from playhead.model.objects.kinds import plan_of
 from playhead.model.objects.limits import CUT_SENTENCES, Cut
 from playhead.model.objects.plain_forms import class_of
-from playhead.model.objects.reading import reading
 
 _ANNOUNCED = frozenset({"agent", "llm", "tool", "retriever", "embedding"})
 _UNSET, _ERROR = StatusCode.UNSET.value, StatusCode.ERROR.value

@@ -1,4 +1,6 @@
-"""Recognises exceptions that only happened to arrive while our code ran, and that the program has to get.
+"""Exceptions meant for the program; reading mark.
+
+Recognises exceptions that only happened to arrive while our code ran, and that the program has to get.
 
 Recording calls code of the program: `__repr__`, properties, hooks. What this code raises must not leave recording, not
 even `SystemExit`. But some exceptions can arrive at any moment, also in recording, and have to reach the program:
@@ -6,12 +8,20 @@ Ctrl-C, those of a signal handler that ends the program or a time limit (`sys.ex
 another thread or a greenlet hub throws in. The traceback tells them apart. A handler's frame has the interrupted frame
 among its arguments. An exception that was thrown in has no frame of the program called from ours. Ctrl-C has no
 handler's frame; a `KeyboardInterrupt` that called code raises is recognised by its `raise` statement.
+
+Marks the time in which a thread reads the program's objects to record them.
+
+Reading an object runs code of the program (`__repr__`, `model_dump`, redaction hooks). Observed functions that this
+code calls are no calls of the program: they would not happen if nothing were recorded.
 """
 
 import dis
 import inspect
 import signal
 import sys
+import threading
+from collections.abc import Generator
+from contextlib import contextmanager
 from types import CodeType, FrameType, TracebackType
 from typing import Any, cast
 
@@ -102,3 +112,22 @@ def _installed() -> set[CodeType]:
             if isinstance(code, CodeType):
                 codes.add(code)
     return codes
+
+
+class _ReadingState(threading.local):
+    """Whether this thread reads objects now."""
+
+    active = False
+
+
+READING = _ReadingState()
+
+
+@contextmanager
+def reading() -> Generator[None]:
+    """Within the block, calls of observed functions in this thread are executed without being recorded."""
+    before, READING.active = READING.active, True
+    try:
+        yield
+    finally:
+        READING.active = before
