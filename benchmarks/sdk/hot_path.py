@@ -30,7 +30,7 @@ from benchmarks.sdk.sink import Sink
 from playhead import observe
 from playhead.api.calls.lifecycle import current_span
 from playhead.dialect import anthropic
-from playhead.dialect import openai as openai_dialect
+from playhead.dialect import openai_chat as openai_dialect
 from playhead.refs.threads import KnownThread
 from tests.support.bar import Row, at_most, not_measured, told
 from tests.support.replayed_runs import recorded_runs

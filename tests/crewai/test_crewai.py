@@ -13,7 +13,7 @@ from crewai.tools import BaseTool, tool
 
 import playhead
 from playhead import observe
-from playhead.dialect import openai as dialect
+from playhead.dialect import openai_chat as dialect
 from playhead.model import names
 from playhead.model.span import Span
 from playhead.testing import MockModelServer, pytest_plugin, sequence, text, tool_call, tool_calls, tool_result_received

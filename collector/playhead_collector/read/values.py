@@ -13,7 +13,7 @@ from typing import Any, cast
 
 import orjson
 
-from playhead.dialect.media_token import MARK, digest_beginning, media_id, media_ids, with_media
+from playhead.dialect.langfuse_media import MARK, digest_beginning, media_id, media_ids, with_media
 from playhead.model.canonical import Content, canonical_json, is_json_type, parse_json, value_of
 from playhead.model.message import REF_PART, Message, read_message, refs_inside, whole
 from playhead.model.ref import ContentRef, is_ref

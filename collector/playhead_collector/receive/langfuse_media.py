@@ -23,7 +23,7 @@ from typing import Any, Final, NamedTuple, cast
 
 from fastapi import APIRouter, Request, Response
 
-from playhead.dialect.media_token import media_id
+from playhead.dialect.langfuse_media import media_id
 from playhead.model.canonical import Content, is_media_type
 from playhead.model.ref import ContentRef
 from playhead.model.span import LogEvent

@@ -5,7 +5,7 @@ from typing import Any, cast
 
 from playhead.api.calls.span import ObservedSpan
 from playhead.api.ports import Frames, Recorder
-from playhead.dialect.openai import to_message
+from playhead.dialect.openai_chat import to_message
 from playhead.model import names
 from playhead.model.message import message_text
 from playhead.model.ref import ContentRef

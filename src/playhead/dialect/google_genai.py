@@ -1,4 +1,21 @@
-"""Contents of Gemini's API, as its REST API and Vertex AI write them.
+"""Gemini contents ↔ parts.
+
+Converts between the contents of Gemini's API and the list of messages that all dialects share.
+
+- The system instruction is the first message.
+- A user content that answers several function calls becomes one message per response, and one per sequence of other
+  parts.
+- The client's history has a streamed turn of the model as one content per chunk. It becomes one message, equal to the
+  message without streaming: consecutive texts are joined, and so are consecutive thoughts that have no other keys.
+
+`TurnShape` holds what is needed to build the contents again and cannot be derived from the messages.
+
+Converts the parts of Gemini's contents to parts in our shape, and back.
+
+The API accepts keys in camel case and in snake case, and both alphabets of base64; its client mixes them. Parts are
+written back in the client's spelling.
+
+Contents of Gemini's API, as its REST API and Vertex AI write them.
 
 A content whose parts are all function responses is a tool's message; these parts name the function and often have no
 id. A model's content without `parts` differs from one with an empty list. `thread_of` and `contents_of` decide which
@@ -11,12 +28,11 @@ alphabet.
 Clients send whole answers back, including thoughts, so reasoning stays in the message (`output_message`).
 """
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, cast
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import groupby
+from typing import Any, NotRequired, TypedDict, cast
 
-from playhead.dialect._google_parts import content_part, native_part
-from playhead.dialect._google_turns import TurnShape, contents_of, joined_turn, thread_of
-from playhead.dialect._shape import extra_of, rest, without_nulls
+from playhead.dialect.parts import AS_IS, as_is, extra_of, rest, without_nulls
 from playhead.model.message import Message, Part
 
 __all__ = [
@@ -31,6 +47,420 @@ __all__ = [
     "to_message",
     "to_messages",
 ]
+
+_TEXT_KIND, _THOUGHT_KIND, _OTHER_KIND = "text", "thought", "other"
+_CONTENT = {"role", "parts"}
+_USUAL_SYSTEM = {"role": "user"}
+
+Piece = int | list[int] | None
+"""One part of a content that was joined: the number of characters of a text; that of a thought (in a list); None for a
+part that was not joined with another.
+"""
+Cuts = list[list[Piece] | None]
+"""The contents that a turn was joined from: the pieces of each, or None for a content that had no list of parts."""
+
+
+class TurnShape(TypedDict):
+    """How to build contents from messages. A missing key means the usual case."""
+
+    cuts: NotRequired[dict[str, Cuts]]
+    """Turns that were joined from several contents, by the index of their message (decimal text)."""
+    pieces: NotRequired[list[int]]
+    """Number of messages of each content, starting after the system instruction; a turn joined from several contents
+    counts as one content of one message. Usual case: consecutive responses form one content, and every other message is
+    a content of its own."""
+    system: NotRequired[dict[str, Any] | None]
+    """The system instruction without its parts; None: there is none, whatever the role of the first message. Usual
+    case: a first message with role `system` is the instruction, and has role `user`, as the client sends it."""
+
+
+def thread_of(contents: Sequence[Any], system: Any = None) -> tuple[list[Any], TurnShape]:
+    """Cuts and joins the contents of a request so that each one is a message. Returns them with the shape that
+    `contents_of` needs. `system`: the request's system instruction as a content (None: it has none)."""
+    thread: list[Any] = []
+    shape: TurnShape = {}
+    pieces: list[int] = []
+    cuts: dict[str, Cuts] = {}
+    about: dict[str, Any] | None = None
+    if system is not None:
+        about = {key: value for key, value in system.items() if key != "parts"}
+        thread.append({"role": "system", "parts": system["parts"]})
+    for is_turn, group in groupby(contents, _can_be_joined):
+        grouped = list(group)
+        if is_turn and len(grouped) > 1:
+            turn, cuts[str(len(thread))] = _join(grouped)
+            thread.append(turn)
+            pieces.append(1)
+        else:
+            for content in grouped:
+                cut = _cut_responses(content)
+                thread += cut
+                pieces.append(len(cut))
+    if cuts:
+        shape["cuts"] = cuts
+    usual, usual_system = contents_of(thread, shape)
+    if usual_system != system:
+        shape["system"] = about
+        usual, _ = contents_of(thread, shape)
+    if usual != list(contents):
+        shape["pieces"] = pieces
+    return thread, shape
+
+
+def contents_of(thread: Sequence[Any], shape: TurnShape) -> tuple[list[Any], dict[str, Any] | None]:
+    """Returns the request's contents and its system instruction (None: it has none). Raises ValueError if the shape
+    does not belong to this thread."""
+    system = _system(thread, shape)
+    start = 0 if system is None else 1
+    contents: list[Any] = []
+    cuts = shape.get("cuts", {})
+    index = start
+    for count in shape.get("pieces") or _usual_pieces(thread[start:]):
+        if index + count > len(thread):
+            raise ValueError("the thread has fewer messages than the contents were cut into")
+        if str(index) in cuts:
+            contents += _cut(thread[index], cuts[str(index)])
+        elif count == 1:
+            contents.append(thread[index])
+        else:
+            contents.append(
+                {
+                    "role": "user",
+                    "parts": [part for message in thread[index : index + count] for part in message["parts"]],
+                }
+            )
+        index += count
+    return contents, system
+
+
+def joined_turn(contents: Sequence[Any]) -> Any:
+    """Joins the contents of a streamed turn into one content. Returns None if there are none."""
+    thread, _ = thread_of(contents)
+    return thread[0] if thread else None
+
+
+def _system(thread: Sequence[Any], shape: TurnShape) -> dict[str, Any] | None:
+    first = cast("dict[str, Any]", thread[0]) if thread and isinstance(thread[0], dict) else {}
+    about = shape.get("system", _USUAL_SYSTEM if _is_system(first) else None)
+    return None if about is None else {**about, "parts": first.get("parts")}
+
+
+def _is_system(content: dict[str, Any]) -> bool:
+    return content.get("role") == "system" and content.keys() == _CONTENT
+
+
+def _usual_pieces(thread: Sequence[Any]) -> Iterator[int]:
+    for is_response, group in groupby(thread, _is_response):
+        count = len(list(group))
+        yield from [count] if is_response else [1] * count
+
+
+def _cut_responses(content: Any) -> list[Any]:
+    parts = _parts(content, "user")
+    if len(parts) < 2 or not any(map(_has_response, parts)):
+        return [content]
+    pieces: list[list[Any]] = []
+    for is_response, group in groupby(parts, _has_response):
+        grouped = list(group)
+        pieces += [[part] for part in grouped] if is_response else [grouped]
+    return [{"role": "user", "parts": piece} for piece in pieces]
+
+
+def _is_response(content: Any) -> bool:
+    parts = _parts(content, "user")
+    return len(parts) == 1 and _has_response(parts[0])
+
+
+def _has_response(part: Any) -> bool:
+    return isinstance(part, dict) and ("functionResponse" in part or "function_response" in part)
+
+
+def _parts(content: Any, role: str) -> list[Any]:
+    """Returns the parts of a content that has this role and no other keys; [] for any other content."""
+    fields = cast("dict[str, Any]", content) if isinstance(content, dict) else {}
+    parts = fields.get("parts")
+    if fields.get("role") != role or fields.keys() != _CONTENT or not isinstance(parts, list):
+        return []
+    return cast("list[Any]", parts)
+
+
+def _can_be_joined(content: Any) -> bool:
+    return isinstance(content, dict) and (content == {"role": "model"} or bool(_parts(content, "model")))
+
+
+def _join(turn: Sequence[dict[str, Any]]) -> tuple[dict[str, Any], Cuts]:
+    parts: list[Any] = []
+    cuts: Cuts = []
+    last = _OTHER_KIND
+    for content in turn:
+        if "parts" not in content:
+            cuts.append(None)
+            continue
+        pieces: list[Piece] = []
+        for part in content["parts"]:
+            kind = _kind(part)
+            pieces.append(_piece(kind, part))
+            if kind == last and kind != _OTHER_KIND:
+                parts[-1] = {**parts[-1], "text": parts[-1]["text"] + part["text"]}
+            else:
+                parts.append(part)
+            last = kind
+        cuts.append(pieces)
+    return {"role": "model", "parts": parts}, cuts
+
+
+def _kind(part: Any) -> str:
+    fields = cast("dict[str, Any]", part) if isinstance(part, dict) else {}
+    text = fields.get("text")
+    if not isinstance(text, str) or not _is_unicode(text):
+        return _OTHER_KIND
+    if len(fields) == 1:
+        return _TEXT_KIND
+    return _THOUGHT_KIND if fields == {"text": text, "thought": True} else _OTHER_KIND
+
+
+def _is_unicode(text: str) -> bool:
+    """Whether a text has no lone surrogates. Two of them in a row, joined, would become one character when stored."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _piece(kind: str, part: Any) -> Piece:
+    if kind == _OTHER_KIND:
+        return None
+    length = len(part["text"])
+    return length if kind == _TEXT_KIND else [length]
+
+
+def _cut(content: Any, cuts: Cuts) -> Iterator[dict[str, Any]]:
+    """Cuts a joined turn into its contents. Consecutive pieces of one kind come from one part; a piece of another kind
+    begins the next part. Raises ValueError if there are too few parts."""
+    parts = iter(cast("dict[str, Any]", content).get("parts") or ())
+    last, text, offset = _OTHER_KIND, "", 0
+    for pieces in cuts:
+        if pieces is None:
+            yield {"role": "model"}
+            continue
+        content_parts: list[Any] = []
+        for piece in pieces:
+            kind = _OTHER_KIND if piece is None else _TEXT_KIND if isinstance(piece, int) else _THOUGHT_KIND
+            if piece is None:
+                content_parts.append(_next(parts))
+            else:
+                if kind != last:
+                    text, offset = str(_next(parts).get("text")), 0
+                length = piece if isinstance(piece, int) else piece[0]
+                content_parts.append(
+                    {"text": text[offset : offset + length], **({"thought": True} if kind == _THOUGHT_KIND else {})}
+                )
+                offset += length
+            last = kind
+        yield {"role": "model", "parts": content_parts}
+
+
+def _next(parts: Iterator[Mapping[str, Any]]) -> Any:
+    for part in parts:
+        return part
+    raise ValueError("the turn has fewer parts than it was cut into")
+
+
+_THOUGHT, _SIGNATURE = "thought", "thoughtSignature"
+# The client's spelling: camel case for the keys of a part, snake case for the keys inside their values.
+_PART_KEYS = {
+    "function_call": "functionCall",
+    "function_response": "functionResponse",
+    "inline_data": "inlineData",
+    "file_data": "fileData",
+    "executable_code": "executableCode",
+    "code_execution_result": "codeExecutionResult",
+    "tool_call": "toolCall",
+    "tool_response": "toolResponse",
+    "thought_signature": _SIGNATURE,
+    "video_metadata": "videoMetadata",
+}
+_INNER_KEYS = {"mimeType": "mime_type", "fileUri": "file_uri", "displayName": "display_name"}
+# The client writes base64's URL-safe alphabet; a blob's canonical form has the standard one, as in other dialects.
+_URL_SAFE = str.maketrans("+/", "-_")
+_STANDARD = str.maketrans("-_", "+/")
+
+_MODALITIES = frozenset({"image", "audio", "video"})
+_CODE = "code_execution"
+# Tools that the provider runs: native key → type of the part.
+_SERVER_TOOLS = {
+    "executableCode": "server_tool_call",
+    "codeExecutionResult": "server_tool_call_response",
+    "toolCall": "server_tool_call",
+    "toolResponse": "server_tool_call_response",
+}
+_SERVER_PARTS = frozenset(_SERVER_TOOLS.values())
+
+
+def content_part(native: Any) -> Part:
+    """Returns the part for an element of `parts`. An unknown element is wrapped with `as_is`."""
+    if not isinstance(native, dict):
+        return as_is(native)
+    native = cast(dict[str, Any], native)
+    if len(native) == 1 and type(text := native.get("text")) is str:  # the usual form
+        return {"type": "text", "content": text}
+    fields = _renamed(native, _PART_KEYS)
+    keys = [key for key in _READERS if fields.get(key) is not None]
+    if len(keys) != 1 or len(fields) != len(native):
+        return as_is(native)
+    key = keys[0]
+    read = _READERS[key](fields[key])
+    if read is None:
+        return as_is(native)
+    part, more = read
+    extra = rest(fields, (key,))
+    if part["type"] == "text" and fields.get(_THOUGHT) is True:
+        part["type"] = "reasoning"
+        del extra[_THOUGHT]
+    if isinstance(signature := extra.get(_SIGNATURE), str):
+        extra[_SIGNATURE] = signature.translate(_URL_SAFE)
+    if more:
+        extra[key] = more
+    if extra:
+        part["extra"] = extra
+    return part
+
+
+def native_part(part: Part) -> Any:
+    """Returns the element for a part. A part that only other dialects have is returned unchanged."""
+    kind, extra = part.get("type"), extra_of(part)
+    if kind == AS_IS:
+        return part.get("value")
+    written = _write(str(kind), part)
+    if written is None:
+        return part
+    key, value = written
+    if isinstance(value, dict):
+        value = {**cast(dict[str, Any], value), **cast(dict[str, Any], extra.get(key) or {})}
+    native = {name: extra_value for name, extra_value in extra.items() if name != key}
+    if kind == "reasoning":
+        native[_THOUGHT] = True
+    return {**native, key: value}
+
+
+_Read = tuple[Part, dict[str, Any]]
+"""A part, and the keys of the native value that the part does not hold."""
+
+
+def _text(value: Any) -> _Read | None:
+    return ({"type": "text", "content": value}, {}) if isinstance(value, str) else None
+
+
+def _function_call(value: Any) -> _Read | None:
+    call = cast(dict[str, Any], value) if isinstance(value, dict) else {}
+    if not isinstance(call.get("name"), str):
+        return None
+    part: Part = {"type": "tool_call", "name": call["name"]}
+    for key, ours in (("id", "id"), ("args", "arguments")):
+        if call.get(key) is not None:
+            part[ours] = call[key]
+    return part, rest(call, ("id", "name", "args"))
+
+
+def _function_response(value: Any) -> _Read | None:
+    if not isinstance(value, dict):
+        return None
+    fields = cast(dict[str, Any], value)
+    part: Part = {"type": "tool_call_response"}
+    for key in ("id", "name", "response"):
+        if fields.get(key) is not None:
+            part[key] = fields[key]
+    return part, rest(fields, ("id", "name", "response"))
+
+
+def _blob(value: Any) -> _Read | None:
+    fields = _inner(value)
+    kind, data = fields.get("mime_type"), fields.get("data")
+    if not isinstance(kind, str) or not isinstance(data, str):
+        return None
+    part: Part = {"type": "blob", "mime_type": kind, "modality": _modality(kind), "content": data.translate(_STANDARD)}
+    return part, rest(fields, ("mime_type", "data"))
+
+
+def _uri(value: Any) -> _Read | None:
+    fields = _inner(value)
+    if not isinstance(fields.get("file_uri"), str):
+        return None
+    part: Part = {"type": "uri", "modality": "file", "uri": fields["file_uri"]}
+    kind = fields.get("mime_type")
+    if not isinstance(kind, str):
+        return part, rest(fields, ("file_uri",))
+    part |= {"mime_type": kind, "modality": _modality(kind)}
+    return part, rest(fields, ("file_uri", "mime_type"))
+
+
+def _inner(value: Any) -> dict[str, Any]:
+    """Returns a blob or a file with its keys in snake case; {} for another type, or if a key is present in both
+    spellings."""
+    fields = cast(dict[str, Any], value) if isinstance(value, dict) else {}
+    renamed = _renamed(fields, _INNER_KEYS)
+    return renamed if len(renamed) == len(fields) else {}
+
+
+def _modality(mime_type: str) -> str:
+    kind = mime_type.partition("/")[0]
+    return kind if kind in _MODALITIES else "file"
+
+
+def _server_tool(key: str) -> Callable[[Any], _Read | None]:
+    kind = _SERVER_TOOLS[key]
+
+    def read(value: Any) -> _Read | None:
+        if not isinstance(value, dict) or "type" in value:
+            return None
+        fields = cast(dict[str, Any], value)
+        tool = fields.get("toolType")
+        name = tool if isinstance(tool, str) else _CODE
+        part: Part = {"type": kind, "name": name, kind: {"type": key, **fields}}
+        return (part | {"id": fields["id"]} if isinstance(fields.get("id"), str) else part), {}
+
+    return read
+
+
+_READERS: dict[str, Callable[[Any], _Read | None]] = {
+    "text": _text,
+    "functionCall": _function_call,
+    "functionResponse": _function_response,
+    "inlineData": _blob,
+    "fileData": _uri,
+    **{key: _server_tool(key) for key in _SERVER_TOOLS},
+}
+
+
+def _write(kind: str, part: Part) -> tuple[str, Any] | None:
+    """Returns the native key and its value; None for a part that cannot be written."""
+    match kind:
+        case "text" | "reasoning":
+            return "text", part.get("content")
+        case "tool_call" if "name" in part:
+            return "functionCall", _given(part, {"id": "id", "name": "name", "arguments": "args"})
+        case "tool_call_response":
+            return "functionResponse", _given(part, {"id": "id", "name": "name", "response": "response"})
+        case "blob" if isinstance(data := part.get("content"), str):
+            return "inlineData", {"mime_type": part.get("mime_type"), "data": data.translate(_URL_SAFE)}
+        case "uri":
+            return "fileData", _given(part, {"uri": "file_uri", "mime_type": "mime_type"})
+        case _ if kind in _SERVER_PARTS and isinstance(part.get(kind), dict):
+            fields = dict(cast(dict[str, Any], part[kind]))
+            return str(fields.pop("type", "toolCall")), fields
+        case _:
+            return None
+
+
+def _given(part: Part, keys: Mapping[str, str]) -> dict[str, Any]:
+    return {native: part[ours] for ours, native in keys.items() if ours in part}
+
+
+def _renamed(native: dict[str, Any], names: Mapping[str, str]) -> dict[str, Any]:
+    """Renames keys. If a key is present under both names, the result has fewer keys."""
+    return native if names.keys().isdisjoint(native) else {names.get(key, key): value for key, value in native.items()}
+
 
 NAME = "google_genai"
 

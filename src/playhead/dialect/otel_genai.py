@@ -8,7 +8,7 @@ describes the call, not the message: it is not in the message, and the function 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, cast
 
-from playhead.dialect._shape import (
+from playhead.dialect.parts import (
     AS_IS,
     RESERVED,
     as_is,

@@ -8,7 +8,7 @@ Bedrock's content blocks (Strands).
 from collections.abc import Mapping
 from typing import Any, Final, cast
 
-from playhead.dialect import openai
+from playhead.dialect import openai_chat
 from playhead.lift.found import LiftedContent
 from playhead.lift.natives.bedrock import only_text, to_chat
 from playhead.lift.natives.bodies import AnswerBody, RequestBody
@@ -55,7 +55,7 @@ def message_of(name: str, fields: Mapping[str, Any]) -> tuple[list[Message], Any
             answer = {key: value for key, value in cast(dict[str, Any], answer).items() if key != "finish_reason"}
         chat = to_chat("assistant", answer)
         if chat is not None:
-            return [openai.to_message(item) for item in chat], None
+            return [openai_chat.to_message(item) for item in chat], None
         native = cast(dict[str, Any], answer) if isinstance(answer, dict) else {"role": "assistant", "content": answer}
         calls = _read(fields.get("tool_calls"))
         message, reasoning = to_answer({**native, "tool_calls": calls} if calls else native)
@@ -67,7 +67,7 @@ def _input(role: str, fields: Mapping[str, Any]) -> list[Message]:
     content = _read(fields.get("content"))
     chat = to_chat(role, content)
     if chat is not None:
-        return [openai.to_message(item) for item in chat]
+        return [openai_chat.to_message(item) for item in chat]
     native: dict[str, Any] = {"role": fields.get("role") or role}
     if native["role"] in ("human", "ai"):
         native["role"] = role
@@ -151,7 +151,7 @@ class MessageEvents:
         role = "user" if name == "gen_ai.content.prompt" else "assistant"
         value = _read(content)
         listed = cast(list[Any], value) if isinstance(value, list) else [value]
-        read = [to_message(item) or openai.to_message({"role": role, "content": item}) for item in listed]
+        read = [to_message(item) or openai_chat.to_message({"role": role, "content": item}) for item in listed]
         messages = canonical_messages(read) if value is not None else []
         (self._asked if role == "user" else self._answered.messages).extend(messages)
         return messages

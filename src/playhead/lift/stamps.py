@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Final, cast
 
 from playhead.dialect import otel_genai
-from playhead.dialect._provider_edits import provider_edits
+from playhead.dialect.parts import provider_edits
 from playhead.lift.found import LiftedContent
 from playhead.lift.natives.bodies import AnswerBody, RequestBody, read_answer, read_request
 from playhead.model import names

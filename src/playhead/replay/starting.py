@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, cast
 
 from playhead.api.starting import RecordedCheckpoint
-from playhead.dialect.openai import from_messages
+from playhead.dialect.openai_chat import from_messages
 from playhead.errors import CannotRestore
 from playhead.model import names
 from playhead.model.canonical import parse_json

@@ -12,7 +12,7 @@ import litellm
 import pytest
 
 import playhead
-from playhead.dialect import openai as dialect
+from playhead.dialect import openai_chat as dialect
 from playhead.model import names
 from playhead.model.span import Span
 from playhead.testing import (

@@ -7,7 +7,7 @@ from pathlib import Path
 from statistics import mean
 from typing import Any, cast
 
-from playhead.dialect import openai
+from playhead.dialect import openai_chat
 from playhead.model import names
 from playhead.model.canonical import Content
 from playhead.model.message import Message, read_message
@@ -62,7 +62,7 @@ def recorded_chat(run: str, chat: Iterable[dict[str, Any]], tools: object, after
     messages: list[Message] = []
     asked: dict[str, Any] = {}
     for native in chat:
-        message = openai.to_message(native)
+        message = openai_chat.to_message(native)
         if native["role"] == "assistant":
             recorder.model(messages, message, **{names.TOOL_DEFINITIONS_REF: offered})
             asked |= {call["id"]: call["function"] for call in native.get("tool_calls") or ()}

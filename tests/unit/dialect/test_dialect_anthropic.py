@@ -5,7 +5,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from playhead.dialect import anthropic, openai
+from playhead.dialect import anthropic, openai_chat
 from playhead.model.canonical import canonical_json, parse_json
 from playhead.model.json_changes import patch_between, patched
 from playhead.model.message import Message, message_contents
@@ -230,7 +230,7 @@ def test_a_conversation_has_the_messages_that_it_has_in_chats():
     cached = [{"type": "text", "text": "Be kind.", "cache_control": {"type": "ephemeral"}}]
     for system in ("Be kind.", cached):
         cut = anthropic.cut_turns(messages, system)
-        assert [anthropic.to_message(native) for native in cut] == openai.to_messages(chat)
+        assert [anthropic.to_message(native) for native in cut] == openai_chat.to_messages(chat)
         assert anthropic.join_turns(cut) == (system, messages)
 
 
@@ -247,7 +247,7 @@ def test_a_cache_control_that_moves_on_changes_no_message():
     plain = {"role": "user", "content": "a long text"}
     assert {ref_of(anthropic.to_message(native)) for native in (
         plain, {"role": "user", "content": [text]}, {"role": "user", "content": [marked]},
-    )} == {ref_of(openai.to_message(plain))}  # fmt: skip
+    )} == {ref_of(openai_chat.to_message(plain))}  # fmt: skip
 
 
 def test_thoughts_stay_in_their_message_with_their_signatures():
@@ -289,7 +289,7 @@ def test_an_image_is_the_same_part_as_in_chats():
             {"type": "image_url", "image_url": {"url": "https://x/y.png"}},
         ],
     }
-    assert anthropic.to_message(native) == openai.to_message(chat)
+    assert anthropic.to_message(native) == openai_chat.to_message(chat)
     assert_nothing_is_lost(native)
     pdf = {"type": "base64", "media_type": "application/pdf", "data": "AA=="}
     message = assert_nothing_is_lost({"role": "user", "content": [{"type": "document", "source": pdf, "title": "t"}]})
@@ -304,7 +304,7 @@ def test_messages_of_another_dialect_are_written_as_blocks():
         {"role": "tool", "tool_call_id": "c", "content": "1"},
         {"role": "tool", "tool_call_id": "d", "content": "2"},
     ]
-    assert anthropic.from_messages(openai.to_messages(chat)) == [
+    assert anthropic.from_messages(openai_chat.to_messages(chat)) == [
         {"role": "system", "content": "Be kind."},
         {"role": "assistant", "content": [{"type": "tool_use", "id": "c", "name": "search", "input": {"q": 1}}]},
         {

@@ -5,7 +5,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from playhead.dialect import bedrock, openai
+from playhead.dialect import bedrock, openai_chat
 from playhead.model.canonical import canonical_json, parse_json
 from playhead.model.json_changes import patch_between, patched
 from playhead.model.message import Message, message_contents
@@ -144,7 +144,9 @@ def test_the_same_conversation_has_the_refs_of_other_providers() -> None:
         {"role": "tool", "tool_call_id": "t2", "content": "here"},
         {"role": "assistant", "content": "It is late."},
     ]
-    assert [ref_of(bedrock.to_message(one)) for one in converse] == [ref_of(openai.to_message(one)) for one in chat]
+    assert [ref_of(bedrock.to_message(one)) for one in converse] == [
+        ref_of(openai_chat.to_message(one)) for one in chat
+    ]
 
 
 def test_media_and_thoughts_are_parts_that_everybody_knows() -> None:

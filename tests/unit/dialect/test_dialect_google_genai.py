@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from playhead.dialect import google_genai, openai
+from playhead.dialect import google_genai, openai_chat
 from playhead.model.canonical import canonical_json, parse_json
 from playhead.model.message import Message, message_contents
 from tests.unit.dialect.test_dialect_openai import an_object
@@ -140,17 +140,17 @@ def test_an_answer_has_one_ref_as_output_and_as_the_client_sends_it_back(native:
 def test_what_users_and_models_say_is_what_it_is_in_chats():
     for theirs, ours, text in (("user", "user", "hi"), ("model", "assistant", "hello")):
         native = {"role": theirs, "parts": [{"text": text}]}
-        assert google_genai.to_message(native) == openai.to_message({"role": ours, "content": text})
+        assert google_genai.to_message(native) == openai_chat.to_message({"role": ours, "content": text})
     several = {"role": "user", "parts": [{"text": "a"}, {"text": "b"}]}
     chat = {"role": "user", "content": [{"type": "text", "text": "a"}, {"type": "text", "text": "b"}]}
-    assert google_genai.to_message(several) == openai.to_message(chat)
+    assert google_genai.to_message(several) == openai_chat.to_message(chat)
 
 
 def test_an_image_is_the_same_part_as_in_chats():
     native = {"role": "user", "parts": [{"text": "What?"}, {"inlineData": {"mime_type": "image/png", "data": "-_A="}}]}
     image = {"type": "image_url", "image_url": {"url": "data:image/png;base64,+/A="}}
     chat = {"role": "user", "content": [{"type": "text", "text": "What?"}, image]}
-    assert google_genai.to_message(native) == openai.to_message(chat)
+    assert google_genai.to_message(native) == openai_chat.to_message(chat)
     assert_nothing_is_lost(native)
     other = {"role": "user", "parts": [{"text": "What?"}, {"inline_data": {"mimeType": "image/png", "data": "+/A="}}]}
     assert assert_nothing_is_lost(other) == google_genai.to_message(native)
@@ -161,7 +161,7 @@ def test_a_call_is_the_part_that_it_is_in_every_dialect():
     call = {"id": "c1", "name": "search", "args": {"q": "SFO"}}
     function = {"name": "search", "arguments": '{"q":"SFO"}'}
     chat = {"role": "assistant", "tool_calls": [{"id": "c1", "type": "function", "function": function}]}
-    assert google_genai.to_message({"role": "model", "parts": [{"functionCall": call}]}) == openai.to_message(chat)
+    assert google_genai.to_message({"role": "model", "parts": [{"functionCall": call}]}) == openai_chat.to_message(chat)
 
 
 def test_a_function_response_is_a_tools_message_that_names_the_function():
@@ -309,7 +309,7 @@ def test_each_response_and_the_system_instruction_are_messages():
     thread, shape = google_genai.thread_of([asked, {"role": "user", "parts": responses}], system)
     messages = [google_genai.to_message(content) for content in thread]
     assert [message["role"] for message in messages] == ["system", "user", "tool", "tool"]
-    assert messages[0] == openai.to_message({"role": "system", "content": "Be brief."})
+    assert messages[0] == openai_chat.to_message({"role": "system", "content": "Be brief."})
     assert not shape  # as usual
     beside, shape = google_genai.thread_of([{"role": "user", "parts": [*responses, {"text": "so?"}]}])
     assert [google_genai.to_message(content)["role"] for content in beside] == ["tool", "tool", "user"]

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from playhead.dialect import openai
+from playhead.dialect import openai_chat
 from playhead.model.canonical import canonical_json, parse_json
 from playhead.model.message import Message, message_contents
 from tests.unit.model.values import anything, checked, keys, shuffled, texts
@@ -52,11 +52,11 @@ def said_by_message(native: dict[str, Any]) -> Any:
 
 
 def assert_nothing_is_lost(native: dict[str, Any]) -> Message:
-    message = openai.to_message(native)
-    assert said_by_message(openai.from_message(message)) == said_by_message(native)
+    message = openai_chat.to_message(native)
+    assert said_by_message(openai_chat.from_message(message)) == said_by_message(native)
     # Nor in its canonical bytes, which are what is stored.
     stored = parse_json(canonical_json(message))
-    assert said_by_message(openai.from_message(stored)) == said_by_message(native)
+    assert said_by_message(openai_chat.from_message(stored)) == said_by_message(native)
     return message
 
 
@@ -130,7 +130,7 @@ def test_no_message_loses_anything(native: dict[str, Any]):
 def test_neither_the_order_of_keys_nor_nulls_change_a_ref(native: dict[str, Any], order: Any):
     other = {**native, **{key: None for key in ("refusal", "audio", "function_call") if key not in native}}
     other |= {key: [] for key in ("annotations", "tool_calls") if native.get(key) is None}
-    assert ref_of(openai.to_message(shuffled(other, order))) == ref_of(openai.to_message(native))
+    assert ref_of(openai_chat.to_message(shuffled(other, order))) == ref_of(openai_chat.to_message(native))
 
 
 @checked
@@ -138,9 +138,9 @@ def test_neither_the_order_of_keys_nor_nulls_change_a_ref(native: dict[str, Any]
 def test_an_answer_has_one_ref_as_output_and_as_input(native: dict[str, Any]):
     native = {key: value for key, value in native.items() if "reasoning" not in key} | {"role": "assistant"}
     response = {**native, "reasoning_content": "hm", "annotations": native.get("annotations", [])}
-    message, reasoning = openai.output_message(response)
+    message, reasoning = openai_chat.output_message(response)
     assert reasoning == "hm"
-    assert ref_of(message) == ref_of(openai.to_message(native))
+    assert ref_of(message) == ref_of(openai_chat.to_message(native))
 
 
 # --- the forms that there are ----------------------------------------------------------------------------------------
@@ -280,13 +280,15 @@ def test_each_form_has_its_canonical_form(form: str):
 
 
 def test_one_text_and_a_list_of_one_text_are_two_messages():
-    refs = {ref_of(openai.to_message(FORMS[form][0])) for form in ("text", "one text in a list")}
+    refs = {ref_of(openai_chat.to_message(FORMS[form][0])) for form in ("text", "one text in a list")}
     assert len(refs) == 2
 
 
 def test_arguments_have_one_ref_however_they_are_spaced():
     spaced, tight = (
-        openai.to_message({"role": "assistant", "tool_calls": [{**CALL, "function": {"name": "f", "arguments": text}}]})
+        openai_chat.to_message(
+            {"role": "assistant", "tool_calls": [{**CALL, "function": {"name": "f", "arguments": text}}]}
+        )
         for text in ('{ "b": [1, 2],\n "a": "x" }', '{"a":"x","b":[1,2]}')
     )
     assert ref_of(spaced) == ref_of(tight)
@@ -308,15 +310,17 @@ def test_arguments_have_one_ref_however_they_are_spaced():
     ],
 )
 def test_the_reasoning_of_an_answer_stands_apart(fields: dict[str, Any], reasoning: Any):
-    message, found = openai.output_message({"content": "4", **fields})
+    message, found = openai_chat.output_message({"content": "4", **fields})
     assert message == {"role": "assistant", "parts": [{"type": "text", "content": "4"}]}
     assert found == reasoning
 
 
 def test_lists_are_read_and_written_one_by_one():
     several = [native for native, _ in FORMS.values()]
-    messages = openai.to_messages(several)
-    assert [said_by_message(native) for native in openai.from_messages(messages)] == list(map(said_by_message, several))
+    messages = openai_chat.to_messages(several)
+    assert [said_by_message(native) for native in openai_chat.from_messages(messages)] == list(
+        map(said_by_message, several)
+    )
 
 
 def test_a_message_of_another_dialect_is_written_as_far_as_this_one_can_say_it():
@@ -330,7 +334,7 @@ def test_a_message_of_another_dialect_is_written_as_far_as_this_one_can_say_it()
             {},
         ],
     }
-    assert len(openai.from_message(message)["content"]) == 4
+    assert len(openai_chat.from_message(message)["content"]) == 4
 
 
 # --- recorded runs ---------------------------------------------------------------------------------------------------

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from playhead.dialect import openai, openai_responses
+from playhead.dialect import openai_chat, openai_responses
 from playhead.model.canonical import canonical_json, parse_json
 from playhead.model.message import Message, message_contents
 from tests.unit.dialect.test_dialect_openai import an_object, json_texts, said, urls
@@ -125,7 +125,7 @@ CALL = {"type": "function_call", "id": "fc_1", "call_id": "c1", "name": "search"
 def test_an_answer_is_one_message_however_a_client_sends_it_back():
     undecorated = {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "done"}]}
     message, reasoning = openai_responses.output_message(ANSWER)
-    assert message == openai.to_message({"role": "assistant", "content": "done"})
+    assert message == openai_chat.to_message({"role": "assistant", "content": "done"})
     assert reasoning is None
     for native in (undecorated, {"role": "assistant", "content": "done"}):
         assert openai_responses.to_message(native) == message
@@ -140,14 +140,14 @@ def test_a_call_and_its_result_are_the_parts_that_they_are_in_every_dialect():
     call = openai_responses.to_message({**CALL, "status": "completed"})
     function = {"name": "search", "arguments": '{"q":"SFO"}'}
     chat = {"role": "assistant", "tool_calls": [{"id": "c1", "type": "function", "function": function}]}
-    assert call == openai.to_message(chat)
+    assert call == openai_chat.to_message(chat)
     result = openai_responses.to_message({"type": "function_call_output", "call_id": "c1", "output": "found"})
-    assert result == openai.to_message({"role": "tool", "tool_call_id": "c1", "content": "found"})
+    assert result == openai_chat.to_message({"role": "tool", "tool_call_id": "c1", "content": "found"})
 
 
 def test_what_users_and_instructions_say_is_what_it_is_in_chats():
     for native in ({"role": "user", "content": "hi"}, {"role": "system", "content": "be kind"}):
-        assert openai_responses.to_message(native) == openai.to_message(native)
+        assert openai_responses.to_message(native) == openai_chat.to_message(native)
 
 
 def test_reasoning_is_read_and_kept_with_what_only_the_server_can_read():
@@ -188,5 +188,5 @@ def test_images_and_files_are_the_parts_that_they_are_in_chats():
     [part] = openai_responses.to_message(native)["parts"]
     assert part["type"] == "blob"
     chat = {"role": "user", "content": [{"type": "image_url", "image_url": {"url": pixel}}]}
-    assert {**part, "extra": None} == {**openai.to_message(chat)["parts"][0], "extra": None}
+    assert {**part, "extra": None} == {**openai_chat.to_message(chat)["parts"][0], "extra": None}
     assert openai_responses.from_message(openai_responses.to_message(native)) == native

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from playhead.dialect import openai, otel_genai
+from playhead.dialect import openai_chat, otel_genai
 from playhead.model.canonical import canonical_json, parse_json
 from playhead.model.message import Message, message_contents
 from tests.unit.dialect.test_dialect_openai import CALL, an_object, json_texts, said
@@ -109,7 +109,7 @@ def test_an_answer_has_one_ref_as_output_and_as_input():
 
 
 def test_a_message_has_one_ref_whether_it_came_from_openai_or_from_opentelemetry():
-    ours = openai.to_message({"role": "assistant", "content": None, "tool_calls": [CALL]})
+    ours = openai_chat.to_message({"role": "assistant", "content": None, "tool_calls": [CALL]})
     theirs = of({"type": "tool_call", "id": "c1", "name": "search", "arguments": {"q": "SFO", "n": 3}})
     assert ref_of(ours) == ref_of(otel_genai.to_message(theirs))
 

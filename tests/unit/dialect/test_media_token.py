@@ -7,8 +7,8 @@ from typing import Any, cast
 import pytest
 from langfuse.media import LangfuseMedia
 
-from playhead.dialect import anthropic, openai
-from playhead.dialect.media_token import digest_beginning, media_id, media_ids, read_media_token, with_media
+from playhead.dialect import anthropic, openai_chat
+from playhead.dialect.langfuse_media import digest_beginning, media_id, media_ids, read_media_token, with_media
 from playhead.model.message import Message
 
 DATA = b"\x89PNG of a dot"
@@ -33,8 +33,8 @@ def test_the_id_is_the_one_that_the_sdk_makes_and_is_the_beginning_of_the_digest
 @pytest.mark.parametrize(
     "native",
     [
-        openai.to_message({"role": "user", "content": [{"type": "image_url", "image_url": {"url": TOKEN}}]}),
-        openai.to_message({"role": "user", "content": TOKEN}),
+        openai_chat.to_message({"role": "user", "content": [{"type": "image_url", "image_url": {"url": TOKEN}}]}),
+        openai_chat.to_message({"role": "user", "content": TOKEN}),
         anthropic.to_message(
             {
                 "role": "user",
@@ -53,9 +53,9 @@ def test_a_reference_becomes_the_image_wherever_the_sdk_leaves_it(native: Messag
 
 def test_what_a_provider_said_of_the_image_stays():
     image = {"type": "image_url", "image_url": {"url": TOKEN, "detail": "low"}}
-    shown = with_media(openai.to_message({"role": "user", "content": [image]}), {ID: DATA})
+    shown = with_media(openai_chat.to_message({"role": "user", "content": [image]}), {ID: DATA})
     uri = f"data:image/png;base64,{BLOB['content']}"
-    assert openai.from_message(shown)["content"] == [{**image, "image_url": {"url": uri, "detail": "low"}}]
+    assert openai_chat.from_message(shown)["content"] == [{**image, "image_url": {"url": uri, "detail": "low"}}]
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from playhead.dialect import openai
+from playhead.dialect import openai_chat
 from playhead.lift import DIALECTS, UNPARSED, lift, lift_log
 from playhead.lift.found import LiftedContent
 from playhead.lift.oversize import LIMIT_BYTES
@@ -70,7 +70,7 @@ def test_a_message_that_our_sdk_recorded_from_openai_has_the_ref_of_the_one_that
     native = {"role": "assistant", "tool_calls": [{"id": "1", "type": "function", "function": {"name": "f"}}]}
     part = {"type": "tool_call", "id": "1", "name": "f"}
     lifted = lift(a_span({names.INPUT_MESSAGES: as_json([{"role": "assistant", "parts": [part]}])}))
-    assert messages(lifted, lifted.threads[0].ref) == [openai.to_message(native)]
+    assert messages(lifted, lifted.threads[0].ref) == [openai_chat.to_message(native)]
 
 
 def test_no_messages_are_no_thread():

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from playhead.dialect import openai
+from playhead.dialect import openai_chat
 from playhead.model.event import ContextCompressed
 from playhead.model.message import Message, text_message
 from playhead.project.projector import ProjectSettings, project
@@ -25,7 +25,7 @@ def trajectories() -> tuple[Trajectory, ...]:
 
 
 def calls_of(run: Trajectory) -> list[tuple[list[Message], Message]]:
-    messages = [openai.to_message(dict(message)) for message in run.messages]
+    messages = [openai_chat.to_message(dict(message)) for message in run.messages]
     return [(messages[:turn], messages[turn]) for turn in run.turns]
 
 

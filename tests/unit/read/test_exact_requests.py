@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from playhead.dialect import openai
+from playhead.dialect import openai_chat
 from playhead.model.canonical import Content, canonical_json, content_of
 from playhead.model.event import LlmCalled, LlmCompleted
 from playhead.model.message import text_message
@@ -76,7 +76,9 @@ def called(**refs: Any) -> CallEvents[LlmCalled, LlmEnd]:
 def recorded(run: Run, store: Contents, messages: list[Any]) -> tuple[list[ContentRef], ContentRef | None]:
     """What a call with these messages records: its messages' refs, and the ref of its exact form."""
     kept = Kept()
-    thread, exact = exact_thread(run.intake, messages, openai.to_message, openai.from_message, run.known, kept)
+    thread, exact = exact_thread(
+        run.intake, messages, openai_chat.to_message, openai_chat.from_message, run.known, kept
+    )
     run.journal.commit(kept)
     store.all |= run.journal.contents
     return [store.keep(message) for message in run.read(thread)], exact

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from playhead.dialect import openai, openai_responses
+from playhead.dialect import openai_chat, openai_responses
 from playhead.model.canonical import value_of
 from playhead.model.json_changes import patched
 from playhead.model.message import LARGE_PART_BYTES, message_contents, text_message
@@ -39,7 +39,7 @@ def as_text(value: Any) -> str:
     return json.dumps(value, sort_keys=True)
 
 
-@pytest.mark.parametrize("dialect", [openai, openai_responses], ids=lambda dialect: dialect.NAME)
+@pytest.mark.parametrize("dialect", [openai_chat, openai_responses], ids=lambda dialect: dialect.NAME)
 @given(calls=sequences())
 def test_whatever_was_done_to_the_list_between_calls(dialect: Any, calls: list[list[Any]]):
     run = Run()
@@ -65,14 +65,14 @@ DECORATED = st.fixed_dictionaries(
 
 @given(st.lists(DECORATED, min_size=1, max_size=4))
 def test_null_keys_empty_lists_and_the_text_of_arguments_are_kept(messages: list[Any]):
-    assert as_text(given_back(Run(), messages, openai)) == as_text(messages)
+    assert as_text(given_back(Run(), messages, openai_chat)) == as_text(messages)
 
 
 def test_a_conversation_shares_the_patches_of_its_beginning():
     run, history = Run(), [{"role": "assistant", "content": None, "tool_calls": [CALL]}]
     stored: list[int] = []
     for number in range(20):
-        given_back(run, history, openai)
+        given_back(run, history, openai_chat)
         stored.append(len(run.journal.contents))
         history = [*history, {"role": "user", "content": f"message {number}"}]
     assert stored == list(range(stored[0], stored[0] + 20))
@@ -85,7 +85,7 @@ PLAIN = st.fixed_dictionaries(
 )
 
 
-@pytest.mark.parametrize("dialect", [openai, openai_responses], ids=lambda dialect: dialect.NAME)
+@pytest.mark.parametrize("dialect", [openai_chat, openai_responses], ids=lambda dialect: dialect.NAME)
 @given(messages=st.lists(PLAIN, min_size=1, max_size=4))
 def test_plain_texts_are_the_messages_that_the_dialect_makes_of_them(dialect: Any, messages: list[Any]):
     run = Run()
@@ -97,8 +97,11 @@ def test_plain_texts_are_the_messages_that_the_dialect_makes_of_them(dialect: An
 @pytest.mark.parametrize("size", [LARGE_PART_BYTES - 60, LARGE_PART_BYTES, LARGE_PART_BYTES + 1])
 def test_large_plain_texts_stand_apart_as_in_other_messages(size: int):
     messages, kept = [{"role": "user", "content": "x" * size}], Kept()
-    whole = thread_of(openai.to_messages(messages))
-    assert exact_thread(Run().intake, messages, openai.to_message, openai.from_message, [], kept) == (whole.ref, None)
+    whole = thread_of(openai_chat.to_messages(messages))
+    assert exact_thread(Run().intake, messages, openai_chat.to_message, openai_chat.from_message, [], kept) == (
+        whole.ref,
+        None,
+    )
     assert set(kept.contents) == {content.ref for content in whole.contents}
 
 
@@ -109,12 +112,15 @@ def test_what_the_canonical_form_says_exactly_costs_nothing():
         {"role": "tool", "tool_call_id": "c1", "content": "found"},
         {"role": "assistant", "tool_calls": [{**CALL, "function": {"name": "f", "arguments": '{"a":1}'}}]},
     ]
-    assert exact_thread(run.intake, messages, openai.to_message, openai.from_message, run.known, Kept())[1] is None
+    assert (
+        exact_thread(run.intake, messages, openai_chat.to_message, openai_chat.from_message, run.known, Kept())[1]
+        is None
+    )
 
 
 def test_how_many_messages_need_no_cutting_is_remembered_with_them():
     """Also where a conversation branches off from another: the next call need not look at all messages again."""
-    run, dialect = Run(), openai
+    run, dialect = Run(), openai_chat
     for messages in ("abc", "abd"):
         given_ = [{"role": "user", "content": text} for text in messages]
         exact_thread(run.intake, given_, dialect.to_message, dialect.from_message, run.known, Kept(), whole=3)

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from openai.types.chat import ChatCompletionMessage
 
-from playhead.dialect import openai as dialect
+from playhead.dialect import openai_chat as dialect
 from playhead.model.canonical import value_of
 from playhead.model.ref import ContentRef
 from playhead.model.thread import node_ref, thread_of

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from playhead.dialect.openai import to_message
+from playhead.dialect.openai_chat import to_message
 from playhead.errors import ReplayDiverged, ReplayError
 from playhead.model import names
 from playhead.model.canonical import content_of

@@ -12,7 +12,7 @@ from langfuse import Langfuse
 from langfuse.media import LangfuseMedia
 from opentelemetry.sdk.trace import TracerProvider
 
-from playhead.dialect.media_token import media_id
+from playhead.dialect.langfuse_media import media_id
 from playhead_collector.process import CollectorProcess
 
 KEY = "sk-lf-of-the-collector"

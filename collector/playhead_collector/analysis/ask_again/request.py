@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
-from playhead.dialect import openai
+from playhead.dialect import openai_chat
 from playhead.model.event import LlmCalled
 from playhead.model.message import Message
 from playhead.model.ref import ContentRef
@@ -51,7 +51,7 @@ def request_body(
         new_messages = list(map(_checked, changes.messages))
         recorded = [cache.parsed_message(ref) for ref in thread] if changes.system is None else []
         system_messages = [
-            openai.from_message(message) for message in recorded if message and message["role"] in _SYSTEM_ROLES
+            openai_chat.from_message(message) for message in recorded if message and message["role"] in _SYSTEM_ROLES
         ]
         has_system = any(message["role"] in _SYSTEM_ROLES for message in new_messages)
         body["messages"] = (
@@ -90,11 +90,11 @@ def _native(message: Message) -> list[dict[str, Any]]:
     results = [part for part in message["parts"] if part.get("type") == "tool_call_response"]
     others = [part for part in message["parts"] if part.get("type") != "tool_call_response"]
     if not results or (len(results) == 1 and not others):
-        return [openai.from_message(message)]
+        return [openai_chat.from_message(message)]
     split: list[Message] = [{"role": "tool", "parts": [part]} for part in results]
     if others:
         split.append({"role": message["role"], "parts": others})
-    return openai.from_messages(split)
+    return openai_chat.from_messages(split)
 
 
 def _recorded_system(begin: LlmCalled, cache: ContentCache) -> list[dict[str, Any]]:
@@ -127,5 +127,5 @@ def _checked(message: Mapping[str, Any]) -> dict[str, Any]:
 def answered_message(completion: Mapping[str, Any]) -> tuple[Message, str | None]:
     """The answer of a chat completion and why it ended.  Raises LookupError, TypeError, ValueError if it is none."""
     choice = completion["choices"][0]
-    message, _ = openai.output_message(choice["message"])
+    message, _ = openai_chat.output_message(choice["message"])
     return message, choice.get("finish_reason")

@@ -5,7 +5,7 @@ from typing import Any
 
 import orjson
 
-from playhead.dialect import openai
+from playhead.dialect import openai_chat
 from playhead.model.canonical import canonical_json
 from playhead.model.event import LlmCalled
 from playhead.model.ref import ContentRef
@@ -57,4 +57,4 @@ def context_answer(
 def _as_openai(cache: ContentCache, ref: ContentRef) -> Any:
     message = cache.parsed_message(ref)
     # A content that is no valid message is shown unchanged: better than nothing, and better than an error.
-    return cache.message(ref) if message is None else orjson.Fragment(canonical_json(openai.from_message(message)))
+    return cache.message(ref) if message is None else orjson.Fragment(canonical_json(openai_chat.from_message(message)))

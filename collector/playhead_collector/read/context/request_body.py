@@ -19,7 +19,7 @@ from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, cast
 
-from playhead.dialect import anthropic, bedrock, google_genai, openai, openai_responses
+from playhead.dialect import anthropic, bedrock, google_genai, openai_chat, openai_responses
 from playhead.model.event import LlmCalled
 from playhead.model.json_changes import patched
 from playhead.model.message import Message
@@ -31,18 +31,18 @@ from playhead_collector.read.values import ContentCache, fetch, fetch_thread
 
 _BEDROCK_TEXT = "bedrock_text"  # a model on Bedrock whose input is a single text
 _DIALECTS = {
-    openai.NAME: openai.from_message,
+    openai_chat.NAME: openai_chat.from_message,
     openai_responses.NAME: openai_responses.from_message,
     anthropic.NAME: anthropic.from_message,
     bedrock.NAME: bedrock.from_message,
     google_genai.NAME: google_genai.from_message,
-    _BEDROCK_TEXT: openai.from_message,
+    _BEDROCK_TEXT: openai_chat.from_message,
 }
 _JOINED: Mapping[str, Callable[[list[Any]], tuple[Any, list[Any]]]] = {
     anthropic.NAME: anthropic.join_turns,
     bedrock.NAME: bedrock.join_turns,
 }
-_CHAT: Mapping[str, Any] = {"dialect": openai.NAME}
+_CHAT: Mapping[str, Any] = {"dialect": openai_chat.NAME}
 _TEXT, _ABSENT = "text", "absent"
 
 
@@ -98,7 +98,7 @@ async def _sent_body(
     if shape.get("list") is None:
         return cast("dict[str, Any]", body)
     with _readable(begin):
-        restore = openai.from_message
+        restore = openai_chat.from_message
         messages = [_message(cache, ref, restore, patches.get(at, ()), begin) for at, ref in enumerate(refs)]
     return {**cast("dict[str, Any]", body), str(shape["list"]): messages}
 
@@ -120,7 +120,7 @@ def _add_tools(body: dict[str, Any], tools: Any, shape: Mapping[str, Any]) -> No
 
 
 def _messages_in(shape: Mapping[str, Any], messages: list[Any]) -> dict[str, Any]:
-    if shape.get("dialect") == openai.NAME:
+    if shape.get("dialect") == openai_chat.NAME:
         return {"messages": messages}
     if shape.get("dialect") == google_genai.NAME:
         contents, system = google_genai.contents_of(messages, cast("google_genai.TurnShape", shape))

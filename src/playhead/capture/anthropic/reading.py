@@ -19,7 +19,7 @@ from playhead.capture.stainless.reading import (
     usage_of,
 )
 from playhead.dialect import anthropic as dialect
-from playhead.dialect._provider_edits import provider_edits
+from playhead.dialect.parts import provider_edits
 from playhead.model import names
 from playhead.model.objects.interrupts import let_through
 

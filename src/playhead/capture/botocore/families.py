@@ -15,7 +15,7 @@ from playhead.capture.botocore import converse
 from playhead.capture.botocore.converse_events import events_of, whole_answer
 from playhead.capture.botocore.texts import OneText
 from playhead.capture.model_values import ModelRequest, ModelResponse
-from playhead.dialect import bedrock, openai
+from playhead.dialect import bedrock, openai_chat
 from playhead.errors import CannotRestore
 from playhead.model import names
 
@@ -134,8 +134,8 @@ class _Chat:
             operation="chat",
             model=model,
             messages=body["messages"],
-            to_message=openai.to_message,
-            from_message=openai.from_message,
+            to_message=openai_chat.to_message,
+            from_message=openai_chat.from_message,
             tools=body.get("tools"),
             settings=settings,
             attributes=attributes,
@@ -154,7 +154,7 @@ class _Chat:
         return {**answer, "choices": [choice]}
 
     def read_answer(self, answer: Mapping[str, Any], raw: Any) -> ModelResponse:
-        read = [openai.output_message(choice.get("message") or {}) for choice in answer.get("choices") or ()]
+        read = [openai_chat.output_message(choice.get("message") or {}) for choice in answer.get("choices") or ()]
         reasonings = [reasoning for _, reasoning in read if reasoning is not None]
         reasons = [choice.get("finish_reason") or choice.get("stop_reason") for choice in answer.get("choices") or ()]
         usage: Mapping[str, Any] = answer.get("usage") or {}

@@ -13,7 +13,7 @@ from playhead.capture.botocore.replay import STREAMED, body_bytes
 from playhead.capture.botocore.wire_values import sent
 from playhead.capture.client_methods import MethodCall
 from playhead.capture.model_values import ModelRequest, ModelResponse
-from playhead.dialect import openai
+from playhead.dialect import openai_chat
 from playhead.errors import CannotRestore
 from playhead.model import names
 from playhead.model.canonical import canonical_json, parse_json
@@ -43,7 +43,13 @@ def read_request(call: MethodCall) -> ModelRequest:
     if body is None or family is None:
         rest = {name: sent(value) for name, value in parameters.items() if name not in ("modelId", "body", *_HEADERS)}
         return ModelRequest(
-            PROVIDER, "chat", model, (), openai.to_message, openai.from_message, settings=body if body else rest
+            PROVIDER,
+            "chat",
+            model,
+            (),
+            openai_chat.to_message,
+            openai_chat.from_message,
+            settings=body if body else rest,
         )
     request = family.read_request(model, body)
     if operation in STREAMED:

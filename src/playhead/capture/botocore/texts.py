@@ -6,7 +6,7 @@ from typing import Any, Self, cast
 
 from playhead.capture.botocore.converse import PROVIDER
 from playhead.capture.model_values import ModelRequest, ModelResponse
-from playhead.dialect import openai
+from playhead.dialect import openai_chat
 from playhead.errors import CannotRestore
 from playhead.model import names
 from playhead.model.message import Message, text_message
@@ -56,8 +56,8 @@ class OneText:
             operation="chat",
             model=model,
             messages=[*earlier, {"role": "user", "content": body[self._key]}],
-            to_message=openai.to_message,
-            from_message=openai.from_message,
+            to_message=openai_chat.to_message,
+            from_message=openai_chat.from_message,
             settings=settings,
             attributes=attributes,
             shape={"dialect": DIALECT, "input": self._key, "before": len(earlier)},

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from playhead.capture.model_values import ModelRequest, ModelResponse
-from playhead.dialect import openai as dialect
+from playhead.dialect import openai_chat as dialect
 from playhead.model import names
 
 _SETTINGS = {

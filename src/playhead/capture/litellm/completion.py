@@ -15,7 +15,7 @@ from playhead.capture.openai.chat_chunks import kept
 from playhead.capture.openai.chat_outcome import with_message
 from playhead.capture.stainless.reading import listed, usage_of
 from playhead.capture.streams import ObservedAsyncStream, ObservedStream, StreamRecording
-from playhead.dialect import openai as dialect
+from playhead.dialect import openai_chat as dialect
 from playhead.model import names
 from playhead.model.message import Message
 

@@ -17,7 +17,7 @@ from playhead.capture.stainless.reading import (
     settings_of,
     usage_of,
 )
-from playhead.dialect import openai as dialect
+from playhead.dialect import openai_chat as dialect
 from playhead.model import names
 from playhead.model.message import Message
 from playhead.model.objects.interrupts import let_through

@@ -20,7 +20,7 @@ from playhead.capture.stainless.reading import (
     usage_of,
 )
 from playhead.dialect import openai_responses as dialect
-from playhead.dialect._provider_edits import provider_edits
+from playhead.dialect.parts import provider_edits
 from playhead.model import names
 from playhead.model.message import Message
 from playhead.model.objects.interrupts import let_through

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, cast
 
-from playhead.dialect._shape import write_arguments
+from playhead.dialect.parts import write_arguments
 from playhead.model.canonical import parse_json
 
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, cast
 
-from playhead.dialect import anthropic, openai
+from playhead.dialect import anthropic, openai_chat
 from playhead.lift.natives.message import to_answer, to_message, to_messages
 from playhead.model.message import Message
 
@@ -122,7 +122,7 @@ def _choice(native: Any) -> AnswerBody | None:
     answered = choice.get("message")
     if not isinstance(answered, dict):
         return None
-    message, reasoning = openai.output_message(cast(dict[str, Any], answered))
+    message, reasoning = openai_chat.output_message(cast(dict[str, Any], answered))
     reason = choice.get("finish_reason")
     return AnswerBody([message], [] if reasoning is None else [reasoning], [reason] if isinstance(reason, str) else [])
 
@@ -138,7 +138,7 @@ def _generation(native: Any) -> AnswerBody | None:
     if message is None:
         if not isinstance(generation.get("text"), str):
             return None
-        message = openai.to_message({"role": "assistant", "content": generation["text"]})
+        message = openai_chat.to_message({"role": "assistant", "content": generation["text"]})
     info = generation.get("generation_info")
     reason = cast(dict[str, Any], info).get("finish_reason") if isinstance(info, dict) else None
     return AnswerBody([message], [], [reason] if isinstance(reason, str) else [])

@@ -7,7 +7,7 @@ Several tool results in one message become one message each, of role `tool`, as 
 from collections.abc import Iterable
 from typing import Any, cast
 
-from playhead.dialect._shape import extra_of
+from playhead.dialect.parts import extra_of
 from playhead.lift.natives.bedrock import only_text
 from playhead.model.message import Message, Part
 

@@ -7,7 +7,7 @@ are left out: they are not in the conversation.
 from collections.abc import Mapping
 from typing import Any, cast
 
-from playhead.dialect import openai
+from playhead.dialect import openai_chat
 from playhead.model.canonical import canonical_json
 from playhead.model.message import Message
 
@@ -54,7 +54,7 @@ def to_message(native: Mapping[str, Any]) -> Message | None:
         chat["name"] = fields["name"]
     if isinstance(calls, list) and calls:
         chat["tool_calls"] = [_call(call) for call in cast(list[Any], calls)]
-    return openai.to_message(chat)
+    return openai_chat.to_message(chat)
 
 
 def _call(call: Any) -> Any:

@@ -7,7 +7,7 @@ write.
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, cast
 
-from playhead.dialect import anthropic, google_genai, openai, openai_responses, otel_genai
+from playhead.dialect import anthropic, google_genai, openai_chat, openai_responses, otel_genai
 from playhead.lift.natives import langchain, vercel
 from playhead.lift.natives.canonical import canonical_messages
 from playhead.model.message import Message
@@ -33,7 +33,9 @@ def to_messages(natives: Any) -> list[Message] | None:
         if any(is_anthropic(native) for native in listed):
             return canonical_messages(anthropic.to_messages(listed))
         if any(vercel.is_vercel(native) for native in listed):
-            return canonical_messages(openai.to_message(chat) for native in listed for chat in vercel.to_chat(native))
+            return canonical_messages(
+                openai_chat.to_message(chat) for native in listed for chat in vercel.to_chat(native)
+            )
     messages: list[Message] = []
     for native in listed:
         message = to_message(native)
@@ -97,7 +99,7 @@ def _dialect(native: Mapping[str, Any], *, answer: bool) -> Any:
     if _has_items(native.get("content")):
         return openai_responses
     if isinstance(native.get("role"), str) or (answer and not _CHAT.isdisjoint(native)):
-        return openai
+        return openai_chat
     return None
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any, Final, Literal, cast
 
-from playhead.dialect.media_token import media_id, media_token
+from playhead.dialect.langfuse_media import media_id, media_token
 from playhead.model.canonical import BYTES
 
 Field = Literal["input", "output", "metadata"]

@@ -7,7 +7,7 @@ The JSON has more details, so it is read if its form is known, and the flattened
 from collections.abc import Mapping
 from typing import Any, Final, cast
 
-from playhead.dialect import openai
+from playhead.dialect import openai_chat
 from playhead.lift.found import LiftedContent
 from playhead.lift.indexed import structure, take_elements, take_indexed
 from playhead.lift.kinds import kind_from
@@ -159,7 +159,7 @@ def _message(element: Attributes) -> Message:
     if "function_call_name" in fields:
         arguments = fields.get("function_call_arguments_json")
         chat["function_call"] = {"name": fields["function_call_name"], "arguments": arguments}
-    return canonical_messages([openai.to_message(chat)])[0]
+    return canonical_messages([openai_chat.to_message(chat)])[0]
 
 
 def _contents(natives: list[Any]) -> Any:

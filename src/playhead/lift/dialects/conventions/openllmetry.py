@@ -7,7 +7,7 @@ Model calls of its newer packages are in OpenTelemetry's form. Those of older pa
 from collections.abc import Mapping
 from typing import Any, Final, cast
 
-from playhead.dialect import openai
+from playhead.dialect import openai_chat
 from playhead.lift.found import LiftedContent
 from playhead.lift.indexed import take_indexed
 from playhead.lift.kinds import kind_from
@@ -121,12 +121,12 @@ def _unwrapped(value: dict[str, Any], attributes: Attributes, contents: LiftedCo
 
 
 def _message(native: Any) -> Message:
-    return openai.to_message(_chat(native))
+    return openai_chat.to_message(_chat(native))
 
 
 def _answer(natives: list[Any]) -> AnswerBody:
     chats = [_chat(native) for native in natives]
-    read = [openai.output_message(chat) for chat in chats]
+    read = [openai_chat.output_message(chat) for chat in chats]
     reasons = [cast(dict[str, Any], native).get("finish_reason") for native in natives if isinstance(native, dict)]
     return AnswerBody(
         canonical_messages(message for message, _ in read),

@@ -7,7 +7,7 @@ Chat Completions is read as such, because many instrumentations write the messag
 from collections.abc import Callable, Mapping
 from typing import Any, Final, cast
 
-from playhead.dialect import openai, otel_genai
+from playhead.dialect import openai_chat, otel_genai
 from playhead.lift.found import LiftedContent, put_ref
 from playhead.lift.natives.canonical import canonical_messages
 from playhead.lift.stamps import note_compaction
@@ -90,7 +90,7 @@ def _natives(raw: Any) -> list[dict[str, Any]]:
 
 def _dialect(native: Mapping[str, Any]) -> Any:
     is_chat = "parts" not in native and ("content" in native or "tool_calls" in native)
-    return openai if is_chat else otel_genai
+    return openai_chat if is_chat else otel_genai
 
 
 def _input(raw: Any, _: Attributes, contents: LiftedContent) -> ContentRef | None:

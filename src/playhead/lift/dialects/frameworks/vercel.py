@@ -6,7 +6,7 @@ Its outer spans (`ai.generateText`) repeat the content of the inner ones (`ai.ge
 from collections.abc import Mapping
 from typing import Any, Final, cast
 
-from playhead.dialect import openai
+from playhead.dialect import openai_chat
 from playhead.lift.found import LiftedContent
 from playhead.lift.natives.bodies import AnswerBody, RequestBody
 from playhead.lift.natives.vercel import to_chat, tool_call
@@ -107,7 +107,7 @@ def _take_messages(attributes: Attributes, contents: LiftedContent) -> None:
         stamp_value(attributes, names.INPUT_REF, natives, _MESSAGES, contents)
         return
     chat = [message for native in cast(list[dict[str, Any]], natives) for message in to_chat(native)]
-    stamp_request(attributes, RequestBody([openai.to_message(message) for message in chat]), _MESSAGES, contents)
+    stamp_request(attributes, RequestBody([openai_chat.to_message(message) for message in chat]), _MESSAGES, contents)
 
 
 def _take_answer(attributes: Attributes, prefix: str, kind: str | None, contents: LiftedContent) -> None:
@@ -131,6 +131,6 @@ def _take_answer(attributes: Attributes, prefix: str, kind: str | None, contents
     if isinstance(calls, list):
         natives = [cast(dict[str, Any], call) for call in cast(list[Any], calls) if isinstance(call, dict)]
         chat["tool_calls"] = [tool_call(call) for call in natives]
-    message: Message = openai.to_message(chat)
+    message: Message = openai_chat.to_message(chat)
     reasoning = [] if answered[_REASONING] is None else [answered[_REASONING]]
     stamp_answer(attributes, AnswerBody([message], reasoning), prefix + _TEXT, contents)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, cast
 
-from playhead.dialect import anthropic, openai
+from playhead.dialect import anthropic, openai_chat
 from playhead.testing.request import ChatRequest, InvalidRequest, JsonObject, check_optional_fields, json_object
 
 _ROLES = ("user", "assistant", "system")
@@ -40,7 +40,7 @@ class MessagesRequest(ChatRequest):
 
     @cached_property
     def _messages(self) -> list[JsonObject]:
-        return [openai.from_message(anthropic.to_message(message)) for message in self.turns]
+        return [openai_chat.from_message(anthropic.to_message(message)) for message in self.turns]
 
     def check(self) -> None:
         """Raises InvalidRequest with a sentence about the first message that the API would refuse."""

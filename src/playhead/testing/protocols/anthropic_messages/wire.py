@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, cast
 
 from playhead.capture.anthropic.events import events_of
-from playhead.dialect import anthropic, openai
+from playhead.dialect import anthropic, openai_chat
 from playhead.testing.answers import Failed
 from playhead.testing.completion import Completion
 from playhead.testing.http_response import EVENTS_TYPE, Response, json_response, server_sent_event
@@ -51,7 +51,7 @@ def message_object(completion: Completion, request: MessagesRequest) -> JsonObje
 def content_blocks(message: JsonObject) -> list[JsonObject]:
     """Translates a chat message into blocks: thinking with its signature, texts, tool calls. Blocks in its content stay
     unchanged."""
-    native = anthropic.from_message(openai.to_message(message))
+    native = anthropic.from_message(openai_chat.to_message(message))
     content: Any = native.get("content")
     blocks: list[JsonObject] = [{"type": "text", "text": content}] if isinstance(content, str) else content
     return [_said(block) for block in blocks if block.get("text") != ""]

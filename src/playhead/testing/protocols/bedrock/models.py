@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import Protocol
 
 from playhead.capture.anthropic.events import events_of
-from playhead.dialect import bedrock, openai
+from playhead.dialect import bedrock, openai_chat
 from playhead.testing.completion import Completion
 from playhead.testing.http_response import in_pieces
 from playhead.testing.protocols.anthropic_messages.request import MessagesRequest
@@ -76,7 +76,9 @@ class _NovaAnswers:
 
     def messages(self, body: JsonObject) -> list[JsonObject]:
         check_converse_messages(body)
-        return openai.from_messages(map(bedrock.to_message, bedrock.cut_turns(body["messages"], body.get("system"))))
+        return openai_chat.from_messages(
+            map(bedrock.to_message, bedrock.cut_turns(body["messages"], body.get("system")))
+        )
 
     def answer(self, completion: Completion) -> JsonObject:
         return {name: value for name, value in wire.answer_body(completion).items() if name != "metrics"}

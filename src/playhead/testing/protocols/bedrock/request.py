@@ -11,7 +11,7 @@ from functools import cached_property
 from typing import Any, cast
 from urllib.parse import unquote
 
-from playhead.dialect import bedrock, openai
+from playhead.dialect import bedrock, openai_chat
 from playhead.testing.request import ChatRequest, InvalidRequest, JsonObject, json_object
 
 _ROLES = ("user", "assistant")
@@ -57,7 +57,7 @@ class ConverseRequest(ChatRequest):
     @cached_property
     def _messages(self) -> list[JsonObject]:
         cut = bedrock.cut_turns(self.body["messages"], self.body.get("system"))
-        return openai.from_messages(map(bedrock.to_message, cut))
+        return openai_chat.from_messages(map(bedrock.to_message, cut))
 
 
 def path_parts(path: str) -> tuple[str, str]:

@@ -1,12 +1,44 @@
-"""Converts the blocks of a message's `content` in Bedrock's Converse API to parts, and back. Bytes are base64, as
+"""Bedrock Converse ↔ parts.
+
+Converts the blocks of a message's `content` in Bedrock's Converse API to parts, and back. Bytes are base64, as
 sent.
+
+Converts between the messages of the Converse API and the list of messages that all dialects share: one message per
+tool result, and the system prompt as the first message.
+
+A user message that answers several tool calls, and may continue with text, is cut into one message per result and one
+per sequence of other blocks. The cuts need not be stored: the API requires all results of a turn in one message, so
+consecutive results belong together, and nothing else does. A message for which this rule is wrong has a mark under
+`PLACE`.
+
+Messages of Amazon Bedrock's Converse API, for all its models. Requests of Amazon Nova's own API have the same
+messages.
+
+Messages are JSON values as they are sent: bytes are base64. The messages of a request are cut before they are
+converted, so that each tool result is a message (`cut_turns`).
+
+`cachePoint` blocks are dropped: they control the server's cache, the model does not see them, and they move to a later
+block with every turn. `status: "success"` of a tool's result is dropped, too: it is the default. Everything else is
+restored: signatures of thoughts, redacted thoughts, guarded texts, citations. Clients send thoughts back, so they stay
+in the message (`output_message`).
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, cast
 
-from playhead.dialect._shape import AS_IS, as_is, extra_of, rest
-from playhead.model.message import Part
+from playhead.dialect.parts import AS_IS, as_is, extra_of, rest
+from playhead.model.message import Message, Part
+
+__all__ = [
+    "NAME",
+    "cut_turns",
+    "from_message",
+    "from_messages",
+    "join_turns",
+    "output_message",
+    "to_message",
+    "to_messages",
+]
 
 RESULT = "toolResult"
 _CACHE = "cachePoint"
@@ -203,3 +235,143 @@ _READERS: dict[str, Callable[[str, dict[str, Any]], Part | None]] = {
     "citationsContent": _cited,
     **dict.fromkeys(_MODALITIES, _media),
 }
+
+
+PLACE = "playhead.place"
+_JOINED, _APART = "joined", "apart"
+"""Values of `PLACE`: part of the message before; a message of its own."""
+_SYSTEM = "system"
+_CAN_BE_CUT = {"role", "content", PLACE}
+
+
+def cut_turns(messages: Iterable[Any], system: Any = None) -> list[Any]:
+    """Cuts the messages of a request. `system`: its system blocks, None if it has none."""
+    cut: list[Any] = [] if system is None else [{"role": _SYSTEM, "content": system}]
+    for message in messages:
+        if _has_results(message):
+            _cut(cast("Mapping[str, Any]", message)["content"], cut)
+        else:
+            cut.append(message)
+    return cut
+
+
+def join_turns(cut: Iterable[Mapping[str, Any]]) -> tuple[Any, list[Any]]:
+    """Joins cut messages. Returns the request's system blocks (None: it has none) and its messages."""
+    system: Any = None
+    joined: list[Any] = []
+    was_result = False
+    for number, message in enumerate(cut):
+        if number == 0 and message.get("role") == _SYSTEM:
+            system = message.get("content")
+            continue
+        place, is_result = message.get(PLACE), _is_result(message)
+        native = {key: value for key, value in message.items() if key != PLACE}
+        if joined and (place == _JOINED or (is_result and was_result and place != _APART)):
+            joined[-1]["content"] = [*joined[-1]["content"], *native["content"]]
+        else:
+            joined.append(native)
+        was_result = is_result
+    return system, joined
+
+
+def _cut(content: Sequence[Any], cut: list[Any]) -> None:
+    was_result = bool(cut) and _is_result(cut[-1])
+    is_begin = True
+    for piece in _pieces(content):
+        native: dict[str, Any] = {"role": "user", "content": piece}
+        is_result = _is_result_block(piece[0])
+        if is_begin and is_result and was_result:
+            native[PLACE] = _APART
+        elif not is_begin and not (is_result and was_result):
+            native[PLACE] = _JOINED
+        cut.append(native)
+        is_begin, was_result = False, is_result
+
+
+def _pieces(content: Sequence[Any]) -> list[list[Any]]:
+    """Returns each result with the cache points after it, and each sequence of other blocks between results."""
+    pieces: list[list[Any]] = []
+    for block in content:
+        follows = bool(pieces) and (is_cache_point(block) or not _is_result_block(pieces[-1][0]))
+        if follows and not _is_result_block(block):
+            pieces[-1].append(block)
+        else:
+            pieces.append([block])
+    return pieces
+
+
+def _has_results(message: Any) -> bool:
+    if not isinstance(message, Mapping):
+        return False
+    fields = cast("Mapping[str, Any]", message)
+    content = fields.get("content")
+    if fields.get("role") != "user" or not fields.keys() <= _CAN_BE_CUT or not isinstance(content, list | tuple):
+        return False
+    return any(map(_is_result_block, cast("Sequence[Any]", content)))
+
+
+def _is_result(message: Any) -> bool:
+    if not _has_results(message):
+        return False
+    first, *others = message["content"]
+    return _is_result_block(first) and all(map(is_cache_point, others))
+
+
+def _is_result_block(block: Any) -> bool:
+    return isinstance(block, Mapping) and RESULT in block
+
+
+NAME = "bedrock"
+
+_NO_ROLE = "unknown"
+_READ = frozenset({"role", "content", PLACE})
+
+
+def to_message(native: Mapping[str, Any]) -> Message:
+    """Returns the canonical form of one element of `messages`, cut or not."""
+    role, content = native.get("role"), native.get("content")
+    extra: dict[str, Any] = {key: value for key, value in native.items() if value is not None and key not in _READ}
+    ours = role if isinstance(role, str) else _NO_ROLE
+    if ours == _NO_ROLE:
+        extra["role"] = role
+    parts: list[Part] = []
+    if isinstance(content, list | tuple):
+        parts = [content_part(block) for block in cast("list[Any]", content) if not is_cache_point(block)]
+    else:
+        extra["content"] = content
+    if ours == "user" and parts and all(part.get("type") == "tool_call_response" for part in parts):
+        ours = "tool"
+    elif ours == "tool":
+        extra["role"] = role
+    message: Message = {"role": ours, "parts": parts}
+    if extra:
+        message["extra"] = extra
+    return message
+
+
+def from_message(message: Message) -> dict[str, Any]:
+    """Returns one cut element of `messages`."""
+    role = message["role"]
+    native: dict[str, Any] = {"role": "user" if role == "tool" else role}
+    native["content"] = [native_block(part) for part in message["parts"]]
+    native |= extra_of(cast("dict[str, Any]", message))
+    return {key: value for key, value in native.items() if value is not None}
+
+
+def to_messages(natives: Iterable[Mapping[str, Any]]) -> list[Message]:
+    """Converts the `messages` of a request; each tool result becomes a message."""
+    return [to_message(native) for native in cut_turns(natives)]
+
+
+def from_messages(messages: Iterable[Message]) -> list[dict[str, Any]]:
+    """Returns the `messages` of a request; a system prompt is the first element."""
+    system, joined = join_turns(map(from_message, messages))
+    return joined if system is None else [{"role": "system", "content": system}, *joined]
+
+
+def output_message(native: Mapping[str, Any]) -> tuple[Message, Any]:
+    """Returns a response's `message` as the client sends it back, and the text of its thoughts (None: there are
+    none)."""
+    message = to_message({"role": "assistant", **native})
+    thoughts = [part["content"] for part in message["parts"] if part.get("type") == "reasoning" and part.get("content")]
+    return message, "\n\n".join(thoughts) or None
