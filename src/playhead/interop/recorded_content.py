@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, cast
 
 from playhead.api.ports import Recorder
-from playhead.lift.found import LiftedContent
+from playhead.lift.extraction import LiftedContent
 from playhead.model.message import Message, without_reasoning
 from playhead.model.ref import ContentRef
 from playhead.model.span import Attributes

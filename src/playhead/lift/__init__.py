@@ -1,4 +1,6 @@
-"""receive → [lift] → store. Moves content out of spans and log events of any dialect, and leaves refs in its place.
+"""receive → [lift] → store.  Lifts one span or log: dialects in order, handoffs, unknown content.
+
+Moves content out of spans and log events of any dialect, and leaves refs in its place.
 
     found            collects the content: contents, threads, and keys that could not be read
     dialects         which attributes of which sender hold content; one file per dialect
@@ -16,29 +18,46 @@
 Pure, and never raises: values that cannot be read are kept as text and marked. One span often has attributes of several
 dialects (an instrumentation writes its own and OpenTelemetry's), so each dialect takes what it knows, in the order of
 DIALECTS.
+
+Recognises spans that are a handoff from one agent to another, and sets `playhead.handoff.to` on them.
+
+| sender | span |
+|---|---|
+| OpenLLMetry | `gen_ai.operation.name` is `handoff`; the target may be missing |
+| OpenInference | a tool named `handoff to NAME` |
+| Logfire | the message template `Handoff: {from_agent} → {to_agent}` |
+| Google ADK, Strands, LlamaIndex | a call of the framework's own handoff tool |
+
+Handoffs of frameworks with one tool per agent (`transfer_to_tailor`) are not recognised: nothing in such a tool's name
+distinguishes it from other tools.
+
+Spans and log events that no dialect understood: moves values that look like content out of them.
+
+A value counts as content if it is long, if it is JSON of messages, or if its name is a common one for content
+(OpenInference's `input.value`, Vercel's `ai.prompt`).
 """
 
 import dataclasses
 import operator
+import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any, Final, cast
 
-from playhead.lift.attribute_names import add_project, normalise
+from playhead.lift.attribute_names import ADDED, add_project, normalise
 from playhead.lift.dialects import BY_KIND, DIALECTS, SpanDialect
 from playhead.lift.dialects.coding_agents import take_event, without_commands
-from playhead.lift.dialects.conventions.otel_genai import hoist
-from playhead.lift.dialects.frameworks.crewai import name_without_content
-from playhead.lift.found import UNPARSED, LiftedContent, SharedMessages
-from playhead.lift.handoffs import note_handoff
+from playhead.lift.dialects.crewai import name_without_content
+from playhead.lift.dialects.otel_genai import hoist
+from playhead.lift.extraction import EXTERNAL, UNPARSED, LiftedContent, SharedMessages, parsed
+from playhead.lift.forwarded_spans import refs_again, was_sent_on, with_refs_again
 from playhead.lift.message_events import MessageEvents, is_answer, is_message
 from playhead.lift.oversize import is_oversize, move, move_oversize, shorten
-from playhead.lift.records import belongs_to_session, in_session, read_record
-from playhead.lift.sent_on import refs_again, was_sent_on, with_refs_again
-from playhead.lift.unknown import INLINE_CHARACTERS, move_content_like, scope_name
+from playhead.lift.session_logs import belongs_to_session, in_session, read_record
 from playhead.model import names
-from playhead.model.canonical import Content
+from playhead.model.canonical import Content, canonical_json
+from playhead.model.names import REF_SUFFIX
 from playhead.model.ref import is_ref
 from playhead.model.span import Attributes, LogEvent, Span, SpanEvent
 from playhead.wire.pack import ThreadExtension
@@ -56,6 +75,103 @@ __all__ = [
     "lift_logs",
     "scope_name",
 ]
+
+# Handoff tools of frameworks → the argument that names the target.
+_TOOLS: Final = {
+    "transfer_to_agent": "agent_name",  # Google ADK
+    "handoff_to_agent": "agent_name",  # Strands
+    "handoff": "to_agent",  # LlamaIndex
+}
+_ARGUMENTS: Final = (names.TOOL_ARGUMENTS, "input.value", "traceloop.entity.input", "gcp.vertex.agent.tool_call_args")
+_TOOL_SPAN: Final = "handoff to "
+_TEMPLATE: Final = "Handoff: "
+_MOST_CHARACTERS: Final = 256  # of an agent's name
+
+
+def note_handoff(name: str, original: Attributes, lifted: Attributes) -> None:
+    """Marks a span in place if it is a handoff. The target is empty if the span does not name it.
+
+    `name`: name of the span; `original`: its attributes as received; `lifted`: its attributes as stored, which are
+    changed.
+    """
+    if original.get(names.OPERATION) == "handoff":
+        _mark(lifted, original.get("gen_ai.handoff.to_agent"))
+    elif name.startswith(_TOOL_SPAN) and original.get("openinference.span.kind") == "TOOL":
+        _mark(lifted, name.removeprefix(_TOOL_SPAN))
+    elif str(original.get("logfire.msg_template", "")).startswith(_TEMPLATE):
+        _mark(lifted, original.get("to_agent"))
+    elif lifted.get(names.KIND) == "tool" and (key := _TOOLS.get(str(lifted.get(names.TOOL_NAME)))) is not None:
+        target = _argument(original, key)
+        if target:
+            lifted[names.HANDOFF_TO] = target[:_MOST_CHARACTERS]
+
+
+def _mark(lifted: Attributes, target: Any) -> None:
+    lifted[names.HANDOFF_TO] = target[:_MOST_CHARACTERS] if isinstance(target, str) and target != "unknown" else ""
+    lifted[names.KIND] = "step"
+
+
+def _argument(original: Attributes, key: str) -> str | None:
+    """Returns the value of a tool's argument; None if it cannot be read."""
+    for name in _ARGUMENTS:
+        try:
+            value = parsed(original.get(name))
+        except ValueError:
+            continue
+        if isinstance(value, dict):
+            target = cast(dict[str, Any], value).get(key)
+            if isinstance(target, str):
+                return target
+    return None
+
+
+# Longer than names, ids and most URLs; shorter than what people and models write to each other.
+INLINE_CHARACTERS: Final = 1024
+# Under a name for content, a value up to this length is a constant, an id or a flag, by which people filter.
+_NAMED_CHARACTERS = 64
+_CONTENT_NAME = re.compile(
+    "prompt|completion|input|output|message|argument|parameter|result|response|content|query|document", re.IGNORECASE
+)
+_MESSAGES = re.compile(r'"(?:role|content|messages)"\s*:')
+# Names that semantic conventions define and that never hold messages: statements, addresses, exceptions. Values of more
+# than 4 KiB become content anyway.
+_DEFINED = (
+    "code.", "db.query.text", "db.statement", "exception.", "http.request.header.", "http.response.header.",
+    "http.target", "http.url", "playhead.", "process.", "url.",
+)  # fmt: skip
+_REFS = (REF_SUFFIX, REF_SUFFIX + EXTERNAL)
+
+
+def move_content_like(attributes: Attributes, contents: LiftedContent, limit: int) -> Attributes:
+    """Returns the attributes with refs in place of values that look like content; the same object if there are none.
+
+    `limit`: texts of more characters are content whatever their name.
+    """
+    return move(attributes, [key for key, value in attributes.items() if _is_content_like(key, value, limit)], contents)
+
+
+def scope_name(scope: str) -> str:
+    """The name of a scope for display: at most 100 characters of valid Unicode."""
+    return scope[:100].encode("utf-8", "replace").decode() or "(no name)"
+
+
+def _is_content_like(key: str, value: Any, limit: int) -> bool:
+    if key.startswith(_DEFINED) or (key in ADDED and not isinstance(value, dict) and not is_oversize(value)):
+        return False
+    if isinstance(value, (list, dict)):
+        text = canonical_json(value).decode("utf-8", "replace")
+    elif isinstance(value, str):
+        text = value
+    else:
+        return False
+    if len(text) > limit:
+        return True
+    if key.endswith(_REFS):  # the content is elsewhere
+        return False
+    if len(text) > _NAMED_CHARACTERS and _CONTENT_NAME.search(key):
+        return True
+    return text.lstrip()[:1] in ("{", "[") and _MESSAGES.search(text) is not None
+
 
 _STATUS_MESSAGE = "playhead.status_message"
 _BODY = "body"  # of a log record, when it is a map

@@ -9,12 +9,9 @@ from collections.abc import Mapping
 from typing import Any, Final, cast
 
 from playhead.dialect import openai_chat
-from playhead.lift.found import LiftedContent
-from playhead.lift.natives.bedrock import only_text, to_chat
-from playhead.lift.natives.bodies import AnswerBody, RequestBody
-from playhead.lift.natives.canonical import canonical_messages
-from playhead.lift.natives.message import to_answer, to_message
-from playhead.lift.stamps import parsed, stamp_answer, stamp_request, stamp_value
+from playhead.lift.extraction import LiftedContent, parsed, stamp_answer, stamp_request, stamp_value
+from playhead.lift.provider_bodies import AnswerBody, RequestBody
+from playhead.lift.provider_messages import bedrock_to_chat, canonical_messages, only_text, to_answer, to_message
 from playhead.model import names
 from playhead.model.message import Message
 from playhead.model.ref import ContentRef
@@ -53,7 +50,7 @@ def message_of(name: str, fields: Mapping[str, Any]) -> tuple[list[Message], Any
         answer = _read(fields.get("message", fields.get("content")))
         if isinstance(answer, dict) and "finish_reason" in answer:
             answer = {key: value for key, value in cast(dict[str, Any], answer).items() if key != "finish_reason"}
-        chat = to_chat("assistant", answer)
+        chat = bedrock_to_chat("assistant", answer)
         if chat is not None:
             return [openai_chat.to_message(item) for item in chat], None
         native = cast(dict[str, Any], answer) if isinstance(answer, dict) else {"role": "assistant", "content": answer}
@@ -65,7 +62,7 @@ def message_of(name: str, fields: Mapping[str, Any]) -> tuple[list[Message], Any
 
 def _input(role: str, fields: Mapping[str, Any]) -> list[Message]:
     content = _read(fields.get("content"))
-    chat = to_chat(role, content)
+    chat = bedrock_to_chat(role, content)
     if chat is not None:
         return [openai_chat.to_message(item) for item in chat]
     native: dict[str, Any] = {"role": fields.get("role") or role}

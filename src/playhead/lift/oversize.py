@@ -5,7 +5,7 @@
 from collections.abc import Sequence
 from typing import Any, Final, cast
 
-from playhead.lift.found import LiftedContent
+from playhead.lift.extraction import LiftedContent
 from playhead.model.canonical import canonical_json
 from playhead.model.names import REF_SUFFIX
 from playhead.model.span import Attributes

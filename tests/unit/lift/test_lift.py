@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from playhead.dialect import openai_chat
 from playhead.lift import DIALECTS, UNPARSED, lift, lift_log
-from playhead.lift.found import LiftedContent
+from playhead.lift.extraction import LiftedContent
 from playhead.lift.oversize import LIMIT_BYTES
 from playhead.model import names
 from playhead.model.canonical import BYTES, TEXT, canonical_json, content_of

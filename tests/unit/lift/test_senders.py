@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from playhead.lift.natives.bodies import read_request
+from playhead.lift.provider_bodies import read_request
 from playhead.model import names
 from playhead.model.event import event_to_json
 from playhead.model.message import Message

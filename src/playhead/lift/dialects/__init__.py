@@ -16,11 +16,23 @@ same as in Langfuse (its own types, OpenInference's, OpenTelemetry's, vendors').
 from collections.abc import Mapping
 from typing import Final, Protocol
 
-from playhead.lift.dialects import coding_agents
-from playhead.lift.dialects.conventions import openinference, openllmetry, otel_genai
-from playhead.lift.dialects.frameworks import crewai, pydantic_ai, vercel
-from playhead.lift.dialects.platforms import agentops, laminar, langfuse, langsmith, logfire, mlflow, vendors
-from playhead.lift.found import LiftedContent
+from playhead.lift.dialects import (
+    agentops,
+    coding_agents,
+    crewai,
+    laminar,
+    langfuse,
+    langsmith,
+    logfire,
+    mlflow,
+    openinference,
+    openllmetry,
+    otel_genai,
+    pydantic_ai,
+    vendors,
+    vercel,
+)
+from playhead.lift.extraction import LiftedContent
 from playhead.model.span import Attributes
 
 

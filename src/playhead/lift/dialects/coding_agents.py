@@ -8,9 +8,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final, cast
 
 from playhead.dialect import google_genai
-from playhead.lift.found import LiftedContent
+from playhead.lift.extraction import LiftedContent, parsed, stamp, stamp_input, stamp_value
 from playhead.lift.oversize import move
-from playhead.lift.stamps import parsed, stamp, stamp_input, stamp_value
 from playhead.model import names
 from playhead.model.message import Message
 from playhead.model.span import Attributes

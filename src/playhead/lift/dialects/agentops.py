@@ -6,10 +6,8 @@ The span of a tool call inside a model call means that the model requested the t
 from collections.abc import Mapping
 from typing import Final
 
-from playhead.lift.found import LiftedContent
+from playhead.lift.extraction import LiftedContent, kind_from, stamp_tools, stamp_value
 from playhead.lift.indexed import take_indexed
-from playhead.lift.kinds import kind_from
-from playhead.lift.stamps import stamp_tools, stamp_value
 from playhead.model import names
 from playhead.model.span import Attributes
 

@@ -3,9 +3,7 @@
 from collections.abc import Mapping
 from typing import Final
 
-from playhead.lift.found import LiftedContent
-from playhead.lift.kinds import kind_from
-from playhead.lift.stamps import stamp_input, stamp_output, stamp_value
+from playhead.lift.extraction import LiftedContent, kind_from, stamp_input, stamp_output, stamp_value
 from playhead.model import names
 from playhead.model.span import Attributes
 

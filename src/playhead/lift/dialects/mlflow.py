@@ -3,8 +3,7 @@
 from collections.abc import Mapping
 from typing import Any, Final, cast
 
-from playhead.lift.found import LiftedContent
-from playhead.lift.stamps import parsed, stamp_input, stamp_output, stamp_tools, stamp_value
+from playhead.lift.extraction import LiftedContent, parsed, stamp_input, stamp_output, stamp_tools, stamp_value
 from playhead.model import names
 from playhead.model.span import Attributes
 

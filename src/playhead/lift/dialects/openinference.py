@@ -8,13 +8,9 @@ from collections.abc import Mapping
 from typing import Any, Final, cast
 
 from playhead.dialect import openai_chat
-from playhead.lift.found import LiftedContent
-from playhead.lift.indexed import structure, take_elements, take_indexed
-from playhead.lift.kinds import kind_from
-from playhead.lift.natives.bodies import AnswerBody, RequestBody
-from playhead.lift.natives.canonical import canonical_messages
-from playhead.lift.natives.tool_results import tool_result
-from playhead.lift.stamps import (
+from playhead.lift.extraction import (
+    LiftedContent,
+    kind_from,
     parsed,
     stamp_answer,
     stamp_input,
@@ -23,6 +19,9 @@ from playhead.lift.stamps import (
     stamp_tools,
     stamp_value,
 )
+from playhead.lift.indexed import structure, take_elements, take_indexed
+from playhead.lift.provider_bodies import AnswerBody, RequestBody
+from playhead.lift.provider_messages import canonical_messages, tool_result
 from playhead.model import names
 from playhead.model.message import Message, text_message
 from playhead.model.span import Attributes

@@ -9,7 +9,7 @@ import binascii
 import dataclasses
 from typing import Any, cast
 
-from playhead.lift.found import LiftedContent
+from playhead.lift.extraction import LiftedContent
 from playhead.model import names
 from playhead.model.canonical import parse_bounded
 from playhead.model.message import Message

@@ -8,9 +8,8 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final, cast
 
 from playhead.dialect import openai_chat, otel_genai
-from playhead.lift.found import LiftedContent, put_ref
-from playhead.lift.natives.canonical import canonical_messages
-from playhead.lift.stamps import note_compaction
+from playhead.lift.extraction import LiftedContent, note_compaction, put_ref
+from playhead.lift.provider_messages import canonical_messages
 from playhead.model import names
 from playhead.model.message import Message
 from playhead.model.ref import ContentRef

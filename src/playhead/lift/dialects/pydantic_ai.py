@@ -5,10 +5,9 @@ conversation on the agent's span, and arguments and results of tools.
 from collections.abc import Mapping
 from typing import Any, Final, cast
 
-from playhead.lift.found import LiftedContent
+from playhead.lift.extraction import LiftedContent, parsed, stamp, stamp_value
 from playhead.lift.message_events import MessageEvents
-from playhead.lift.natives.message import to_messages
-from playhead.lift.stamps import parsed, stamp, stamp_value
+from playhead.lift.provider_messages import to_messages
 from playhead.model import names
 from playhead.model.span import Attributes, SpanEvent
 

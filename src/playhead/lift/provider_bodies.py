@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final, cast
 
 from playhead.dialect import anthropic, openai_chat
-from playhead.lift.natives.message import to_answer, to_message, to_messages
+from playhead.lift.provider_messages import to_answer, to_message, to_messages
 from playhead.model.message import Message
 
 

@@ -7,8 +7,7 @@ form of its own, kinds, sessions) has a file of its own.
 from collections.abc import Mapping
 from typing import Final
 
-from playhead.lift.found import LiftedContent
-from playhead.lift.stamps import stamp_value
+from playhead.lift.extraction import LiftedContent, stamp_value
 from playhead.model import names
 from playhead.model.span import Attributes
 

@@ -7,10 +7,9 @@ from collections.abc import Mapping
 from typing import Any, Final, cast
 
 from playhead.dialect import openai_chat
-from playhead.lift.found import LiftedContent
-from playhead.lift.natives.bodies import AnswerBody, RequestBody
-from playhead.lift.natives.vercel import to_chat, tool_call
-from playhead.lift.stamps import parsed, stamp, stamp_answer, stamp_request, stamp_tools, stamp_value
+from playhead.lift.extraction import LiftedContent, parsed, stamp, stamp_answer, stamp_request, stamp_tools, stamp_value
+from playhead.lift.provider_bodies import AnswerBody, RequestBody
+from playhead.lift.provider_messages import tool_call, vercel_to_chat
 from playhead.model import names
 from playhead.model.message import Message
 from playhead.model.span import Attributes
@@ -106,7 +105,7 @@ def _take_messages(attributes: Attributes, contents: LiftedContent) -> None:
     if not isinstance(natives, list) or not all(isinstance(native, dict) for native in cast(list[Any], natives)):
         stamp_value(attributes, names.INPUT_REF, natives, _MESSAGES, contents)
         return
-    chat = [message for native in cast(list[dict[str, Any]], natives) for message in to_chat(native)]
+    chat = [message for native in cast(list[dict[str, Any]], natives) for message in vercel_to_chat(native)]
     stamp_request(attributes, RequestBody([openai_chat.to_message(message) for message in chat]), _MESSAGES, contents)
 
 

@@ -20,8 +20,7 @@ from collections.abc import Mapping
 from typing import Any, Final, cast
 
 from playhead.lift.dialects.coding_agents import add_tokens, model_answer
-from playhead.lift.found import LiftedContent
-from playhead.lift.stamps import parsed, stamp, stamp_input, stamp_output, stamp_value
+from playhead.lift.extraction import LiftedContent, parsed, stamp, stamp_input, stamp_output, stamp_value
 from playhead.model import names
 from playhead.model.message import Message
 from playhead.model.span import Attributes, LogEvent, Span

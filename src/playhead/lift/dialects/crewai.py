@@ -8,8 +8,7 @@ a task has the task's description, which is content, as its name.
 from collections.abc import Mapping
 from typing import Final
 
-from playhead.lift.found import LiftedContent
-from playhead.lift.stamps import stamp_value
+from playhead.lift.extraction import LiftedContent, stamp_value
 from playhead.model import names
 from playhead.model.span import Attributes
 

@@ -1,1 +1,0 @@
-"""Conventions for spans of models and agents that many instrumentations follow."""

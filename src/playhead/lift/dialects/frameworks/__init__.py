@@ -1,1 +1,0 @@
-"""Frameworks that write spans under names of their own."""

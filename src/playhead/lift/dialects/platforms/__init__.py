@@ -1,1 +1,0 @@
-"""SDKs of products that store traces, each with names of its own."""
