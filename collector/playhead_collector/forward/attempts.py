@@ -7,7 +7,7 @@ from enum import Enum
 
 from tenacity import AsyncRetrying, RetryCallState, wait_exponential_jitter
 
-from playhead.outbound.reasons import one_line, shown_reason
+from playhead.outbound.answers import one_line, shown_reason
 
 # The first pause covers a restart of a small server; the longest one is how long a person waits after a repair.
 FIRST_PAUSE_SECONDS, LONGEST_PAUSE_SECONDS = 1.0, 300.0

@@ -15,10 +15,10 @@ from playhead.model.thread import ThreadNode
 from playhead.outbound.contents import ContentNotAtHand, OutboundContents, WantedRefs
 from playhead.outbound.counting import CountedSpan
 from playhead.outbound.encoding import encode, encode_log, media_of, wanted, wanted_of_log
+from playhead.outbound.langfuse_media import OutboundMedia
 from playhead.outbound.options import OutboundOptions
 from playhead.outbound.otlp import logs_request, traces_request
 from playhead.outbound.span import OutboundCost, OutboundRun, OutboundSpan, outbound_span, run_of
-from playhead.outbound.vocabularies.media import OutboundMedia
 from playhead.project.duplicates.counted_run import counted_run
 from playhead.project.logs.scores import score_of
 from playhead.project.run_row import RunRow

@@ -22,8 +22,7 @@ from playhead.export.backoff import Unavailable
 from playhead.export.counters import ShipCounters
 from playhead.export.destinations.requests import DestinationEndpoint
 from playhead.export.destinations.target import ExportTarget, export_target
-from playhead.outbound.langfuse_uploads import UploadAddress, address_in, put_headers
-from playhead.outbound.vocabularies.media import OutboundMedia
+from playhead.outbound.langfuse_media import OutboundMedia, UploadAddress, address_in, put_headers
 from tests.support.backends.http import json_answer
 from tests.support.backends.langfuse import PUBLIC, SECRET, Langfuse
 

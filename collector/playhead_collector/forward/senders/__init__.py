@@ -10,8 +10,8 @@ from typing import Literal, Protocol
 
 import httpx
 
+from playhead.outbound.langfuse_media import OutboundMedia
 from playhead.outbound.options import Vocabulary
-from playhead.outbound.vocabularies.media import OutboundMedia
 from playhead_collector.forward.attempts import Answer
 from playhead_collector.forward.scoring import OutboundScore
 

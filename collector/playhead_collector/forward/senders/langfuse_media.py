@@ -1,6 +1,6 @@
 """loading → [langfuse_media] → Langfuse.  Uploads images and files, which Langfuse stores apart from spans.
 
-`playhead.outbound.langfuse_uploads` has the requests. Bytes are uploaded only to hosts that the operator has allowed.
+`playhead.outbound.langfuse_media` has the requests. Bytes are uploaded only to hosts that the operator has allowed.
 """
 
 import asyncio
@@ -13,8 +13,8 @@ from urllib.parse import quote, urlsplit
 
 import httpx
 
-from playhead.outbound import langfuse_uploads as uploads
-from playhead.outbound.vocabularies.media import OutboundMedia
+from playhead.outbound import langfuse_media as uploads
+from playhead.outbound.langfuse_media import OutboundMedia
 from playhead_collector.forward.attempts import Answer, Verdict, of_status, retry_after, shortened, without_secrets
 from playhead_collector.forward.senders import UploadFailed
 from playhead_collector.forward.senders.http import LOOPBACK, beginning

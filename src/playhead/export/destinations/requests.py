@@ -23,9 +23,9 @@ from playhead.export.backoff import Unavailable
 from playhead.export.counters import ShipCounters
 from playhead.export.destinations.target import ExportTarget
 from playhead.export.http import RequestRejected, retry_after_seconds, without_instrumentation
-from playhead.outbound import langfuse_uploads as uploads
-from playhead.outbound.reasons import shown_reason
-from playhead.outbound.vocabularies.media import OutboundMedia
+from playhead.outbound import langfuse_media as uploads
+from playhead.outbound.answers import shown_reason
+from playhead.outbound.langfuse_media import OutboundMedia
 from playhead.settings.table import without_password
 
 _TIMEOUT: Final = httpx.Timeout(30.0, connect=5.0)

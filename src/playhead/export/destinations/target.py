@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 from playhead.errors import SettingInvalid
 from playhead.export.destination_notes import DestinationNote
-from playhead.outbound.langfuse_uploads import MEDIA_PATH
+from playhead.outbound.langfuse_media import MEDIA_PATH
 from playhead.outbound.options import CONTENT_MODES, VOCABULARIES, ContentMode, OutboundOptions, Vocabulary
 
 _LANGFUSE_PATH: Final = "/api/public/otel/v1/traces"

@@ -14,11 +14,11 @@ from playhead.model.canonical import canonical_json
 from playhead.model.ref import ContentRef
 from playhead.model.span import Attributes, Span
 from playhead.outbound.content_modes import ShownContent
+from playhead.outbound.langfuse_media import MediaTokens, OutboundMedia
 from playhead.outbound.options import OutboundOptions
 from playhead.outbound.span import OutboundSpan
 from playhead.outbound.vocabularies.chat import ChatEntry, ChatPiece, as_text, input_chat, output_chat
 from playhead.outbound.vocabularies.leftovers import custom_attributes, events, plain
-from playhead.outbound.vocabularies.media import MediaTokens, OutboundMedia
 from playhead.outbound.vocabularies.otel_genai import values_of
 
 _OBSERVATION: Final = "langfuse.observation."
