@@ -14,8 +14,8 @@ from playhead.export.shipment import announcement
 from playhead.model.event import event_to_json
 from playhead.model.span import Span
 from playhead.outbound.otlp import logs_request, traces_request
-from playhead.project.inputs import RunInput
-from playhead.project.projector import ProjectSettings, project
+from playhead.projection.inputs import RunInput
+from playhead.projection.projector import ProjectSettings, project
 from playhead_collector.process import CollectorProcess
 from playhead_collector.store.postgres.store import connect
 from tests.support.made_up_runs import PROTOBUF, MadeUpRun, packed, post_packed, send_content

@@ -15,8 +15,8 @@ from playhead.model.message import Message
 from playhead.model.ref import ContentRef
 from playhead.model.span import LogEvent, Span
 from playhead.model.thread import ThreadNode, extend
-from playhead.project.inputs import Projection, RunInput
-from playhead.project.projector import ProjectSettings, project
+from playhead.projection.inputs import Projection, RunInput
+from playhead.projection.projector import ProjectSettings, project
 from playhead_collector.receive.otlp import from_json
 from playhead_collector.receive.otlp.decoded import DecodeLimits
 

@@ -8,8 +8,8 @@ from playhead.model.event import RunEvent
 from playhead.model.ref import ContentRef
 from playhead.model.span import Span
 from playhead.model.thread import ThreadNode, extend
-from playhead.project.inputs import Projection
-from playhead.project.projector import ProjectSettings, project
+from playhead.projection.inputs import Projection
+from playhead.projection.projector import ProjectSettings, project
 from playhead_collector.store.ports import RunWork
 from tests.support.journal_reader import Journaled
 

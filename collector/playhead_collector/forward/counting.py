@@ -20,8 +20,8 @@ from playhead.model import names
 from playhead.model.span import LogEvent, Span
 from playhead.outbound.counting import OFTEN_TWICE, CountedSpan, counted_span
 from playhead.outbound.span import OutboundRun
-from playhead.project.attributes import kind_of
-from playhead.project.duplicates.counted_run import CountedRun
+from playhead.projection.attributes import kind_of
+from playhead.projection.counted_run import CountedRun
 from playhead_collector.forward.senders import Signal
 from playhead_collector.store.packing.span_keys import log_key, span_key
 

@@ -7,7 +7,7 @@ from typing import Any, cast
 
 from playhead.model.objects.masking import Mask
 from playhead.model.state import RUNNING
-from playhead.project.run_row import RunRow
+from playhead.projection.run_row import RunRow
 from playhead_collector.destination_settings import DestinationSettings
 
 _MASKED = "[masked]"

@@ -19,9 +19,9 @@ from playhead.outbound.langfuse_media import OutboundMedia
 from playhead.outbound.options import OutboundOptions
 from playhead.outbound.otlp import logs_request, traces_request
 from playhead.outbound.span import OutboundCost, OutboundRun, OutboundSpan, outbound_span, run_of
-from playhead.project.duplicates.counted_run import counted_run
-from playhead.project.logs.scores import score_of
-from playhead.project.run_row import RunRow
+from playhead.projection.counted_run import counted_run
+from playhead.projection.run_row import RunRow
+from playhead.projection.scores import score_of
 from playhead_collector.errors import ContentCorrupt, ContentMissing, StoreUnavailable
 from playhead_collector.forward.attempts import Answer
 from playhead_collector.forward.counting import RunCounter

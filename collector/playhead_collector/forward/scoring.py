@@ -9,9 +9,9 @@ from typing import Any
 from playhead.model import names
 from playhead.model.span import LogEvent
 from playhead.outbound.options import OutboundOptions
-from playhead.project.attributes import text
-from playhead.project.duplicates.counted_run import CountedRun
-from playhead.project.logs.scores import Score, score_of, scored_span
+from playhead.projection.attributes import text
+from playhead.projection.counted_run import CountedRun
+from playhead.projection.scores import Score, score_of, scored_span
 from playhead_collector.store.packing.span_keys import log_key
 
 

@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
-from playhead.project.inputs import Projection
-from playhead.project.projector import ProjectSettings, project
+from playhead.projection.inputs import Projection
+from playhead.projection.projector import ProjectSettings, project
 from playhead_collector.background_loop import BackgroundLoop
 from playhead_collector.errors import StoreCollision, StoreUnavailable
 from playhead_collector.project.kept_runs import KeptRuns, Key

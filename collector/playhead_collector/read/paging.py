@@ -4,7 +4,7 @@ import base64
 import binascii
 import re
 
-from playhead.project.run_row import RunRow
+from playhead.projection.run_row import RunRow
 from playhead_collector.errors import Refused
 
 _LARGEST = 2**63 - 1  # Postgres's bigint

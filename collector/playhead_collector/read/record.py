@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from playhead.model.event import RunEvent
-from playhead.project.run_row import RunRow
+from playhead.projection.run_row import RunRow
 from playhead_collector.errors import Refused
 from playhead_collector.read.run_names import run_named
 from playhead_collector.store.ports import ReadStore

@@ -5,7 +5,7 @@ from typing import Any
 from playhead.model.event import RunFailed, RunStarted
 from playhead.model.state import FAILED
 from playhead.model.times import rfc3339
-from playhead.project.run_row import HandedProcess, RunRow
+from playhead.projection.run_row import HandedProcess, RunRow
 from playhead.wire.answers import CallError, Fork, Page, RunDetail, RunProcess, RunSummary
 from playhead.wire.answers.across.scores import RecordedScore
 from playhead_collector.read.paging import read_row_cursor, row_cursor

@@ -16,7 +16,7 @@ from playhead.model.event import RunEvent, event_from_json, event_to_json
 from playhead.model.ref import ContentRef
 from playhead.model.state import RunState, state_from_json, state_to_json
 from playhead.model.usage import ModelUsage
-from playhead.project.run_row import HandedProcess, RunRow
+from playhead.projection.run_row import HandedProcess, RunRow
 from playhead_collector.store.records.ports import RunProjection
 
 T = TypeVar("T", RunEvent, RunState)

@@ -12,9 +12,9 @@ from typing import Final
 from playhead.model import names
 from playhead.model.span import LogEvent, Span
 from playhead.outbound.options import Vocabulary
-from playhead.project.attributes import kind_of
-from playhead.project.duplicates.counted_run import CountedRun
-from playhead.project.logs.log_events import describes_call
+from playhead.projection.attributes import kind_of
+from playhead.projection.counted_run import CountedRun
+from playhead.projection.log_events import describes_call
 
 # Kinds of calls for which several instrumentations may record a span.
 OFTEN_TWICE: Final = frozenset({"llm", "tool", "agent"})

@@ -10,8 +10,8 @@ from playhead.model import names
 from playhead.model.event import TokenUsage
 from playhead.model.ref import ContentRef
 from playhead.model.span import STATUS_ERROR, Attributes, LogEvent, Span
-from playhead.project.attributes import agent_name, kind_of, number, ref, text, texts, tool_name, usage_of
-from playhead.project.logs.log_events import with_log_content
+from playhead.projection.attributes import agent_name, kind_of, number, ref, text, texts, tool_name, usage_of
+from playhead.projection.log_events import with_log_content
 
 _NS_PER_SECOND: Final = 1_000_000_000
 _SETTINGS_PREFIX: Final = "gen_ai.request."

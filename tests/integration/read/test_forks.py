@@ -13,7 +13,7 @@ from playhead.client import AsyncClient
 from playhead.errors import NotFound
 from playhead.model import names
 from playhead.model.message import text_message
-from playhead.project.inputs import Parent
+from playhead.projection.inputs import Parent
 from playhead_collector.app import PROJECT, create_app
 from playhead_collector.project.runner import ProjectionRunner
 from playhead_collector.settings import CollectorSettings

@@ -11,8 +11,8 @@ from playhead.model.ref import ContentRef
 from playhead.model.span import LogEvent, Span
 from playhead.model.state import RunState, fold
 from playhead.model.thread import Thread, thread_of
-from playhead.project.inputs import Projection
-from playhead.project.run_row import RunRow
+from playhead.projection.inputs import Projection
+from playhead.projection.run_row import RunRow
 from playhead.wire.pack import ThreadExtension
 
 P = 1

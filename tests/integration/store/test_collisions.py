@@ -5,7 +5,7 @@ import asyncio
 import asyncpg
 
 from playhead.model.canonical import content_of
-from playhead.project.inputs import Projection
+from playhead.projection.inputs import Projection
 from playhead_collector.store.ports import Batch
 from playhead_collector.store.postgres.store import PostgresStore
 from tests.integration.store.making import P, events, row, run_number, span

@@ -6,7 +6,7 @@ import asyncpg
 import pytest
 
 from playhead.model.canonical import content_of
-from playhead.project.inputs import Projection
+from playhead.projection.inputs import Projection
 from playhead_collector.store.ports import Batch, RunFilter
 from playhead_collector.store.ports.leases import LeaseRequest
 from playhead_collector.store.postgres.store import PostgresStore

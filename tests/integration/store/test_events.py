@@ -8,7 +8,7 @@ import pytest
 
 from playhead.model.event import RunEvent, UnknownEvent, event_from_json
 from playhead.model.state import fold
-from playhead.project.inputs import Projection
+from playhead.projection.inputs import Projection
 from playhead_collector.store.ports import Batch
 from playhead_collector.store.postgres.store import PostgresStore
 from tests.integration.store.making import RUN, START_NS, Clock, P, events, projection, row, run_number, span

@@ -9,8 +9,8 @@ import pytest
 from playhead.export.shipment import announcement
 from playhead.model.span import LogEvent, Span
 from playhead.model.state import fold
-from playhead.project.inputs import RunInput
-from playhead.project.projector import ProjectSettings, project
+from playhead.projection.inputs import RunInput
+from playhead.projection.projector import ProjectSettings, project
 from playhead_collector.project.runner import ProjectionRunner
 from playhead_collector.store.ports import Batch
 from playhead_collector.store.postgres.events import PAGE_EVENTS

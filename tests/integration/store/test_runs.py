@@ -3,8 +3,8 @@ from typing import Any
 import pytest
 
 from playhead.model.usage import ModelUsage
-from playhead.project.inputs import Projection
-from playhead.project.run_row import HandedProcess, RunRow
+from playhead.projection.inputs import Projection
+from playhead.projection.run_row import HandedProcess, RunRow
 from playhead_collector.store.ports import Batch, RunFilter
 from playhead_collector.store.postgres.store import PostgresStore
 from tests.integration.store.making import START_NS, P, events, row, run_number, span

@@ -13,7 +13,7 @@ from playhead.model.canonical import Content, content_of
 from playhead.model.message import LARGE_PART_BYTES, message_contents, text_message
 from playhead.model.ref import ContentRef
 from playhead.model.thread import Thread
-from playhead.project.inputs import Projection
+from playhead.projection.inputs import Projection
 from playhead_collector.errors import ContentMissing, StoreUnavailable
 from playhead_collector.store.ports import Batch, ToPack
 from playhead_collector.store.ports.retention import Swept

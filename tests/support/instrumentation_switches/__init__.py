@@ -14,7 +14,7 @@ from playhead import RefSpanProcessor
 from playhead.model import event as ev
 from playhead.model import names
 from playhead.model.instrumentations import FAMILIES, family_of
-from playhead.project.inputs import Projection
+from playhead.projection.inputs import Projection
 from tests.support.journal_reader import Recording, start_recording
 from tests.support.projected import projected
 

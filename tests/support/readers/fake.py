@@ -12,7 +12,7 @@ from playhead.model.ref import ContentRef
 from playhead.model.span import Span
 from playhead.model.state import RunState, fold
 from playhead.model.thread import Thread, ThreadNode, thread_of
-from playhead.project.run_row import RunRow
+from playhead.projection.run_row import RunRow
 from playhead_collector.errors import ContentMissing
 from playhead_collector.read.record import RunRecord
 from playhead_collector.store.ports import RunFilter

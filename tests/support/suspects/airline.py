@@ -13,7 +13,7 @@ from playhead.model.canonical import Content
 from playhead.model.message import Message, read_message
 from playhead.model.ref import ContentRef
 from playhead.model.thread import ThreadNode, extend
-from playhead.project.projector import ProjectSettings, project
+from playhead.projection.projector import ProjectSettings, project
 from playhead.testing import Trajectory
 from playhead_collector.analysis.suspects.findings import run_steps
 from playhead_collector.analysis.suspects.ranking import find_all, rank

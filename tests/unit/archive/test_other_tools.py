@@ -18,7 +18,7 @@ from playhead.cli.moving.sources import Sources
 from playhead.lift import Lifted, lift
 from playhead.model import names
 from playhead.model.span import STATUS_ERROR, Span
-from playhead.project.duplicates.counted_run import counted_run
+from playhead.projection.counted_run import counted_run
 from tests.senders.sent import GOLDEN as SENDERS
 from tests.senders.sent import sent
 

@@ -8,7 +8,7 @@ from typer.testing import CliRunner, Result
 
 from playhead.cli import app
 from playhead.client import Client
-from playhead.project.projector import ProjectSettings, project
+from playhead.projection.projector import ProjectSettings, project
 from tests.support.compressed_runs import RUNS
 from tests.support.readers.fake import RUN, FakeStore
 from tests.support.readers.served import app_on, served

@@ -10,8 +10,8 @@ from playhead.lift import lift_log, lift_logs
 from playhead.model import names
 from playhead.model.span import LogEvent, Span
 from playhead.model.thread import thread_of
-from playhead.project.logs.log_events import with_log_content
-from playhead.project.logs.message_records import recorded_threads
+from playhead.projection.log_events import with_log_content
+from playhead.projection.message_records import recorded_threads
 
 TRACE, SPAN = "ab" * 16, "cd" * 8
 SENT = [("system", "Be brief."), ("user", "Rain?"), ("assistant", "In Oslo."), ("user", "And Bergen?")]

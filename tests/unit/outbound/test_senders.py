@@ -20,8 +20,8 @@ from playhead.outbound.options import OutboundOptions
 from playhead.outbound.otlp import traces_request
 from playhead.outbound.span import outbound_span
 from playhead.outbound.vocabularies.chat import ChatEntry, chat_of
-from playhead.project.duplicates.counted_run import counted_run
-from playhead.project.span_tree import SpanNode
+from playhead.projection.counted_run import counted_run
+from playhead.projection.span_tree import SpanNode
 from tests.senders.catalogue import SENDERS
 from tests.senders.losses import NO_CONTENT
 from tests.senders.sent import Sent, sent

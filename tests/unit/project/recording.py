@@ -11,8 +11,8 @@ from playhead.model.message import Message, text_message
 from playhead.model.ref import ContentRef
 from playhead.model.span import STATUS_ERROR, LogEvent, Span
 from playhead.model.thread import ThreadNode, extend
-from playhead.project.inputs import Projection
-from playhead.project.projector import ProjectSettings, project
+from playhead.projection.inputs import Projection
+from playhead.projection.projector import ProjectSettings, project
 from playhead_collector.store.ports import RunWork
 
 RUN = "0190f5fe" * 4

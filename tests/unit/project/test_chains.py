@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from playhead.model import event as ev
 from playhead.model import names
 from playhead.model.span import LogEvent, Span
-from playhead.project.inputs import Projection
+from playhead.projection.inputs import Projection
 from playhead_collector.store.packing.span_pages import merge, pack, unpack
 from tests.unit.project.recording import Recording
 

@@ -8,8 +8,8 @@ from playhead.model import event as ev
 from playhead.model import names
 from playhead.model.span import Span
 from playhead.model.state import fold
-from playhead.project.inputs import Parent, Projection
-from playhead.project.projector import ProjectSettings, project
+from playhead.projection.inputs import Parent, Projection
+from playhead.projection.projector import ProjectSettings, project
 from tests.unit.project.recording import MS, SETTINGS, Recording
 
 CHILD = "c0ffee00" * 4

@@ -1,7 +1,7 @@
 from playhead.model import names
 from playhead.model.span import LogEvent, Span
-from playhead.project.order import moments, spans_missing
-from playhead.project.span_tree import SpanTree
+from playhead.projection.order import moments, spans_missing
+from playhead.projection.span_tree import SpanTree
 
 
 def span(name: str, start: int, end: int | None, parent: str | None = None, **numbers: int) -> Span:

@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 
 from playhead.model import names
 from playhead.model.span import LogEvent, Span
-from playhead.project.order import moments
-from playhead.project.span_tree import SpanTree
+from playhead.projection.order import moments
+from playhead.projection.span_tree import SpanTree
 
 P, Q = "1" * 16, "2" * 16
 

@@ -6,9 +6,9 @@ import pytest
 
 from playhead.model import names
 from playhead.model.span import LogEvent, Span
-from playhead.project.inputs import ProjectSettings
-from playhead.project.projector import project
-from playhead.project.run_row import HandedProcess
+from playhead.projection.inputs import ProjectSettings
+from playhead.projection.projector import project
+from playhead.projection.run_row import HandedProcess
 from tests.unit.project.recording import MS, Recording
 
 P, Q = "1" * 16, "2" * 16

@@ -12,11 +12,11 @@ from playhead.model.event import RunEvent
 from playhead.model.ref import ContentRef
 from playhead.model.span import LogEvent, Span
 from playhead.model.state import RUNNING, RunState, fold
-from playhead.project.inputs import Projection
-from playhead.project.progress import Progress
-from playhead.project.projector import ProjectSettings, project
-from playhead.project.run_row import RunRow
-from playhead.project.search_rows import SearchRows, ToolOutcome, search_rows
+from playhead.projection.inputs import Projection
+from playhead.projection.progress import Progress
+from playhead.projection.projector import ProjectSettings, project
+from playhead.projection.run_row import RunRow
+from playhead.projection.search_rows import SearchRows, ToolOutcome, search_rows
 from playhead_collector.store.packing.span_pages import SpanPage, merge, named_refs
 from playhead_collector.store.ports import RunWork
 from tests.unit.project.recording import Recording

@@ -7,7 +7,7 @@ from playhead.model import event as ev
 from playhead.model import names
 from playhead.model.span import STATUS_ERROR, SpanEvent
 from playhead.model.state import fold
-from playhead.project.projector import ProjectSettings, project
+from playhead.projection.projector import ProjectSettings, project
 from tests.unit.project.recording import EPOCH_NS, MS, Recording, content
 
 E = TypeVar("E", bound=ev.Event)

@@ -10,8 +10,8 @@ from playhead.model import names
 from playhead.model.event import RunEvent, event_from_json, event_to_json
 from playhead.model.span import Span
 from playhead.model.state import fold
-from playhead.project.order import moments
-from playhead.project.span_tree import SpanTree
+from playhead.projection.order import moments
+from playhead.projection.span_tree import SpanTree
 from tests.unit.project.recording import RUN, Recording
 
 MESSAGES = ("system: s", "user: a", "user: b", "assistant: C", "assistant: D")

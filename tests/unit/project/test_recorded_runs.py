@@ -9,7 +9,7 @@ import pytest
 from playhead.dialect import openai_chat
 from playhead.model.event import ContextCompressed
 from playhead.model.message import Message, text_message
-from playhead.project.projector import ProjectSettings, project
+from playhead.projection.projector import ProjectSettings, project
 from playhead.testing import Trajectories, Trajectory
 from tests.support.compressed_runs import Call, LabelledRun
 from tests.support.recorded_runs import Recorded

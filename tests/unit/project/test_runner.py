@@ -8,8 +8,8 @@ from typing import Any, cast
 
 import pytest
 
-from playhead.project.inputs import Projection
-from playhead.project.projector import project
+from playhead.projection.inputs import Projection
+from playhead.projection.projector import project
 from playhead_collector.errors import StoreCollision, StoreUnavailable
 from playhead_collector.project.runner import ProjectionRunner, batches
 from playhead_collector.store.ports import Dirty, EventStore, Kept, RunWork, ToPack

@@ -1,5 +1,5 @@
 from playhead.model import event as ev
-from playhead.project.projector import project
+from playhead.projection.projector import project
 from tests.unit.project.recording import MS, SETTINGS, Recording
 
 

@@ -11,7 +11,7 @@ from playhead.model import event as ev
 from playhead.model.message import text_message
 from playhead.model.ref import ContentRef
 from playhead.model.state import fold
-from playhead.project.context.known_messages import KnownMessages
+from playhead.projection.known_messages import KnownMessages
 from playhead.wire.answers import Diff, StateAt
 from playhead_collector.errors import Refused
 from playhead_collector.read.diff.moments import answer_diff

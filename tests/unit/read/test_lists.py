@@ -13,7 +13,7 @@ from playhead.model.canonical import BYTES, JSON, TEXT, Content
 from playhead.model.message import text_message
 from playhead.model.span import Span
 from playhead.model.times import parse_time, rfc3339
-from playhead.project.run_row import RunRow
+from playhead.projection.run_row import RunRow
 from playhead_collector.errors import ContentMissing, Refused
 from playhead_collector.read.content import content_value, parse_ref, read_batch, read_thread
 from playhead_collector.read.events import EventFilter, list_events, list_last_events

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from playhead.model import names
 from playhead.model.event import EventLogged, RunEvent, ScoreRecorded
 from playhead.model.span import LogEvent, SpanEvent
-from playhead.project.logs.scores import score_of
+from playhead.projection.scores import score_of
 from tests.unit.project.recording import Recording
 
 NUMBER = {names.EVALUATION_NAME: "quality", names.EVALUATION_VALUE: 0.25, names.EVALUATION_LABEL: "poor"}

@@ -11,7 +11,7 @@ from typing import Any
 
 from playhead.model import names
 from playhead.model.span import Span
-from playhead.project.inputs import Projection
+from playhead.projection.inputs import Projection
 from tests.support.journal_reader import Journaled, read_journal
 from tests.support.projected import projected
 from tests.test_docs import code_of

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from playhead.model.state import COMPLETED, FAILED
-from playhead.project.run_row import RunRow
+from playhead.projection.run_row import RunRow
 from playhead.wire.answers.across.analytics import Population
 from playhead_collector.store.ports import ReadStore
 from playhead_collector.store.ports.cohorts import RunFacts

@@ -7,7 +7,7 @@ tests are counted, and the p values are corrected with the method of Benjamini a
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from playhead.project.run_row import RunRow
+from playhead.projection.run_row import RunRow
 from playhead.wire.answers.across.analytics import OutcomeDifference, OutcomeDifferences
 from playhead_collector.analysis.across.cohort import Cohort, read_cohort
 from playhead_collector.analysis.across.patterns import choices

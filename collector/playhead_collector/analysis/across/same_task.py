@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from playhead.model.event import RunEvent, RunStarted
 from playhead.model.state import COMPLETED
-from playhead.project.run_row import RunRow
+from playhead.projection.run_row import RunRow
 from playhead_collector.analysis.across.cohort import outcome_text, succeeded
 from playhead_collector.read.record import BLOCK, RunRecord
 from playhead_collector.store.ports.cohorts import RunFacts

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, NamedTuple
 
-from playhead.project.search_rows import ToolOutcome, number_of
+from playhead.projection.search_rows import ToolOutcome, number_of
 from playhead_collector.analysis.across.cohort import Member
 from playhead_collector.store.ports import ReadStore
 from playhead_collector.store.ports.cohorts import ToolSteps

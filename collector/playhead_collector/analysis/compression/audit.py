@@ -8,9 +8,9 @@ from dataclasses import dataclass, replace
 from playhead.model.event import ContextCompressed, RunEvent
 from playhead.model.message import Message
 from playhead.model.ref import ContentRef
-from playhead.project.context import classify_cut
-from playhead.project.context.fates import DROPPED, KEPT, SUMMARISED, MessageFates, retained, with_replacements
-from playhead.project.context.known_messages import KnownMessages
+from playhead.projection import cuts
+from playhead.projection.known_messages import KnownMessages
+from playhead.projection.message_outcomes import DROPPED, KEPT, SUMMARISED, MessageFates, retained, with_replacements
 from playhead.wire.answers.analysis.compression import (
     Compression,
     CompressionAudit,
@@ -155,9 +155,9 @@ def _rule(event: ContextCompressed, fates: MessageFates, messages: KnownMessages
     if event.summary is None:
         return rules.MESSAGES_GONE, f"{went}, what was said last is"
     text = messages.text(event.summary)
-    if classify_cut.says_summary(text):
+    if cuts.says_summary(text):
         return rules.SAYS_SUMMARY, f"{went}; a new message says that it is a summary"
-    goes_on = classify_cut.is_same_conversation(fates.diff, fates.input_length, messages)
+    goes_on = cuts.is_same_conversation(fates.diff, fates.input_length, messages)
     if not text or not goes_on:
         return rules.NEW_IN_PLACE, f"{went}; a new message stands in their place"
     return rules.NEW_BEFORE_KEPT, f"{went}; a new message stands in their place, before those that were kept"

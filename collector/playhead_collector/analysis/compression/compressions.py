@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from playhead.model.event import ContextCompressed, LlmCalled
 from playhead.model.ref import ContentRef
 from playhead.model.times import rfc3339
-from playhead.project.context.fates import DROPPED, KEPT, SUMMARISED, MessageFates, recorded_fates
+from playhead.projection.message_outcomes import DROPPED, KEPT, SUMMARISED, MessageFates, recorded_fates
 from playhead.wire.answers import Page
 from playhead.wire.answers.analysis.compression import Compression, CompressionAudit, TokensSaved
 from playhead_collector.analysis.compression.after_compression import (

@@ -6,7 +6,7 @@ from typing import Any
 
 from playhead.model.canonical import parse_json
 from playhead.model.ref import ContentRef
-from playhead.project.search_rows import number_of
+from playhead.projection.search_rows import number_of
 from playhead_collector.json_bytes import json_bytes
 
 # Of longer values, only the beginning is kept; they are compared by their hash.

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import combinations
 
-from playhead.project.search_rows import number_of
+from playhead.projection.search_rows import number_of
 from playhead_collector.analysis.search.records import SearchedDecision, SearchedValue, SearchRecord
 
 

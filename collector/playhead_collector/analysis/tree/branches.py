@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from playhead.project.run_row import RunRow
+from playhead.projection.run_row import RunRow
 from playhead_collector.read.record import RunRecord
 from playhead_collector.store.ports import RunFilter
 from playhead_collector.store.ports.same_context import EventRange

@@ -8,7 +8,7 @@ from typing import Any
 from playhead.model import event as ev
 from playhead.model.canonical import canonical_json
 from playhead.model.times import rfc3339
-from playhead.project.run_row import RunRow
+from playhead.projection.run_row import RunRow
 from playhead.wire.answers.analysis.decisions import Decision
 from playhead.wire.answers.analysis.tree import DecisionTree, RunOutcome, TreeBranch, TreeNode, UntakenOption
 from playhead_collector.analysis.decisions.decisions import choice_of, decisions, options_of

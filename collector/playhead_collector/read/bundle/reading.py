@@ -8,7 +8,7 @@ from playhead.model.canonical import canonical_json
 from playhead.model.ref import ContentRef
 from playhead.model.span import LogEvent, Span
 from playhead.model.times import rfc3339
-from playhead.project.run_row import RunRow
+from playhead.projection.run_row import RunRow
 from playhead.wire import export_layout as layout
 from playhead.wire.otlp_json import logs_json, traces_json
 from playhead_collector.errors import Refused

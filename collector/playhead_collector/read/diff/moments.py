@@ -7,7 +7,7 @@ from playhead.model.event import LlmCalled
 from playhead.model.ref import ContentRef
 from playhead.model.state import RunState
 from playhead.model.times import rfc3339
-from playhead.project.context.known_messages import KnownMessages
+from playhead.projection.known_messages import KnownMessages
 from playhead.wire.answers.diff import ContextDiff, ContextEntry, Diff, DiffMoment, Moved, StateDiff
 from playhead_collector.errors import ContentMissing
 from playhead_collector.read.diff.states import (

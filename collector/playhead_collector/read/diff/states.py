@@ -8,9 +8,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from playhead.model.ref import ContentRef
-from playhead.project.context.fates import DROPPED, KEPT, message_fates, with_replacements
-from playhead.project.context.known_messages import KnownMessages
-from playhead.project.context.message_diff import diff_messages
+from playhead.projection.known_messages import KnownMessages
+from playhead.projection.message_diff import diff_messages
+from playhead.projection.message_outcomes import DROPPED, KEPT, message_fates, with_replacements
 from playhead.wire.answers import StateAt
 from playhead.wire.answers.diff import ContextEntry, KeyedChange, ListChange, Moved, StateDiff
 

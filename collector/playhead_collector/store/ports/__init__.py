@@ -17,8 +17,8 @@ from playhead.model.ref import ContentRef
 from playhead.model.span import LogEvent, Span
 from playhead.model.state import RunState
 from playhead.model.thread import ThreadNode
-from playhead.project.inputs import Projection, RunInput
-from playhead.project.run_row import RunRow
+from playhead.projection.inputs import Projection, RunInput
+from playhead.projection.run_row import RunRow
 from playhead.wire.pack import ThreadExtension
 from playhead_collector.store.ports.changes import ChangeStore
 from playhead_collector.store.ports.cohorts import CohortStore
@@ -36,7 +36,7 @@ from playhead_collector.store.ports.storage import StorageStore
 from playhead_collector.store.ports.uses import UseStore
 
 if TYPE_CHECKING:
-    from playhead.project.progress import Progress
+    from playhead.projection.progress import Progress
 
 
 @dataclass(frozen=True, slots=True)

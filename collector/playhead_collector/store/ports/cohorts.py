@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from typing import NamedTuple, Protocol
 
-from playhead.project.run_row import RunRow
-from playhead.project.search_rows import ToolOutcome
+from playhead.projection.run_row import RunRow
+from playhead.projection.search_rows import ToolOutcome
 from playhead_collector.store.ports.run_filter import RunFilter
 
 

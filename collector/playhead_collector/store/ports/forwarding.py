@@ -7,7 +7,7 @@ from typing import Protocol
 
 from playhead.model import names
 from playhead.model.span import LogEvent, Span
-from playhead.project.logs.log_events import describes_call
+from playhead.projection.log_events import describes_call
 
 # The last 56 bits of a trace id are random (W3C Trace Context, level 2), and so are those of a UUID of version 7.
 _RANDOM_DIGITS = 14
@@ -124,7 +124,7 @@ class OutboxStore(Protocol):
     async def entry_items(self, entry: OutboxEntry) -> tuple[Sequence[Span], Sequence[LogEvent]]:
         """Returns the entry's ended spans by start time, and its log events by time. Deleted items are left out.
         Evaluations that are recorded on its spans are among the log events
-        (`playhead.project.logs.scores.evaluations_on`)."""
+        (`playhead.projection.scores.evaluations_on`)."""
         ...
 
     async def settle_entries(self, settlement: OutboxSettlement) -> None:

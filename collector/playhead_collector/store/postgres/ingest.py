@@ -16,7 +16,7 @@ from playhead.model.canonical import Content
 from playhead.model.ref import ContentRef
 from playhead.model.span import LogEvent, Span
 from playhead.model.state import RUNNING
-from playhead.project.attributes import order_of
+from playhead.projection.attributes import order_of
 from playhead.wire.pack import ThreadExtension
 from playhead_collector.store.packing.span_pages import PackedSpanPage, named_refs, pack
 from playhead_collector.store.ports import Batch, Ingested

@@ -10,7 +10,7 @@ import orjson
 from asyncpg import Record
 
 from playhead.model.usage import ModelUsage
-from playhead.project.run_row import HandedProcess, RunRow
+from playhead.projection.run_row import HandedProcess, RunRow
 from playhead_collector.store.ports import RunFilter
 from playhead_collector.store.ports.cohorts import RunFacts
 from playhead_collector.store.ports.scores import ScoreCondition

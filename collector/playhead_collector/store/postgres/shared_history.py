@@ -5,8 +5,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from uuid import UUID
 
 from playhead.model.span import Span
-from playhead.project.forking import named_parent
-from playhead.project.inputs import Parent
+from playhead.projection.forking import named_parent
+from playhead.projection.inputs import Parent
 from playhead_collector.store.packing import span_pages
 from playhead_collector.store.postgres import events
 from playhead_collector.store.postgres import statements as sql

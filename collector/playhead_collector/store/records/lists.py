@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from playhead.model.event import LlmCalled, RunEvent, ScoreRecorded
 from playhead.model.ref import ContentRef
 from playhead.model.state import LOST, RUNNING, fold
-from playhead.project.run_row import RunRow
+from playhead.projection.run_row import RunRow
 from playhead_collector.store.ports import RunFilter
 from playhead_collector.store.ports.cohorts import LastError, RunFacts, ToolSteps
 from playhead_collector.store.ports.same_context import EventRange, SameContext
@@ -18,7 +18,7 @@ from playhead_collector.store.records.ports import RecordSource, RunProjection
 from playhead_collector.store.records.projecting import RecordProjector
 
 if TYPE_CHECKING:
-    from playhead.project.search_rows import SearchRows
+    from playhead.projection.search_rows import SearchRows
 
 _COMPARISONS: Mapping[Comparison, Callable[[float, float], bool]] = {
     ">=": operator.ge,
@@ -158,7 +158,7 @@ class RecordLists:
         return [LastError(run, error.seq, error.error_type, error.about) for run, error in by_run]
 
     def _search_rows(self, runs: Iterable[str]) -> "Iterator[tuple[str, SearchRows]]":
-        from playhead.project.search_rows import search_rows  # noqa: PLC0415 - few questions need it
+        from playhead.projection.search_rows import search_rows  # noqa: PLC0415 - few questions need it
 
         for run in runs:
             if (projection := self._projector.projection(run)) is not None:
@@ -207,7 +207,7 @@ class RecordLists:
         return [use for use in matches if before is None or (use.started_ns, use.run) < before][:limit]
 
     def _uses(self, ref: ContentRef) -> list[ContentUse]:
-        from playhead.project.context.content_uses import call_threads, count_uses  # noqa: PLC0415 - rarely needed
+        from playhead.projection.content_uses import call_threads, count_uses  # noqa: PLC0415 - rarely needed
 
         all_uses: list[ContentUse] = []
         for projection in self._projections():

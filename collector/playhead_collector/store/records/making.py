@@ -8,10 +8,10 @@ from playhead.model.message import read_message
 from playhead.model.ref import ContentRef
 from playhead.model.span import LogEvent, Span
 from playhead.model.thread import ThreadNode, extend
-from playhead.project.forking import named_parent, threads_in
-from playhead.project.inputs import Parent, Projection, RunInput
-from playhead.project.logs.message_records import recorded_threads
-from playhead.project.projector import project
+from playhead.projection.forking import named_parent, threads_in
+from playhead.projection.inputs import Parent, Projection, RunInput
+from playhead.projection.message_records import recorded_threads
+from playhead.projection.projector import project
 from playhead_collector.store.packing.roles import role_in, role_named
 from playhead_collector.store.packing.span_pages import MergedSpans, SpanPage, merge, named_refs
 from playhead_collector.store.records.ports import RunProjection, RunRecords

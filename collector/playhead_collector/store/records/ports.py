@@ -11,7 +11,7 @@ from playhead.model.ref import ContentRef
 from playhead.model.span import LogEvent, Span
 from playhead.model.state import RunState
 from playhead.model.thread import ThreadNode
-from playhead.project.run_row import RunRow
+from playhead.projection.run_row import RunRow
 
 
 class RunRecords(NamedTuple):

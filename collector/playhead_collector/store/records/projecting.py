@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from playhead.model.event import RunEvent
 from playhead.model.ref import ContentRef
 from playhead.model.thread import ThreadNode
-from playhead.project.inputs import ProjectSettings
-from playhead.project.run_row import RunRow
+from playhead.projection.inputs import ProjectSettings
+from playhead.projection.run_row import RunRow
 from playhead_collector.store.records.ports import ProjectionCache, RecordSource, RunProjection
 
 if TYPE_CHECKING:

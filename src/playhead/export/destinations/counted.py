@@ -11,8 +11,8 @@ from typing import Final, TypeVar
 from playhead.model import names
 from playhead.model.span import LogEvent, Span
 from playhead.outbound.counting import OFTEN_TWICE, CountedSpan, counted_span, needs_run
-from playhead.project.attributes import kind_of
-from playhead.project.duplicates.counted_run import counted_run
+from playhead.projection.attributes import kind_of
+from playhead.projection.counted_run import counted_run
 
 T = TypeVar("T", Span, LogEvent)
 

@@ -9,10 +9,10 @@ from collections.abc import Sequence
 from playhead.model import names
 from playhead.model.event import RunEvent
 from playhead.model.span import LogEvent, Span
-from playhead.project.call_events import EventWriter
-from playhead.project.context.known_messages import KnownMessages
-from playhead.project.order import END, LOG, START, Moment
-from playhead.project.span_tree import SpanTree
+from playhead.projection.call_events import EventWriter
+from playhead.projection.known_messages import KnownMessages
+from playhead.projection.order import END, LOG, START, Moment
+from playhead.projection.span_tree import SpanTree
 
 
 def events_of_span(span: Span, *, was_announced: bool = True) -> Sequence[RunEvent]:

@@ -7,7 +7,7 @@ for (`playhead.resumed.without`).
 
 from playhead.model import names
 from playhead.model.span import LogEvent, Span
-from playhead.project.attributes import replaced_by
+from playhead.projection.attributes import replaced_by
 from playhead.replay.record import Record
 
 

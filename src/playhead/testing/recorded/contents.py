@@ -22,7 +22,7 @@ from playhead.model.message import Message, whole
 from playhead.model.ref import ContentRef
 from playhead.model.span import LogEvent, Span
 from playhead.model.thread import ThreadNode, extend
-from playhead.project.inputs import RunInput
+from playhead.projection.inputs import RunInput
 
 
 class JournalFrames:

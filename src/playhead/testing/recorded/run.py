@@ -9,7 +9,7 @@ from typing import Any, cast
 from playhead.model import event as ev
 from playhead.model.event import RunEvent
 from playhead.model.state import RunState, fold
-from playhead.project.projector import ProjectSettings, project
+from playhead.projection.projector import ProjectSettings, project
 from playhead.testing.recorded.calls import FailedWith, ModelContext, RecordedModelCall, RecordedToolCall
 from playhead.testing.recorded.contents import JournalFrames
 from playhead.testing.recorded.transcript import transcript

@@ -13,7 +13,7 @@ from playhead.model import event as ev
 from playhead.model import names
 from playhead.model.event import RunEvent
 from playhead.model.span import LogEvent, Span
-from playhead.project.inputs import Projection
+from playhead.projection.inputs import Projection
 from playhead_collector.project.runner import ProjectionRunner
 from playhead_collector.store.ports import Batch
 from playhead_collector.store.postgres.store import PostgresStore

@@ -10,8 +10,8 @@ from playhead.model.canonical import Content, content_of
 from playhead.model.ref import ContentRef
 from playhead.model.span import Span
 from playhead.model.thread import Thread
-from playhead.project.inputs import RunInput
-from playhead.project.projector import ProjectSettings, project
+from playhead.projection.inputs import RunInput
+from playhead.projection.projector import ProjectSettings, project
 from playhead_collector.errors import StoreCollision
 from playhead_collector.project.packer import Packer
 from playhead_collector.project.runner import ProjectionRunner

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from playhead.model.times import parse_time
-from playhead.project.run_row import RunRow
+from playhead.projection.run_row import RunRow
 from playhead_collector.analysis.across.cohort import Member
 from playhead_collector.analysis.across.statistics.periods import PERIODS, periods_of
 

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from playhead.project.run_row import RunRow
+from playhead.projection.run_row import RunRow
 from playhead_collector.analysis.across.cohort import Cohort, Member
 from playhead_collector.analysis.across.divergences import TaskChoice, TaskPath, divergences_of
 from playhead_collector.analysis.across.patterns import patterns_of

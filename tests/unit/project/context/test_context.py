@@ -3,8 +3,8 @@
 from playhead.model.event import ContextCompressed, MessageAdded
 from playhead.model.ref import ContentRef
 from playhead.model.span import Span
-from playhead.project.context.conversations import Conversations
-from playhead.project.context.known_messages import KnownMessages
+from playhead.projection.conversations import Conversations
+from playhead.projection.known_messages import KnownMessages
 from tests.unit.project.recording import Recording
 
 

@@ -7,7 +7,9 @@ from hypothesis import strategies as st
 
 from playhead.model.event import ContextCompressed
 from playhead.model.ref import ContentRef
-from playhead.project.context.fates import (
+from playhead.projection.known_messages import KnownMessages
+from playhead.projection.message_diff import diff_messages
+from playhead.projection.message_outcomes import (
     DROPPED,
     KEPT,
     SUMMARISED,
@@ -17,8 +19,6 @@ from playhead.project.context.fates import (
     retained,
     with_replacements,
 )
-from playhead.project.context.known_messages import KnownMessages
-from playhead.project.context.message_diff import diff_messages
 from playhead_collector.read.diff.states import diff_contexts
 
 contexts = st.lists(st.sampled_from([ContentRef(letter) for letter in "abcdefgh"]), max_size=12)

@@ -9,7 +9,7 @@ import pytest
 from playhead.model import names
 from playhead.model.event import ContextCompressed, LlmCalled, MessageAdded, event_to_json
 from playhead.model.message import Message, message_contents
-from playhead.project.projector import ProjectSettings, project
+from playhead.projection.projector import ProjectSettings, project
 from playhead_collector.store.ports import RunWork
 from tests.support.compressed_runs import RUNS, LabelledRun
 from tests.support.recorded_runs import Recorded

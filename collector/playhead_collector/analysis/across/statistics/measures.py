@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final
 
-from playhead.project.run_row import RunRow
+from playhead.projection.run_row import RunRow
 from playhead.wire.answers.across.analytics import Measured, RunStatistics, ToolUse
 from playhead_collector.analysis.across.cohort import Cohort, Member, read_cohort
 from playhead_collector.analysis.across.rates import success_rate

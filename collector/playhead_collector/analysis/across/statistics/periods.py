@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final
 
 from playhead.model.times import rfc3339
-from playhead.project.run_row import RunRow
+from playhead.projection.run_row import RunRow
 from playhead.wire.answers.across.analytics import Period, PeriodMeasure
 from playhead_collector.analysis.across.cohort import Member
 from playhead_collector.analysis.across.statistics.percentile import percentile

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 from uuid import UUID
 
 from playhead.model.span import LogEvent, Span
-from playhead.project.logs.scores import evaluations_on
+from playhead.projection.scores import evaluations_on
 from playhead_collector.store.packing.span_keys import join, log_key, span_key
 from playhead_collector.store.packing.span_pages import PackedSpanPage, page_parts
 from playhead_collector.store.ports.forwarding import Recipient

@@ -6,7 +6,7 @@ from uuid import UUID
 from asyncpg import Record
 
 from playhead.model.span import LogEvent, Span
-from playhead.project.logs.scores import evaluations_on
+from playhead.projection.scores import evaluations_on
 from playhead_collector.store.packing import span_pages
 from playhead_collector.store.packing.span_keys import join, log_key, span_key, split
 from playhead_collector.store.ports.forwarding import (

@@ -12,7 +12,7 @@ from uuid import UUID
 from asyncpg import Record
 
 from playhead.model.event import RunEvent
-from playhead.project.inputs import Projection
+from playhead.projection.inputs import Projection
 from playhead_collector.store.packing import span_pages
 from playhead_collector.store.packing.span_pages import PAGE_ITEMS, REPACK_AT_PAGES
 from playhead_collector.store.packing.zstd import decompress_json

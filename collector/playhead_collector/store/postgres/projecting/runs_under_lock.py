@@ -15,9 +15,9 @@ from asyncpg import Record
 from playhead.model.event import RunEvent
 from playhead.model.message import Message, read_message
 from playhead.model.ref import ContentRef
-from playhead.project.forking import threads_in
-from playhead.project.inputs import Projection
-from playhead.project.logs.message_records import is_message_record, recorded_threads
+from playhead.projection.forking import threads_in
+from playhead.projection.inputs import Projection
+from playhead.projection.message_records import is_message_record, recorded_threads
 from playhead_collector.store.packing import span_pages
 from playhead_collector.store.packing.span_pages import MergedSpans, RepackedPages, SpanPage
 from playhead_collector.store.packing.zstd import decompress_json

@@ -6,7 +6,7 @@ from typing import Any
 from uuid import UUID
 
 from playhead.model.event import RunEvent
-from playhead.project.search_rows import DecisionRow, ErrorRow, SearchRows, ToolCallRow, search_rows
+from playhead.projection.search_rows import DecisionRow, ErrorRow, SearchRows, ToolCallRow, search_rows
 from playhead_collector.store.postgres import statements as sql
 from playhead_collector.store.postgres.runs import BIGINT, whole
 from playhead_collector.store.postgres.statements import Conn

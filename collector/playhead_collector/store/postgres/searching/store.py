@@ -9,7 +9,7 @@ import asyncpg
 from asyncpg import Record
 
 from playhead.model.ref import ContentRef
-from playhead.project.search_rows import ToolOutcome
+from playhead.projection.search_rows import ToolOutcome
 from playhead_collector.errors import Refused
 from playhead_collector.store.packing.content_packs import key_of
 from playhead_collector.store.packing.roles import role_named, role_number

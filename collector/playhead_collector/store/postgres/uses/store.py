@@ -8,7 +8,7 @@ from asyncpg import Record
 
 from playhead.model.event import RunEvent
 from playhead.model.ref import ContentRef
-from playhead.project.context.content_uses import call_threads, count_uses
+from playhead.projection.content_uses import call_threads, count_uses
 from playhead_collector.store.packing.content_packs import key_of
 from playhead_collector.store.ports import ToPack
 from playhead_collector.store.ports.uses import ContentUse, UseTotals

@@ -5,10 +5,10 @@ from collections.abc import Iterable, Sequence
 from playhead.model import event as ev
 from playhead.model.state import RUNNING, RunState, fold
 from playhead.model.usage import ModelUsage, add_usage
-from playhead.project.forking import SharedHistory
-from playhead.project.processes import shown_processes
-from playhead.project.relations import Relations
-from playhead.project.run_row import HandedProcess, RunRow
+from playhead.projection.forking import SharedHistory
+from playhead.projection.processes import shown_processes
+from playhead.projection.relations import Relations
+from playhead.projection.run_row import HandedProcess, RunRow
 
 # Maximum number of runs in a row's `continued_by`, to limit the size of the row.
 _MAX_CONTINUED_BY = 100

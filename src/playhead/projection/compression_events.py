@@ -7,9 +7,9 @@ from playhead.model import event as ev
 from playhead.model import names
 from playhead.model.ref import ContentRef, is_ref
 from playhead.model.span import LogEvent
-from playhead.project.attributes import ref, text, texts, whole
-from playhead.project.context.conversations import Conversations, Cut
-from playhead.project.context.fates import declared_fates
+from playhead.projection.attributes import ref, text, texts, whole
+from playhead.projection.conversations import Conversations, Cut
+from playhead.projection.message_outcomes import declared_fates
 
 INFERRED, DECLARED, PROVIDER = "inferred", "declared", "provider"
 

@@ -10,7 +10,7 @@ from itertools import islice
 
 from playhead.model import names
 from playhead.model.span import Span
-from playhead.project.attributes import agent_name, attempt_of, kind_of, order_of, text, whole
+from playhead.projection.attributes import agent_name, attempt_of, kind_of, order_of, text, whole
 
 # OTLP's span kinds: 1 internal, 2 server, 5 consumer; 0 is unset.
 _INTERNAL, _ENTRY = (0, 1), (2, 5)

@@ -13,7 +13,7 @@ from playhead.model import names
 from playhead.model.event import ScoreRecorded
 from playhead.model.ref import ContentRef
 from playhead.model.span import LogEvent, Span
-from playhead.project.attributes import number, ref, text
+from playhead.projection.attributes import number, ref, text
 
 BOOLEAN: Final = "boolean"
 _PREFIX: Final = "gen_ai.evaluation."

@@ -1,4 +1,6 @@
-"""store → [project]: the events of one call, at its start and at its end.
+"""Events at a call's start and end.
+
+store → [project]: the events of one call, at its start and at its end.
 
 | call | at its start | at its end |
 |---|---|---|
@@ -10,6 +12,8 @@
 
 A root that is an llm or tool call gives the events of the run and of the call; any other root gives the run's events
 only.  A resumed attempt begins with its log event (see `log_events`); without one, with its root span.
+
+store → [project]: counts the tokens of embeddings and rerankers, once for each request.
 """
 
 from collections import Counter
@@ -19,10 +23,11 @@ from typing import Any
 
 from playhead.model import event as ev
 from playhead.model import names
+from playhead.model.event import TokenUsage
 from playhead.model.ref import ContentRef
 from playhead.model.span import LogEvent
 from playhead.model.thread import ThreadNode
-from playhead.project.attributes import (
+from playhead.projection.attributes import (
     agent_name,
     answer_tokens,
     attempt_of,
@@ -42,15 +47,52 @@ from playhead.project.attributes import (
     usage_of,
     whole,
 )
-from playhead.project.context.compression_events import declared, edited, inferred
-from playhead.project.context.conversations import Conversations, InputDelta
-from playhead.project.context.known_messages import KnownMessages
-from playhead.project.forking import SharedHistory, restore_conversations
-from playhead.project.logs.log_events import attempts_in, log_event, log_kind
-from playhead.project.logs.scores import score_event, scores_on
-from playhead.project.order import END, START, Moment
-from playhead.project.span_tree import SpanNode, SpanTree
-from playhead.project.step_usage import StepUsage, answering_model, asked_model
+from playhead.projection.compression_events import declared, edited, inferred
+from playhead.projection.conversations import Conversations, InputDelta
+from playhead.projection.forking import SharedHistory, restore_conversations
+from playhead.projection.known_messages import KnownMessages
+from playhead.projection.log_events import attempts_in, log_event, log_kind
+from playhead.projection.order import END, START, Moment
+from playhead.projection.scores import score_event, scores_on
+from playhead.projection.span_tree import SpanNode, SpanTree
+
+# Kinds of calls for which providers report tokens although they have no conversation.
+_WITH_USAGE = frozenset({"embedding", "retriever"})
+
+
+def asked_model(node: SpanNode) -> str | None:
+    """The requested model of an embedding or a reranker; None for other calls."""
+    return model_of(node.span.attributes) if node.kind in _WITH_USAGE else None
+
+
+def answering_model(node: SpanNode) -> str | None:
+    """The model that answered an embedding or a reranker, or if unknown the requested one; None for other calls."""
+    return (text(node.span.attributes, names.RESPONSE_MODEL) if node.kind in _WITH_USAGE else None) or asked_model(node)
+
+
+class StepUsage:
+    """Counts tokens once where such calls are nested (a framework's span around the client's): for the innermost that
+    reported them.  Call `ended` for inner calls before outer ones."""
+
+    def __init__(self) -> None:
+        # Open calls inside which another one has reported its tokens.
+        self._reported_inside: set[str] = set()
+
+    def ended(self, node: SpanNode) -> TokenUsage | None:
+        """The tokens to count for a step that ends now; None if it reported none or an inner call has counted them."""
+        if node.kind not in _WITH_USAGE:
+            return None
+        usage = usage_of(node.span.attributes)
+        is_counted = node.span.span_id in self._reported_inside
+        self._reported_inside.discard(node.span.span_id)
+        if not is_counted and usage.input_tokens is None:
+            return None
+        above = node.parent
+        while above is not None and above.kind not in _WITH_USAGE:
+            above = above.parent
+        if above is not None:
+            self._reported_inside.add(above.span.span_id)
+        return None if is_counted else replace(usage, output_tokens=usage.output_tokens or 0)
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 
 from playhead.model import names
 from playhead.model.span import Span
-from playhead.project.attributes import texts
+from playhead.projection.attributes import texts
 
 # Limits the size of a row in lists of runs.
 _MAX = 100

@@ -9,11 +9,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from playhead.model.span import LogEvent, Span
-from playhead.project.duplicates import merge_framework_spans
-from playhead.project.logs.log_events import with_log_content
-from playhead.project.logs.session_records import with_calls_of_records
-from playhead.project.model_calls import merge_duplicate_calls
-from playhead.project.span_tree import SpanTree
+from playhead.projection.duplicate_calls import merge_duplicate_calls, merge_framework_spans
+from playhead.projection.log_events import with_log_content
+from playhead.projection.session_records import with_calls_of_records
+from playhead.projection.span_tree import SpanTree
 
 
 @dataclass(frozen=True, slots=True)

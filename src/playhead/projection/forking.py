@@ -12,10 +12,10 @@ from playhead.model import event as ev
 from playhead.model import names
 from playhead.model.ref import ContentRef
 from playhead.model.span import Span
-from playhead.project.attributes import CANCELLED, order_of, text, whole
-from playhead.project.context.conversations import Conversations
-from playhead.project.inputs import Parent, RunInput
-from playhead.project.span_tree import SpanTree
+from playhead.projection.attributes import CANCELLED, order_of, text, whole
+from playhead.projection.conversations import Conversations
+from playhead.projection.inputs import Parent, RunInput
+from playhead.projection.span_tree import SpanTree
 
 _RUN_ID = re.compile("[0-9a-f]{32}")
 _BEGINS = (ev.LlmCalled, ev.ToolCalled, ev.StepStarted)

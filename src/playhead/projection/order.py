@@ -11,9 +11,9 @@ from operator import itemgetter
 from playhead.model import names
 from playhead.model.canonical import canonical_json
 from playhead.model.span import LogEvent
-from playhead.project.attributes import attempt_of, number_of, order_of, process_of, replaced_by, whole
-from playhead.project.process_order import END, LOG, START, Key, Moment, in_order_of_causes
-from playhead.project.span_tree import SpanNode, SpanTree
+from playhead.projection.attributes import attempt_of, number_of, order_of, process_of, replaced_by, whole
+from playhead.projection.process_order import END, LOG, START, Key, Moment, in_order_of_causes
+from playhead.projection.span_tree import SpanNode, SpanTree
 
 # Order of moments at the same time: ends of calls that began earlier, then starts, then ends of calls that began at
 # this time.

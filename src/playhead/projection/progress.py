@@ -19,15 +19,15 @@ from playhead.model.canonical import canonical_json
 from playhead.model.ref import ContentRef
 from playhead.model.span import LogEvent, Span
 from playhead.model.state import RUNNING, RunState
-from playhead.project.attributes import agent_name, attempt_of, kind_of, order_of, replaced_by, whole
-from playhead.project.call_events import EventWriter
-from playhead.project.context.known_messages import KnownMessages, Unread
-from playhead.project.inputs import Projection, RunInput
-from playhead.project.model_calls import has_content, is_ours
-from playhead.project.order import END, Key, Moment, counted_moments, holes, last_key, log_moment, logs_once
-from playhead.project.relations import Relations
-from playhead.project.span_tree import SpanNode, SpanTree
-from playhead.project.summary import Tally, row_of, states
+from playhead.projection.attributes import agent_name, attempt_of, kind_of, order_of, replaced_by, whole
+from playhead.projection.call_events import EventWriter
+from playhead.projection.duplicate_calls import has_content, is_ours
+from playhead.projection.inputs import Projection, RunInput
+from playhead.projection.known_messages import KnownMessages, Unread
+from playhead.projection.order import END, Key, Moment, counted_moments, holes, last_key, log_moment, logs_once
+from playhead.projection.relations import Relations
+from playhead.projection.span_tree import SpanNode, SpanTree
+from playhead.projection.summary import Tally, row_of, states
 
 # Approximate memory in this state of a call, and of a thread node with its message, in bytes (by tracemalloc).
 _PER_CALL, _PER_NODE = 1_200, 1_100

@@ -20,7 +20,7 @@ from typing import Any, Final, cast
 from playhead.model import names
 from playhead.model.canonical import canonical_json
 from playhead.model.span import STATUS_ERROR, Attributes, LogEvent, Span
-from playhead.project.attributes import number, text
+from playhead.projection.attributes import number, text
 
 _PROMPT, _SENT, _ANSWERED, _FAILED, _TOOL = "prompt", "sent", "answered", "failed", "tool"
 _BODY: Final = "request_body_id"  # Claude Code's id that links a body with its request

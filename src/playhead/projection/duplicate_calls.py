@@ -1,4 +1,6 @@
-"""store → [project]: which spans count as model calls, where several spans describe the same call.
+"""Spans of several instrumentations that describe one call.
+
+store → [project]: which spans count as model calls, where several spans describe the same call.
 
 | spans | result |
 |---|---|
@@ -13,16 +15,30 @@ Of several instrumentations, ours takes precedence, then the one that the progra
 then it becomes a step, and its event keeps its seq.  Two spans have the same content if their input messages, output
 messages or response ids are equal, or if the tokens of the outer call equal those of the inner call or the sum of
 several; for two instrumentations of clients, the same model and fitting times are enough.  Pure.
+
+store → [project]: finds spans of frameworks that describe the same agent or tool call as one of our spans.
+
+Frameworks with telemetry of their own make a span for each agent and each tool call, in addition to ours. Our spans
+give the events; theirs stay in the tree and give none.
+
+| their span | is the same as ours if |
+|---|---|
+| of a tool call | the tool call ids are equal; if one has no id: one span began and ended during the other |
+| of an agent | the agents have the same name, and one span began and ended during the other |
+
+Each of our spans replaces at most one span per instrumentation: the one that began at the nearest time. Pure.
 """
 
 from bisect import bisect_left
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
+from itertools import islice
 
 from playhead.model import names
 from playhead.model.event import TokenUsage
 from playhead.model.instrumentations import FAMILIES, family_of, is_of_client
-from playhead.project.attributes import ref, text, usage_of
-from playhead.project.span_tree import SpanNode
+from playhead.projection.attributes import ref, text, usage_of
+from playhead.projection.span_tree import SpanNode
 
 _CONTENT_NAMES = (
     names.INPUT_MESSAGES_REF, names.OUTPUT_MESSAGES_REF, names.RESPONSE_REF, names.RESPONSE_ID, names.INPUT_TOKENS,
@@ -94,7 +110,7 @@ def _merge(outer: SpanNode, inner: Sequence[SpanNode], requests: _Requests) -> N
         for node in inner
         if not (is_ours(outer) and is_ours(node)) and (not _is_client(outer) or _overlap(outer, node))
     ]
-    same = [node for node in others if _is_same(outer, node) or _is_same_request(outer, node)]
+    same = [node for node in others if _is_same_model_call(outer, node) or _is_same_request(outer, node)]
     if same and _are_one_request(same) and (_is_client(outer) or _rank(outer) < min(map(_rank, same))):
         for node in same:
             requests.join(outer, node)
@@ -124,7 +140,9 @@ def _merge_beside(calls: Sequence[SpanNode], requests: _Requests) -> None:
     for alike in by_id.values():
         _pair(alike, _overlap, requests)
     for siblings in by_parent.values():
-        _pair(siblings, lambda node_a, node_b: _overlap(node_a, node_b) and _is_same(node_a, node_b), requests)
+        _pair(
+            siblings, lambda node_a, node_b: _overlap(node_a, node_b) and _is_same_model_call(node_a, node_b), requests
+        )
         _pair(
             siblings, lambda node_a, node_b: _is_within(node_a, node_b) and _is_same_request(node_a, node_b), requests
         )
@@ -138,7 +156,7 @@ def _merge_frameworks(calls: Sequence[SpanNode]) -> None:
             continue
         first = bisect_left(clients, node.span.start_ns, key=_start)
         for other in clients[first : first + _AT_A_TIME]:
-            if other.kind == "llm" and _is_within(node, other) and _is_same(node, other):
+            if other.kind == "llm" and _is_within(node, other) and _is_same_model_call(node, other):
                 is_fuller = _has_messages(node) > _has_messages(other) and not is_ours(other)
                 (other if is_fuller else node).kind = None
                 break
@@ -191,7 +209,7 @@ def is_ours(node: SpanNode) -> bool:
     return node.span.scope == names.SCOPE
 
 
-def _is_same(outer: SpanNode, inner: SpanNode) -> bool:
+def _is_same_model_call(outer: SpanNode, inner: SpanNode) -> bool:
     first, second = outer.span.attributes, inner.span.attributes
     for name in (names.INPUT_MESSAGES_REF, names.OUTPUT_MESSAGES_REF):
         if (thread := ref(first, name)) is not None and thread == ref(second, name):
@@ -239,3 +257,58 @@ def _is_within(node_a: SpanNode, node_b: SpanNode) -> bool:
     """Whether one of them began and ended during the other."""
     inner, outer = sorted((node_a.span, node_b.span), key=lambda span: (span.end_ns or span.start_ns) - span.start_ns)
     return outer.start_ns <= inner.start_ns and (inner.end_ns or inner.start_ns) <= (outer.end_ns or outer.start_ns)
+
+
+# calls of the same name that are compared with a span, on either side of its start
+_NAMES = {"tool": names.TOOL_NAME, "agent": names.AGENT_NAME}
+
+
+def merge_framework_spans(nodes: Sequence[SpanNode]) -> None:
+    """Sets `kind` to None on nodes whose agent or tool call one of our spans describes."""
+    theirs = [node for node in nodes if node.kind in _NAMES and not _is_ours(node) and not node.root]
+    if not theirs:
+        return
+    ours = _by_name(node for node in nodes if node.kind in _NAMES and _is_ours(node))
+    stood_for: set[tuple[str, str | None]] = set()
+    for node in theirs:
+        for other in _nearest(ours.get(_name_of(node), []), node):
+            if (other.span.span_id, node.span.scope) not in stood_for and _is_same(node, other):
+                stood_for.add((other.span.span_id, node.span.scope))
+                node.kind = None
+                break
+
+
+def _is_ours(node: SpanNode) -> bool:
+    return node.span.scope == names.SCOPE
+
+
+def _name_of(node: SpanNode) -> tuple[str, str]:
+    kind = str(node.kind)
+    return kind, text(node.span.attributes, _NAMES.get(kind, "")) or node.span.name
+
+
+def _by_name(nodes: Iterable[SpanNode]) -> dict[tuple[str, str], list[SpanNode]]:
+    """The nodes by kind and name, in order of their start."""
+    by_name: dict[tuple[str, str], list[SpanNode]] = defaultdict(list)
+    for node in sorted(nodes, key=_start):
+        by_name[_name_of(node)].append(node)
+    return by_name
+
+
+def _nearest(ours: list[SpanNode], node: SpanNode) -> list[SpanNode]:
+    """The up to 200 spans of `ours` around the node's start, the nearest first."""
+    index = bisect_left(ours, _start(node), key=_start)
+    near = islice(ours, max(0, index - _AT_A_TIME), index + _AT_A_TIME)
+    return sorted(near, key=lambda other: (abs(_start(other) - _start(node)), other.span.span_id))
+
+
+def _is_same(node_a: SpanNode, node_b: SpanNode) -> bool:
+    first, second = (text(node.span.attributes, names.TOOL_CALL_ID) for node in (node_a, node_b))
+    if node_a.kind == "tool" and first is not None and second is not None:
+        return first == second
+    return _is_during(node_a, node_b) or _is_during(node_b, node_a)
+
+
+def _is_during(inner: SpanNode, outer: SpanNode) -> bool:
+    ends = [node.span.end_ns or _start(node) for node in (inner, outer)]
+    return _start(outer) <= _start(inner) and ends[0] <= ends[1]

@@ -11,8 +11,8 @@ from dataclasses import dataclass, field, replace
 
 from playhead.model.event import ContextCompressed
 from playhead.model.ref import ContentRef
-from playhead.project.context.known_messages import KnownMessages
-from playhead.project.context.message_diff import MessageListDiff, diff_messages
+from playhead.projection.known_messages import KnownMessages
+from playhead.projection.message_diff import MessageListDiff, diff_messages
 
 KEPT, SUMMARISED, DROPPED = "kept", "summarised", "dropped"
 

@@ -21,9 +21,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from playhead.model.ref import ContentRef
-from playhead.project.context.fates import DROPPED, SUMMARISED, message_fates, replaced_messages
-from playhead.project.context.known_messages import KnownMessages
-from playhead.project.context.message_diff import DiffHunk, MessageListDiff
+from playhead.projection.known_messages import KnownMessages
+from playhead.projection.message_diff import DiffHunk, MessageListDiff
+from playhead.projection.message_outcomes import DROPPED, SUMMARISED, message_fates, replaced_messages
 
 SUMMARY, HYBRID, MASKING, EDIT = "summary", "hybrid", "tool_result_masking", "edit"
 WINDOW, DROPPED_RESULTS, SELECTION = "sliding_window", "dropped_tool_results", "selection"

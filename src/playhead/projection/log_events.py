@@ -11,9 +11,9 @@ from playhead.model import event as ev
 from playhead.model import names
 from playhead.model.ref import ContentRef, is_ref
 from playhead.model.span import LogEvent, Span
-from playhead.project.attributes import attempt_of, number, order_of, ref, text, whole
-from playhead.project.logs.message_records import conversations, is_message_record
-from playhead.project.logs.scores import score_of
+from playhead.projection.attributes import attempt_of, number, order_of, ref, text, whole
+from playhead.projection.message_records import conversations, is_message_record
+from playhead.projection.scores import score_of
 
 _KINDS = {
     names.STATE_CHANGED: "state_changed",

@@ -12,8 +12,8 @@ from typing import Any
 
 from playhead.model import names
 from playhead.model.span import LogEvent
-from playhead.project.attributes import number_of, process_of, text
-from playhead.project.span_tree import SpanNode
+from playhead.projection.attributes import number_of, process_of, text
+from playhead.projection.span_tree import SpanNode
 
 START, LOG, END = "start", "log", "end"
 

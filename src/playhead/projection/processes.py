@@ -6,9 +6,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from playhead.model.span import LogEvent, Span
-from playhead.project.attributes import number_of, process_of
-from playhead.project.run_row import HandedProcess
-from playhead.project.span_tree import SpanNode
+from playhead.projection.attributes import number_of, process_of
+from playhead.projection.run_row import HandedProcess
+from playhead.projection.span_tree import SpanNode
 
 # Limits the size of a row in lists of runs.
 _MAX_SHOWN = 100
