@@ -15,7 +15,7 @@ import orjson
 
 from playhead.client import Client
 from playhead.model.times import rfc3339
-from playhead.wire.answers.promises import Promise
+from playhead.wire.operations.promises import Promise
 from playhead_collector.process import CollectorProcess
 from tests.soak.conditions import Conditions
 from tests.support.bar import Row, at_least, at_most

@@ -25,7 +25,7 @@ HEAVY = frozenset(
         "playhead.promises",
         "playhead.replay",
         "playhead.rewind",
-        "playhead.wire.answers",
+        "playhead.wire.operations",
         "ssl",
         "typing_extensions",
         "wrapt",

@@ -4,9 +4,9 @@ import ast
 import random
 from pathlib import Path
 
-from playhead.export.backoff import backoff_delays
 from playhead.export.expiry.dead_lanes import Expiry
 from playhead.journal.room.allowance import Room
+from playhead.wire.retries import backoff_delays
 
 SOURCES = sorted((Path(__file__).parents[2] / "src").rglob("*.py"))
 

@@ -6,7 +6,7 @@ lists them in its `rules.py`; docs/reference-questions.md repeats the lists, and
 
 from dataclasses import dataclass
 
-from playhead.wire.answers.strength import Strength
+from playhead.wire.operations.why import Strength
 
 _ORDER: tuple[Strength, ...] = ("weak", "likely", "strong")
 

@@ -8,8 +8,8 @@ from playhead.model import event as ev
 from playhead.model.ref import ContentRef
 from playhead.model.state import CANCELLED
 from playhead.model.times import rfc3339
-from playhead.wire.answers import Call as CallAnswer
-from playhead.wire.answers import CallError, LlmCall, Page, ToolCall
+from playhead.wire.operations import Call as CallAnswer
+from playhead.wire.operations import CallError, LlmCall, Page, ToolCall
 from playhead_collector.read.record import RunRecord
 from playhead_collector.read.values import fetch
 

@@ -8,7 +8,7 @@ from itertools import islice
 from playhead.model.canonical import Content
 from playhead.model.ref import ContentRef, NotARef
 from playhead.model.thread import THREAD, ThreadNode
-from playhead.wire.answers import ContentValue, ThreadMessages
+from playhead.wire.operations import ContentValue, ThreadMessages
 from playhead.wire.pack import Pack, ThreadExtension
 from playhead_collector.errors import Refused
 from playhead_collector.read.values import fetch, messages_of, plain_value

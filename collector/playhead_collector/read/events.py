@@ -13,7 +13,7 @@ from playhead.model.event import (
     priority_of,
 )
 from playhead.model.times import rfc3339
-from playhead.wire.answers import CheckpointEntry, Page, RecordedEvent
+from playhead.wire.operations import CheckpointEntry, Page, RecordedEvent
 from playhead_collector.read.previews import event_previews, previews_of
 from playhead_collector.read.record import RunRecord
 

@@ -6,8 +6,8 @@ from playhead.model.event import RunFailed, RunStarted
 from playhead.model.state import FAILED
 from playhead.model.times import rfc3339
 from playhead.projection.run_row import HandedProcess, RunRow
-from playhead.wire.answers import CallError, Fork, Page, RunDetail, RunProcess, RunSummary
-from playhead.wire.answers.across.scores import RecordedScore
+from playhead.wire.operations import CallError, Fork, Page, RunDetail, RunProcess, RunSummary
+from playhead.wire.operations.scores import RecordedScore
 from playhead_collector.read.paging import read_row_cursor, row_cursor
 from playhead_collector.read.prices import Prices
 from playhead_collector.read.record import RunRecord

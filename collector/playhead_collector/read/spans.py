@@ -6,9 +6,8 @@ from typing import cast
 
 from playhead.model import names
 from playhead.model.span import Span, log_to_json, span_to_json
-from playhead.wire.answers import Page, TraceSpan
-from playhead.wire.answers.exporting import OtlpRequest
-from playhead.wire.answers.leases import RunLog
+from playhead.wire.operations import Page, TraceSpan
+from playhead.wire.operations.runs import OtlpRequest, RunLog
 from playhead.wire.otlp_json import logs_json, traces_json
 from playhead_collector.read.paging import read_number
 from playhead_collector.read.record import RunRecord

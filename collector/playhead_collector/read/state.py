@@ -6,7 +6,7 @@ from typing import Any, cast
 from playhead.model.event import LlmCalled
 from playhead.model.state import RunState, fold, state_to_json
 from playhead.model.times import rfc3339
-from playhead.wire.answers import StateAt
+from playhead.wire.operations import StateAt
 from playhead_collector.errors import Refused
 from playhead_collector.read.paging import is_seq
 from playhead_collector.read.prices import Prices

@@ -1,4 +1,4 @@
-"""Builds response models for FastAPI (and so for OpenAPI) from the types in `playhead.wire.answers`.
+"""Builds response models for FastAPI (and so for OpenAPI) from the types in `playhead.wire.operations`.
 
 On Python 3.11 pydantic accepts only the TypedDict of `typing_extensions`, a library that `playhead.wire` does not use.
 So each TypedDict is rebuilt with that library, from the same fields.
@@ -10,7 +10,7 @@ from typing import Any, NotRequired, Union, get_args, get_origin, get_type_hints
 
 import typing_extensions
 
-from playhead.wire.answers import Page
+from playhead.wire.operations import Page
 
 
 @cache

@@ -12,7 +12,7 @@ from playhead.model.digest import sha256
 from playhead.model.ref import ContentRef
 
 if TYPE_CHECKING:
-    from playhead.wire.answers.promises import PromiseAnswer
+    from playhead.wire.operations.promises import PromiseAnswer
 
 SpanT_contra = TypeVar("SpanT_contra", contravariant=True)
 """`ObservedSpan`; a type parameter avoids a circular import: a span refers to its run, and the run to its `Replay`."""

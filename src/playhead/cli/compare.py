@@ -8,7 +8,7 @@ from playhead.cli import output
 from playhead.cli.connection import CollectorAddress, run_id
 from playhead.cli.options import Json, Limit, note_more
 from playhead.model.message import Message
-from playhead.wire.answers.analysis.compare import CallPair, ComparedCall, Comparison
+from playhead.wire.operations.compare import CallPair, ComparedCall, Comparison
 
 _SIGNS = {"same": " ", "changed": "~", "only_a": "-", "only_b": "+"}
 

@@ -9,7 +9,7 @@ from playhead.cli import output
 from playhead.cli.connection import CollectorAddress, run_id
 from playhead.cli.options import MOMENT, Json, Limit, Run, first
 from playhead.model.message import Message
-from playhead.wire.answers.analysis.compression import Compression, CompressionAudit, ContextMessage, FactNeeded
+from playhead.wire.operations.compression import Compression, CompressionAudit, ContextMessage, FactNeeded
 
 
 def compressions(

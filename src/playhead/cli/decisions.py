@@ -8,7 +8,7 @@ from playhead.cli import output
 from playhead.cli.connection import CollectorAddress, run_id
 from playhead.cli.options import Json, Limit, Run, first
 from playhead.cli.provenance import SEQ_ARGUMENT, show_attribution
-from playhead.wire.answers.analysis.decisions import DecisionDetail
+from playhead.wire.operations.why import DecisionDetail
 
 
 def decisions(ctx: typer.Context, run: Run, seq: SEQ_ARGUMENT = None, limit: Limit = 1_000, json: Json = False) -> None:

@@ -8,7 +8,7 @@ from playhead.cli import output
 from playhead.cli.connection import CollectorAddress, run_id
 from playhead.cli.options import MOMENT, Json, Run
 from playhead.model.message import Message
-from playhead.wire.answers.diff import Diff
+from playhead.wire.operations.moments import Diff
 
 _SIGNS = {"added": "+", "dropped": "-", "replaced": "~"}
 

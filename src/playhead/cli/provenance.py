@@ -8,8 +8,7 @@ from playhead.cli import output
 from playhead.cli.connection import CollectorAddress, run_id
 from playhead.cli.options import MOMENT, Json, Limit, Run, first
 from playhead.errors import NotFound
-from playhead.wire.answers.analysis.causes import CausalGraph
-from playhead.wire.answers.analysis.provenance import Attribution
+from playhead.wire.operations.why import Attribution, CausalGraph
 
 SEQ_ARGUMENT = Annotated[str | None, typer.Argument(help=f"{MOMENT}.", show_default=False)]
 

@@ -9,8 +9,8 @@ from playhead.cli import output
 from playhead.cli.connection import CollectorAddress, complete_run, run_id
 from playhead.cli.options import At, Json, Limit, Run, first
 from playhead.model.message import Message
-from playhead.wire.answers import EventsMoved, HistoryEntry, RecordedEvent, StateAt
-from playhead.wire.answers.content import ContentAbout
+from playhead.wire.operations import EventsMoved, HistoryEntry, RecordedEvent, StateAt
+from playhead.wire.operations.content import ContentAbout
 
 # Characters of a value beside an event, and with `--values`: the maximum that the API returns.
 _SHORT, _LONG = 120, 10_000

@@ -11,7 +11,7 @@ from playhead.cli.connection import CollectorAddress, run_id
 from playhead.cli.options import MOMENT, At, Json, Run
 from playhead.errors import SettingInvalid
 from playhead.model.canonical import parse_json
-from playhead.wire.answers import Explanation, Quoted, Reasoning, StructuredReasoning
+from playhead.wire.operations import Explanation, Quoted, Reasoning, StructuredReasoning
 
 # A model may think for minutes before it begins to answer.
 _EXPLAIN_SECONDS = 600.0

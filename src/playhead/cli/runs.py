@@ -23,7 +23,7 @@ from playhead.cli.options import (
     first,
     moment,
 )
-from playhead.wire.answers import RunDetail, RunProcess, RunSummary
+from playhead.wire.operations import RunDetail, RunProcess, RunSummary
 
 _COLUMNS = (
     *("run", "status", "started", "took", "name", "events", "model calls", "tool calls", "tokens", "cost"),

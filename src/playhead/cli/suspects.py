@@ -7,7 +7,7 @@ import typer
 from playhead.cli import output
 from playhead.cli.connection import CollectorAddress, run_id
 from playhead.cli.options import Json, Limit, Run
-from playhead.wire.answers.analysis.suspects import ComparedSiblings, RerankedSuspects, Suspect, Suspects
+from playhead.wire.operations.suspects import ComparedSiblings, RerankedSuspects, Suspect, Suspects
 
 # A model may think for minutes before it begins to answer.
 _RERANK_SECONDS = 600.0

@@ -8,8 +8,8 @@ import typer
 from playhead.cli import output
 from playhead.cli.connection import CollectorAddress, run_id
 from playhead.cli.options import Json, Limit, Run, note_more
-from playhead.wire.answers import TokenPoint, TokenTimeline
-from playhead.wire.answers.analysis.tokens import TokenSplit
+from playhead.wire.operations import TokenPoint, TokenTimeline
+from playhead.wire.operations.tokens import TokenSplit
 
 _PAGE = 1_000
 _PARTS = ("system", "tools", "history", "retrieved", "output")

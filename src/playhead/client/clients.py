@@ -14,7 +14,7 @@ from playhead.client.operation import ApiRequest, PagedRequest, WatchRequest, it
 from playhead.client.operations import Operations
 from playhead.client.watching import Watch, named_run
 from playhead.errors import CollectorUnreachable
-from playhead.wire.answers import RecordedEvent
+from playhead.wire.operations import RecordedEvent
 
 T = TypeVar("T")
 

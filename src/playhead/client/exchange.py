@@ -22,7 +22,7 @@ from playhead.model.canonical import parse_json
 from playhead.model.names import COLLECTOR_HEADER
 from playhead.settings import sdk as settings
 from playhead.settings.table import InForce, InvalidSettingValue, in_force_of, setting
-from playhead.wire.wrong_port import grpc_hint
+from playhead.wire.retries import grpc_hint
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

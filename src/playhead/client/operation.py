@@ -12,7 +12,7 @@ from urllib.parse import quote
 
 from playhead.errors import NotFound
 from playhead.model.canonical import parse_json
-from playhead.wire.answers import EventsMoved, Page, RecordedEvent
+from playhead.wire.operations import EventsMoved, Page, RecordedEvent
 
 if TYPE_CHECKING:
     import httpx

@@ -11,7 +11,7 @@ from playhead.client.exchange import answer
 from playhead.client.operation import ApiRequest, WatchRequest, run_path
 from playhead.errors import CollectorUnreachable
 from playhead.model.canonical import parse_json
-from playhead.wire.answers import RecordedEvent, RunDetail
+from playhead.wire.operations import RecordedEvent, RunDetail
 
 # The collector sends something every 15 s by default: a connection that is silent for longer than this is lost.
 _SILENCE_SECONDS = 60.0

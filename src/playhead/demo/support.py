@@ -10,7 +10,7 @@ from typing import Any
 from playhead.demo.sizes import ModelExchange, Sizes, sizes_of, stored
 from playhead.demo.stage import DemoFailed, Stage
 from playhead.testing import ChatRequest
-from playhead.wire.answers import ContextAt, RecordedEvent, RunDetail, StateAt
+from playhead.wire.operations import ContextAt, RecordedEvent, RunDetail, StateAt
 from playhead_collector.serve.browser.ui_files import UiFiles
 
 EXAMPLE = "support_agent"

@@ -11,7 +11,6 @@ from urllib.parse import urlencode
 
 import orjson
 
-from playhead.export.backoff import ProblemReporter, Unavailable
 from playhead.export.counters import ShipCounters
 from playhead.export.dead_letters import DeadLetters, Record
 from playhead.export.http import CollectorEndpoint, RequestRejected, everything_refused
@@ -26,6 +25,7 @@ from playhead.outbound.otlp import logs_request, rejected_logs, rejected_spans, 
 from playhead.refs.known_refs import KnownRefs
 from playhead.settings.sdk import Settings
 from playhead.wire.pack import PACK, Pack, ThreadExtension, encode_pack
+from playhead.wire.retries import ProblemReporter, Unavailable
 
 T = TypeVar("T", Span, LogEvent, Content | ThreadExtension)
 

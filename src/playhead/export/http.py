@@ -25,13 +25,12 @@ import orjson
 import zstandard
 from opentelemetry.instrumentation.utils import suppress_instrumentation
 
-from playhead.export.backoff import Unavailable
 from playhead.export.counters import ShipCounters
 from playhead.model.names import COLLECTOR_HEADER, COLLECTOR_PATH
 from playhead.outbound.otlp import status_message
 from playhead.settings.sdk import OTEL_ENDPOINT, Settings
 from playhead.settings.table import without_password
-from playhead.wire.wrong_port import grpc_hint
+from playhead.wire.retries import Unavailable, grpc_hint
 
 # 30 s for the answer of a busy collector; 5 s to connect, which does not depend on its load.
 _TIMEOUT = httpx.Timeout(30.0, connect=5.0)

@@ -8,7 +8,6 @@ from functools import partial
 from pathlib import Path
 
 from playhead.errors import JournalUnusable, SettingInvalid
-from playhead.export.backoff import Clock, ProblemReporter, SystemClock, Unavailable, backoff_delays
 from playhead.export.counters import ShipCounters
 from playhead.export.dead_lanes import DeadLanes, lanes_for, undelivered
 from playhead.export.dead_letters import DeadLetters, count_letters, dead_letters, most_bytes, read_letters
@@ -21,6 +20,7 @@ from playhead.export.shipment import Shipment
 from playhead.export.target import DeliversShipments, ShipTarget
 from playhead.journal.lane import LaneReader, lanes
 from playhead.settings.sdk import Settings, load
+from playhead.wire.retries import Clock, ProblemReporter, SystemClock, Unavailable, backoff_delays
 
 # More tries than `sending` makes for an answer that may be temporary, so that one refused record does not stop
 # the others.

@@ -9,8 +9,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
-from playhead.export.backoff import Unavailable
 from playhead.export.http import RequestRejected, everything_refused
+from playhead.wire.retries import Unavailable
 
 T = TypeVar("T")
 

@@ -12,7 +12,6 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from playhead.api.forks import delay_forks
-from playhead.export.backoff import Clock, ProblemReporter, SystemClock, Unavailable, backoff_delays
 from playhead.export.counters import ShipCounters
 from playhead.export.cursor import LaneCursor, end_of, is_delivered
 from playhead.export.dead_lanes import DeadLanes, undelivered
@@ -25,6 +24,7 @@ from playhead.export.shipment import Shipment, shipments_of
 from playhead.export.target import DeliversShipments, ShipTarget, to_collector
 from playhead.journal.lane import LaneReader, NoLane, Position
 from playhead.settings.sdk import Settings
+from playhead.wire.retries import Clock, ProblemReporter, SystemClock, Unavailable, backoff_delays
 
 # 1 MiB: a larger request would not compress better and takes more of the collector's memory.
 _ENOUGH_BYTES = 2**20

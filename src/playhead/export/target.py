@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from playhead.export.backoff import ProblemReporter
 from playhead.export.counters import ShipCounters
 from playhead.export.dead_letters import DeadLetters
 from playhead.export.destination_notes import DestinationNote
@@ -13,6 +12,7 @@ from playhead.export.left_runs import LeftRun
 from playhead.export.shipment import Shipment
 from playhead.journal.lane import LaneReader
 from playhead.settings.sdk import Settings
+from playhead.wire.retries import ProblemReporter
 
 
 class DeliversShipments(Protocol):

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar, cast
 from playhead.client.operation import ApiRequest, PagedRequest, WatchRequest, items_of
 from playhead.client.operations import Operations
 from playhead.errors import SettingInvalid
-from playhead.wire.answers import RecordedEvent
+from playhead.wire.operations import RecordedEvent
 
 if TYPE_CHECKING:
     from playhead.client import Client

@@ -15,7 +15,7 @@ from playhead.errors import JournalUnusable
 from playhead.journal.files import make_private_folder, open_private
 from playhead.model.canonical import canonical_json, parse_json
 from playhead.model.promises import INTERRUPT
-from playhead.wire.answers.promises import Promise, PromiseAnswer
+from playhead.wire.operations.promises import Promise, PromiseAnswer
 
 _FOLDER, _OPEN, _ANSWER = "promises", ".json", ".answer"
 _AT_COLLECTOR = {"at": "collector"}

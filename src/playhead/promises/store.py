@@ -12,7 +12,7 @@ from typing import Any
 from playhead.errors import ClientError, CollectorUnreachable, Conflict, NotAuthorized, NotFound
 from playhead.promises.background import BackgroundTasks
 from playhead.promises.files import PromiseFiles
-from playhead.wire.answers.promises import Promise, PromiseAnswer
+from playhead.wire.operations.promises import Promise, PromiseAnswer
 
 log = logging.getLogger("playhead")
 

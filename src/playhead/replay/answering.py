@@ -64,7 +64,7 @@ from playhead.replay.promises import promise_answers, promises_opened
 from playhead.replay.record import Record, RecordWithPendingCall
 from playhead.replay.restoring import answer_from_outcome, answer_from_record
 from playhead.replay.starting import order_of
-from playhead.wire.answers.promises import PromiseAnswer
+from playhead.wire.operations.promises import PromiseAnswer
 
 log = logging.getLogger("playhead")
 

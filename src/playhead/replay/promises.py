@@ -13,7 +13,7 @@ from playhead.model.span import LogEvent
 from playhead.model.times import rfc3339
 from playhead.refs.faithful import refuse_marker
 from playhead.replay.record import Record
-from playhead.wire.answers.promises import PromiseAnswer
+from playhead.wire.operations.promises import PromiseAnswer
 
 
 def promise_answers(record: Record, logs: Iterable[LogEvent]) -> dict[str, PromiseAnswer]:

@@ -10,7 +10,7 @@ from itertools import groupby
 from typing import Any, TypeVar, cast
 
 from playhead.model.span import LogEvent, Span
-from playhead.wire.answers.exporting import OtlpRequest
+from playhead.wire.operations.runs import OtlpRequest
 
 T = TypeVar("T", Span, LogEvent)
 

@@ -12,7 +12,7 @@ from playhead.errors import BadRequest
 from playhead.model import names
 from playhead.model.message import Message, text_message
 from playhead.model.span import STATUS_ERROR
-from playhead.wire.answers.analysis.suspects import ComparedSiblings
+from playhead.wire.operations.suspects import ComparedSiblings
 from playhead_collector.analysis.across.same_task import read_succeeded_runs
 from playhead_collector.app import PROJECT
 from playhead_collector.process import CollectorProcess

@@ -15,10 +15,10 @@ from grpc_health.v1 import health_pb2, health_pb2_grpc
 
 from playhead import Client
 from playhead.errors import CollectorUnreachable
-from playhead.export.backoff import Unavailable
 from playhead.export.counters import ShipCounters
 from playhead.export.http import CollectorEndpoint
 from playhead.settings import sdk
+from playhead.wire.retries import Unavailable
 from playhead_collector import cli
 from playhead_collector.network.grpc_server import bind
 from playhead_collector.network.limits import Limits

@@ -20,7 +20,7 @@ from playhead.errors import Conflict
 from playhead.model.promises import approval_id, event_id
 from playhead.promises import store
 from playhead.promises.files import PromiseFiles
-from playhead.wire.answers.promises import Promise
+from playhead.wire.operations.promises import Promise
 from playhead_collector.process import CollectorProcess
 from tests.support.programs.examples import ROOT, run_example
 from tests.support.waiting_desks import PydanticAIDesk

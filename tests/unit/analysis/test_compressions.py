@@ -13,7 +13,7 @@ from playhead.model.message import Message, message_contents, text_message
 from playhead.model.ref import ContentRef
 from playhead.model.thread import thread_of
 from playhead.projection.projector import ProjectSettings, project
-from playhead.wire.answers import CompressionAudit
+from playhead.wire.operations import CompressionAudit
 from playhead_collector.analysis.compression import rules
 from playhead_collector.analysis.compression.compressions import audit_compression, list_compressions
 from playhead_collector.errors import Refused

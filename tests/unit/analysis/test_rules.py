@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-import playhead.wire.answers
+import playhead.wire.operations
 import playhead_collector.analysis
 from playhead_collector.analysis.rules import StrengthRule, weaker
 
@@ -22,7 +22,7 @@ def rules_of(folder: str) -> list[StrengthRule]:
 
 
 def answer_types() -> dict[str, type]:
-    package = playhead.wire.answers
+    package = playhead.wire.operations
     names = [found.name for found in pkgutil.walk_packages(package.__path__, package.__name__ + ".")]
     modules = [package, *map(importlib.import_module, names)]
     return {name: value for module in modules for name, value in vars(module).items() if typing.is_typeddict(value)}

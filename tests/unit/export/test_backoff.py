@@ -3,8 +3,8 @@ from itertools import islice
 
 import pytest
 
-from playhead.export.backoff import ProblemReporter, backoff_delays
 from playhead.export.http import retry_after_seconds
+from playhead.wire.retries import ProblemReporter, backoff_delays
 
 
 def test_delays_double_from_a_fifth_of_a_second_to_half_a_minute_with_jitter():

@@ -18,11 +18,11 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 from cryptography.x509.oid import NameOID
 
-from playhead.export.backoff import Unavailable
 from playhead.export.counters import ShipCounters
 from playhead.export.destinations.requests import DestinationEndpoint
 from playhead.export.destinations.target import ExportTarget, export_target
 from playhead.outbound.langfuse_media import OutboundMedia, UploadAddress, address_in, put_headers
+from playhead.wire.retries import Unavailable
 from tests.support.backends.http import json_answer
 from tests.support.backends.langfuse import PUBLIC, SECRET, Langfuse
 

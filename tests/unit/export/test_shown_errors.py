@@ -2,10 +2,10 @@
 
 import pytest
 
-from playhead.export.backoff import Unavailable
 from playhead.export.counters import ShipCounters
 from playhead.export.destinations.requests import DestinationEndpoint
 from playhead.export.destinations.target import export_target
+from playhead.wire.retries import Unavailable
 from tests.support.backends.http import json_answer
 from tests.support.backends.langfuse import PUBLIC, Langfuse
 from tests.unit.export.test_langfuse_uploads import MEDIUM

@@ -12,7 +12,7 @@ from playhead.model.message import text_message
 from playhead.model.ref import ContentRef
 from playhead.model.state import fold
 from playhead.projection.known_messages import KnownMessages
-from playhead.wire.answers import Diff, StateAt
+from playhead.wire.operations import Diff, StateAt
 from playhead_collector.errors import Refused
 from playhead_collector.read.diff.moments import answer_diff
 from playhead_collector.read.diff.states import apply_context, apply_state, comparable, diff_contexts

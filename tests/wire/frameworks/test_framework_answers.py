@@ -19,7 +19,7 @@ from playhead.api.promises.waiting import answer_of
 from playhead.cli import app
 from playhead.model import event as ev
 from playhead.promises.files import PromiseFiles
-from playhead.wire.answers.promises import Promise
+from playhead.wire.operations.promises import Promise
 from tests.support.journal_reader import Recording, start_recording
 from tests.support.projected import projected
 from tests.support.waiting_desks import DESKS, Desk, instrument

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from playhead.model.state import COMPLETED, FAILED
 from playhead.projection.run_row import RunRow
-from playhead.wire.answers.across.analytics import Population
+from playhead.wire.operations.across import Population
 from playhead_collector.store.ports import ReadStore
 from playhead_collector.store.ports.cohorts import RunFacts
 from playhead_collector.store.ports.run_filter import RunFilter

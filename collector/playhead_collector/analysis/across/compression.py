@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any, Final
 
-from playhead.wire.answers.across.analytics import CompressionOutcomes
+from playhead.wire.operations.across import CompressionOutcomes
 from playhead_collector.analysis.across.cohort import Cohort, Member, read_cohort
 from playhead_collector.analysis.across.rates import MIN_RUNS, success_rate
 from playhead_collector.analysis.across.significance import fisher_exact

@@ -7,7 +7,7 @@ from typing import Any, Final, cast
 from playhead.model.event import LlmCalled
 from playhead.model.message import message_text
 from playhead.model.ref import ContentRef
-from playhead.wire.answers.across.analytics import ContextContents, FillingContent, RunMoment
+from playhead.wire.operations.across import ContextContents, FillingContent, RunMoment
 from playhead_collector.analysis.across.cohort import Cohort, read_cohort
 from playhead_collector.errors import ContentMissing
 from playhead_collector.read.values import fetch

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from playhead.projection.run_row import RunRow
-from playhead.wire.answers.across.analytics import OutcomeDifference, OutcomeDifferences
+from playhead.wire.operations.across import OutcomeDifference, OutcomeDifferences
 from playhead_collector.analysis.across.cohort import Cohort, read_cohort
 from playhead_collector.analysis.across.patterns import choices
 from playhead_collector.analysis.across.rates import MIN_RUNS

@@ -14,7 +14,7 @@ from typing import Any, Final, NamedTuple, cast
 from playhead.model.canonical import canonical_json, parse_json
 from playhead.model.event import ToolCalled
 from playhead.model.ref import ContentRef
-from playhead.wire.answers.across.analytics import Divergences, TaskDivergence
+from playhead.wire.operations.across import Divergences, TaskDivergence
 from playhead_collector.analysis.across.cohort import Cohort, Member, read_cohort
 from playhead_collector.analysis.across.rates import MIN_RUNS, success_rate
 from playhead_collector.analysis.across.same_task import beginning_of, task_of

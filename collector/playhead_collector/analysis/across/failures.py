@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from playhead.model.event import LlmFailed, RunEvent, RunFailed, StepCompleted, ToolFailed
-from playhead.wire.answers.across.analytics import FailureCluster, FailureClusters
+from playhead.wire.operations.across import FailureCluster, FailureClusters
 from playhead_collector.analysis.across.cohort import read_cohort
 from playhead_collector.analysis.across.rates import MIN_RUNS
 from playhead_collector.analysis.across.steps import ToolPath, ToolStep, read_steps

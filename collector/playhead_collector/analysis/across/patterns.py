@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from playhead.wire.answers.across.analytics import DecisionPattern, DecisionPatterns
+from playhead.wire.operations.across import DecisionPattern, DecisionPatterns
 from playhead_collector.analysis.across.cohort import Cohort, read_cohort
 from playhead_collector.analysis.across.rates import MIN_RUNS, success_rate
 from playhead_collector.analysis.across.steps import BEGIN, END, ToolPath, read_steps

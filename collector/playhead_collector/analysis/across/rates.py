@@ -4,7 +4,7 @@ import math
 from collections.abc import Iterable
 from typing import Final
 
-from playhead.wire.answers.across.analytics import SuccessRate
+from playhead.wire.operations.across import SuccessRate
 
 MIN_RUNS: Final = 5
 """Least number of runs for a pattern."""

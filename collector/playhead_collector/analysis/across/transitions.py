@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from playhead.wire.answers.across.analytics import RunMoment, Transition, TransitionGraph
+from playhead.wire.operations.across import RunMoment, Transition, TransitionGraph
 from playhead_collector.analysis.across.cohort import Cohort, read_cohort
 from playhead_collector.analysis.across.rates import success_rate
 from playhead_collector.analysis.across.steps import BEGIN, END, ToolPath, read_steps

@@ -8,7 +8,7 @@ from playhead.model.canonical import JSON, Content, canonical_json
 from playhead.model.event import LlmCalled
 from playhead.model.ref import ContentRef
 from playhead.model.times import rfc3339
-from playhead.wire.answers.analysis.ask_again import AskedAgain, AskedAnswer
+from playhead.wire.operations.reasoning import AskedAgain, AskedAnswer
 from playhead_collector.analysis.ask_again.request import Changes, answered_message, request_body, settings_of
 from playhead_collector.analysis.decisions.same_context import chosen_in, read_sibling
 from playhead_collector.errors import Refused

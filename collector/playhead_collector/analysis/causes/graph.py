@@ -13,7 +13,7 @@ from playhead.model.canonical import canonical_json
 from playhead.model.message import message_text
 from playhead.model.ref import ContentRef
 from playhead.model.times import rfc3339
-from playhead.wire.answers.analysis.causes import CausalEdge, CausalGraph, CausalNode
+from playhead.wire.operations.why import CausalEdge, CausalGraph, CausalNode
 from playhead_collector.analysis.causes.edges import MAX_LATER, Causes, Edge
 from playhead_collector.analysis.transcript.loading import read_transcript_page, refs_in_events
 from playhead_collector.analysis.transcript.transcript import Transcript

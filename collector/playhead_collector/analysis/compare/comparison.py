@@ -7,7 +7,7 @@ from typing import Any, cast
 
 from playhead.model import event as ev
 from playhead.model.ref import ContentRef
-from playhead.wire.answers.analysis import compare as c
+from playhead.wire.operations import compare as c
 from playhead_collector.analysis.compare.alignment import Facets, Pair, align
 from playhead_collector.analysis.compare.comparable_calls import (
     ComparableCall,

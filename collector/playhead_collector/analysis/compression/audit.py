@@ -11,7 +11,7 @@ from playhead.model.ref import ContentRef
 from playhead.projection import cuts
 from playhead.projection.known_messages import KnownMessages
 from playhead.projection.message_outcomes import DROPPED, KEPT, SUMMARISED, MessageFates, retained, with_replacements
-from playhead.wire.answers.analysis.compression import (
+from playhead.wire.operations.compression import (
     Compression,
     CompressionAudit,
     ContextMessage,
@@ -19,7 +19,7 @@ from playhead.wire.answers.analysis.compression import (
     LostFact,
     PreservedFact,
 )
-from playhead.wire.answers.analysis.reasoning import Quoted
+from playhead.wire.operations.reasoning import Quoted
 from playhead_collector.analysis.compression import rules
 from playhead_collector.analysis.compression.after_compression import (
     calls_in,

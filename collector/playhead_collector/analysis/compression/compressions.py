@@ -11,8 +11,8 @@ from playhead.model.event import ContextCompressed, LlmCalled
 from playhead.model.ref import ContentRef
 from playhead.model.times import rfc3339
 from playhead.projection.message_outcomes import DROPPED, KEPT, SUMMARISED, MessageFates, recorded_fates
-from playhead.wire.answers import Page
-from playhead.wire.answers.analysis.compression import Compression, CompressionAudit, TokensSaved
+from playhead.wire.operations import Page
+from playhead.wire.operations.compression import Compression, CompressionAudit, TokensSaved
 from playhead_collector.analysis.compression.after_compression import (
     entered_before,
     events_after,

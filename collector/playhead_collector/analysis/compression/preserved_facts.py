@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from playhead.wire.answers.analysis.compression import KeptIn
+from playhead.wire.operations.compression import KeptIn
 from playhead_collector.analysis.compression.facts import Fact, FactIndex
 from playhead_collector.analysis.texts.passages import Passage
 

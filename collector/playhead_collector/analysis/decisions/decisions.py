@@ -15,9 +15,8 @@ from typing import Any
 from playhead.model import event as ev
 from playhead.model.canonical import canonical_json
 from playhead.model.times import rfc3339
-from playhead.wire.answers import Page
-from playhead.wire.answers.analysis.decisions import Decision, DecisionDetail, ElsewhereChoice, Option
-from playhead.wire.answers.analysis.provenance import Attribution
+from playhead.wire.operations import Page
+from playhead.wire.operations.why import Attribution, Decision, DecisionDetail, ElsewhereChoice, Option
 from playhead_collector.analysis.decisions.same_context import Choice, choices_elsewhere, chosen_in
 from playhead_collector.analysis.provenance.attribution import attributions
 from playhead_collector.analysis.provenance.attributions import attribution_answer

@@ -13,9 +13,9 @@ from playhead.model.event import (
     StepStarted,
     ToolCalled,
 )
-from playhead.wire.answers import Page
-from playhead.wire.answers.analysis.provenance import Attribution, ContextQuote, ValueOrigin
-from playhead.wire.answers.analysis.provenance import Evidence as EvidenceAnswer
+from playhead.wire.operations import Page
+from playhead.wire.operations.why import Attribution, ContextQuote, ValueOrigin
+from playhead.wire.operations.why import Evidence as EvidenceAnswer
 from playhead_collector.analysis.provenance.attribution import (
     AttributionEvidence,
     ToolAttribution,

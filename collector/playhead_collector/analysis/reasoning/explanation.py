@@ -15,7 +15,7 @@ from playhead.model.canonical import JSON, Content, canonical_json, parse_json
 from playhead.model.message import Message, part_lines
 from playhead.model.ref import ContentRef
 from playhead.model.times import rfc3339
-from playhead.wire.answers import Explanation
+from playhead.wire.operations import Explanation
 from playhead_collector.analysis.transcript.loading import read_transcript
 from playhead_collector.analysis.transcript.transcript import Transcript, Turn
 from playhead_collector.errors import ContentMissing, Refused

@@ -10,7 +10,7 @@ from typing import Any
 
 from playhead.model import event as ev
 from playhead.model.ref import ContentRef
-from playhead.wire.answers import ChangedArgument, InferredReasoning, InferredStep, Quoted
+from playhead.wire.operations import ChangedArgument, InferredReasoning, InferredStep, Quoted
 from playhead_collector.analysis.reasoning import rules
 from playhead_collector.analysis.rules import StrengthRule, weaker
 from playhead_collector.analysis.texts.passages import RESULT, SYSTEM, USER, Passage, passages_of

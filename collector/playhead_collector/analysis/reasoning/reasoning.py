@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, cast
 
 from playhead.model.event import LlmCompleted
-from playhead.wire.answers import Quoted, ReasonedOption, Reasoning, StructuredReasoning
+from playhead.wire.operations import Quoted, ReasonedOption, Reasoning, StructuredReasoning
 from playhead_collector.analysis.reasoning.explanation import brief_of, known_explanation
 from playhead_collector.analysis.reasoning.inferred import infer_reasoning
 from playhead_collector.analysis.reasoning.written_down import StructuredText, TextRange, parse_block, read_structured

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any, cast
 
 from playhead.model.times import rfc3339
-from playhead.wire.answers.analysis.suspects import RerankedSuspect, RerankedSuspects, Suspect, Suspects
+from playhead.wire.operations.suspects import RerankedSuspect, RerankedSuspects, Suspect, Suspects
 from playhead_collector.analysis.reasoning.explanation import Explainer, object_in
 from playhead_collector.read.values import text_of
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 from playhead.model.canonical import parse_json
 from playhead.model.ref import ContentRef
 from playhead.model.times import rfc3339
-from playhead.wire.answers.analysis.search import FoundText, SeenIn, TextQuote, TextsFound
+from playhead.wire.operations.search import FoundText, SeenIn, TextQuote, TextsFound
 from playhead_collector.analysis.search.decisions import COUNTED
 from playhead_collector.analysis.search.texts import BEGIN, END, SearchableText, quotes, searchable
 from playhead_collector.errors import Refused

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from playhead.model.times import rfc3339
-from playhead.wire.answers.analysis.search import DecisionsFound, FoundDecision, FoundValue
+from playhead.wire.operations.search import DecisionsFound, FoundDecision, FoundValue
 from playhead_collector.analysis.search.records import SearchedDecision, SearchedValue, SearchRecord, decode
 from playhead_collector.analysis.search.terms import DecisionConditions, terms_asked
 from playhead_collector.read.paging import position_cursor, read_position

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from playhead.model.ref import ContentRef
-from playhead.wire.answers.analysis.search import TextQuote
+from playhead.wire.operations.search import TextQuote
 from playhead_collector.analysis.texts.passages import quote
 from playhead_collector.read.values import ContentCache, text_of
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from playhead.model import event as ev
-from playhead.wire.answers.analysis.reasoning import Quoted
+from playhead.wire.operations.reasoning import Quoted
 from playhead_collector.analysis.rules import StrengthRule
 from playhead_collector.analysis.texts.passages import ASSISTANT, RESULT, SYSTEM, USER, Passage, passage_of, passages_of
 from playhead_collector.analysis.texts.quotes import MAX_QUOTE_LENGTH, quoted

@@ -3,7 +3,7 @@
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 
-from playhead.wire.answers.analysis.compression import CompressionAudit
+from playhead.wire.operations.compression import CompressionAudit
 from playhead_collector.analysis.suspects import rules
 from playhead_collector.analysis.suspects.findings import Finding, RunSteps
 

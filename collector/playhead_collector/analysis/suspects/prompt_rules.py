@@ -14,7 +14,7 @@ from itertools import islice
 from math import log
 from typing import Any, cast
 
-from playhead.wire.answers.analysis.reasoning import Quoted
+from playhead.wire.operations.reasoning import Quoted
 from playhead_collector.analysis.suspects import rules
 from playhead_collector.analysis.suspects.findings import Finding, RunSteps, StatedText, Step
 from playhead_collector.analysis.suspects.wording import CONFIRMATION, acts, sentences

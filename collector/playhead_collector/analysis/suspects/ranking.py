@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
-from playhead.wire.answers.analysis.compression import CompressionAudit
+from playhead.wire.operations.compression import CompressionAudit
 from playhead_collector.analysis.suspects.calls import find_calls
 from playhead_collector.analysis.suspects.findings import MAX_FINDINGS, Finding, RunSteps, Step
 from playhead_collector.analysis.suspects.listings import find_in_listings

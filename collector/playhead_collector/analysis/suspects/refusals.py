@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator
 
-from playhead.wire.answers.analysis.reasoning import Quoted
+from playhead.wire.operations.reasoning import Quoted
 from playhead_collector.analysis.suspects import rules
 from playhead_collector.analysis.suspects.findings import Finding, RunSteps, StatedText, Step
 from playhead_collector.analysis.suspects.wording import (

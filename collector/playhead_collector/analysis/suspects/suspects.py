@@ -5,8 +5,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from playhead.model.event import ContextCompressed, RunEvent
-from playhead.wire.answers.analysis.compression import CompressionAudit
-from playhead.wire.answers.analysis.suspects import ComparedSiblings, Suspect, Suspects
+from playhead.wire.operations.compression import CompressionAudit
+from playhead.wire.operations.suspects import ComparedSiblings, Suspect, Suspects
 from playhead_collector.analysis.across.same_task import read_succeeded_runs
 from playhead_collector.analysis.compression.compressions import audit_compression
 from playhead_collector.analysis.suspects.findings import RunSteps, run_steps

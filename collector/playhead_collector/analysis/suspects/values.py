@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from playhead.wire.answers.analysis.reasoning import Quoted
+from playhead.wire.operations.reasoning import Quoted
 from playhead_collector.analysis.provenance import rules as origins
 from playhead_collector.analysis.provenance.attribution import attributions, entered_at
 from playhead_collector.analysis.provenance.attributions import is_suspect

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any, cast
 
 from playhead.model.ref import ContentRef
-from playhead.wire.answers.page import CutText
+from playhead.wire.operations.page import CutText
 
 # 256 Ki characters: longer than any model reads as one message today; read in about half a second.
 MAX_TEXT_LENGTH = 256 * 1024

@@ -1,6 +1,6 @@
 """[analysis]: quotes of recorded texts in answers.  Pure."""
 
-from playhead.wire.answers.analysis.reasoning import Quoted
+from playhead.wire.operations.reasoning import Quoted
 from playhead_collector.analysis.texts.passages import Passage
 
 MAX_QUOTE_LENGTH = 300

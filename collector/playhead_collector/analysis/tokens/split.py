@@ -10,7 +10,7 @@ from typing import Any
 
 from playhead.model.message import Message
 from playhead.model.ref import ContentRef
-from playhead.wire.answers.analysis.tokens import TokenSplit, TotalSplit
+from playhead.wire.operations.tokens import TokenSplit, TotalSplit
 from playhead_collector.analysis.tokens.measures import TokenCounts, usage_of
 from playhead_collector.analysis.transcript.transcript import Transcript, Turn
 from playhead_collector.read.context.token_estimates import (

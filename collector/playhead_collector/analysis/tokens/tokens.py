@@ -15,7 +15,7 @@ from operator import itemgetter
 from playhead.model import event as ev
 from playhead.model.ref import ContentRef
 from playhead.model.times import rfc3339
-from playhead.wire.answers import ModelTokens, TokenPoint, TokenTimeline, TokenTotals
+from playhead.wire.operations import ModelTokens, TokenPoint, TokenTimeline, TokenTotals
 from playhead_collector.analysis.tokens.measures import TokenCounts, known_sum, model_of, usage_of
 from playhead_collector.analysis.tokens.split import ContextSplits, summed
 from playhead_collector.analysis.transcript.loading import read_threads, read_transcript_outline

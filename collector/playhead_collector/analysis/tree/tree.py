@@ -9,8 +9,7 @@ from playhead.model import event as ev
 from playhead.model.canonical import canonical_json
 from playhead.model.times import rfc3339
 from playhead.projection.run_row import RunRow
-from playhead.wire.answers.analysis.decisions import Decision
-from playhead.wire.answers.analysis.tree import DecisionTree, RunOutcome, TreeBranch, TreeNode, UntakenOption
+from playhead.wire.operations.why import Decision, DecisionTree, RunOutcome, TreeBranch, TreeNode, UntakenOption
 from playhead_collector.analysis.decisions.decisions import choice_of, decisions, options_of
 from playhead_collector.analysis.decisions.same_context import chosen_in, read_sibling
 from playhead_collector.analysis.transcript.loading import read_transcript_page

@@ -9,7 +9,7 @@ from playhead.model.thread import THREAD, ThreadNode
 from playhead.model.times import rfc3339
 from playhead.projection.content_uses import PlaceOfUse, call_threads, count_calls, places_of
 from playhead.projection.run_row import RunRow
-from playhead.wire.answers.content import ContentAbout, ContentRun
+from playhead.wire.operations.content import ContentAbout, ContentRun
 from playhead_collector.read.paging import read_row_cursor, run_cursor
 from playhead_collector.read.record import stored_record
 from playhead_collector.read.values import plain_value

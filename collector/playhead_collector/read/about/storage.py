@@ -8,7 +8,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, NamedTuple
 
-from playhead.wire.answers.across.storage import Amount, ProjectStorage, Storage, StorageSizes, StoredKind
+from playhead.wire.operations.storage import Amount, ProjectStorage, Storage, StorageSizes, StoredKind
 from playhead_collector.store.ports import Store
 from playhead_collector.store.ports.storage import ContentSample, InlineSample, TableSize
 

@@ -9,7 +9,7 @@ from playhead.dialect import openai_chat
 from playhead.model.canonical import canonical_json
 from playhead.model.event import LlmCalled
 from playhead.model.ref import ContentRef
-from playhead.wire.answers import ContextAt
+from playhead.wire.operations import ContextAt
 from playhead_collector.read.calls import CallEvents, LlmEnd, llm_call
 from playhead_collector.read.context.request_body import exact_request
 from playhead_collector.read.owning_call import model_call_at

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from playhead.model.event import ContextCompressed, LlmCalled, MessageAdded
 from playhead.model.ref import ContentRef
 from playhead.projection.message_outcomes import DROPPED, SUMMARISED
-from playhead.wire.answers import Removal
+from playhead.wire.operations import Removal
 from playhead_collector.errors import ContentMissing
 from playhead_collector.read.record import RunRecord
 from playhead_collector.read.state import state_at

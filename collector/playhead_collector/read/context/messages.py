@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from playhead.model import event as ev
 from playhead.model.message import Message
 from playhead.model.times import rfc3339
-from playhead.wire.answers import HistoryEntry, Page
+from playhead.wire.operations import HistoryEntry, Page
 from playhead_collector.read.calls import LLM_END, TOOL_END, LlmEnd, ToolEnd
 from playhead_collector.read.context.membership import ContextMembership, context_membership_at
 from playhead_collector.read.context.token_estimates import REPORTED, Scale, estimate_message

@@ -8,7 +8,7 @@ from playhead.model.ref import ContentRef
 from playhead.model.state import RunState
 from playhead.model.times import rfc3339
 from playhead.projection.known_messages import KnownMessages
-from playhead.wire.answers.diff import ContextDiff, ContextEntry, Diff, DiffMoment, Moved, StateDiff
+from playhead.wire.operations.moments import ContextDiff, ContextEntry, Diff, DiffMoment, Moved, StateDiff
 from playhead_collector.errors import ContentMissing
 from playhead_collector.read.diff.states import (
     ADDED,

@@ -11,8 +11,8 @@ from playhead.model.ref import ContentRef
 from playhead.projection.known_messages import KnownMessages
 from playhead.projection.message_diff import diff_messages
 from playhead.projection.message_outcomes import DROPPED, KEPT, message_fates, with_replacements
-from playhead.wire.answers import StateAt
-from playhead.wire.answers.diff import ContextEntry, KeyedChange, ListChange, Moved, StateDiff
+from playhead.wire.operations import StateAt
+from playhead.wire.operations.moments import ContextEntry, KeyedChange, ListChange, Moved, StateDiff
 
 KEYED = ("user_state", "open_calls")
 LISTS = ("history", "pending_approvals", "compressions", "tripped", "errors")

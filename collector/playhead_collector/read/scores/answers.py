@@ -5,8 +5,8 @@ import binascii
 from typing import Final
 
 from playhead.model.times import rfc3339
-from playhead.wire.answers import Page
-from playhead.wire.answers.across.scores import RecordedScore
+from playhead.wire.operations import Page
+from playhead.wire.operations.scores import RecordedScore
 from playhead_collector.errors import Refused
 from playhead_collector.store.ports import ReadStore
 from playhead_collector.store.ports.scores import ScoreFilter, StoredScore

@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Body, Request, Response
 
-from playhead.wire.answers.keys import Session
+from playhead.wire.operations.keys import Session
 from playhead_collector.errors import Refused
 from playhead_collector.serve.auth import holder_in
 from playhead_collector.serve.browser.sessions import COOKIE, SESSION_SECONDS, make_token

@@ -5,8 +5,8 @@ from typing import Annotated, Literal
 
 from fastapi import APIRouter, Body, Query, Request, Response
 
-from playhead.wire import answers
-from playhead.wire.answers.content import ContentAbout
+from playhead.wire import operations
+from playhead.wire.operations.content import ContentAbout
 from playhead_collector.read.about.content import read_about, read_about_in_run
 from playhead_collector.read.content import parse_ref, read_batch, read_thread
 from playhead_collector.serve.responses import content_answer, json_answer
@@ -90,5 +90,5 @@ def add_routes(api: APIRouter, store: Store, project_id: int) -> None:
     api.get("/content/{ref}", tags=["content"], name="content", responses=_BYTES, response_class=Response)(content)
     api.head("/content/{ref}", include_in_schema=False)(content)
     get(api, "content", "/content/{ref}/about", routes.about, ContentAbout)
-    values = schema(dict[str, answers.ContentValue])
+    values = schema(dict[str, operations.ContentValue])
     api.post("/content/batch", tags=["content"], name="batch", response_model=values, responses=refusals(413))(batch)

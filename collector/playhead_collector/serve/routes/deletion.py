@@ -4,7 +4,7 @@ from typing import Annotated
 
 from fastapi import APIRouter, Query, Response
 
-from playhead.wire.answers.deletion import Collected, DeletedRuns
+from playhead.wire.operations.storage import Collected, DeletedRuns
 from playhead_collector.errors import Refused
 from playhead_collector.read.record import RunProjector
 from playhead_collector.read.run_names import LAST, run_named

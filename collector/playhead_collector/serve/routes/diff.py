@@ -4,7 +4,7 @@ from typing import Annotated
 
 from fastapi import APIRouter, Query, Request, Response
 
-from playhead.wire.answers.diff import Diff
+from playhead.wire.operations.moments import Diff
 from playhead_collector.serve.analysis_pool import AnalysisHandlers
 from playhead_collector.serve.routes import params
 from playhead_collector.serve.routes.registering import get

@@ -7,8 +7,8 @@ from typing import Annotated
 from fastapi import APIRouter, Body, Query, Response
 
 from playhead.model.names import PACK_LOOKED_AT_HEADER
-from playhead.wire import answers
-from playhead.wire.answers.exporting import OtlpRequest
+from playhead.wire import operations
+from playhead.wire.operations.runs import OtlpRequest
 from playhead.wire.pack import PACK, encode_pack
 from playhead_collector.read.as_test import read_test_file
 from playhead_collector.read.bundle import write_bundle
@@ -92,7 +92,7 @@ _PACK: Responses = {200: {"description": "The pack.", "content": {PACK: {}}}}
 def add_routes(api: APIRouter, store: Store, runner: RunProjector, project_id: int) -> None:
     """Registers the operations of this file."""
     routes = ExportRoutes(store, runner, project_id)
-    get(api, "runs", "/runs/{run}/otlp", routes.otlp, answers.Page[OtlpRequest])
+    get(api, "runs", "/runs/{run}/otlp", routes.otlp, operations.Page[OtlpRequest])
     refused = conflict("The run has no model call that a test could play.") | refusals(404, 413)
     api.get("/runs/{run}/test", tags=["runs"], name="test", responses=_TEST | refused, response_class=Response)(
         routes.test

@@ -8,13 +8,7 @@ from fastapi import APIRouter, Body, Path, Query, Response
 from pydantic import Field
 
 from playhead.model.times import rfc3339
-from playhead.wire.answers.forward import (
-    Affected,
-    Backfilled,
-    DestinationAnswer,
-    Destinations,
-    ForwardDeadLetters,
-)
+from playhead.wire.operations.forward import Affected, Backfilled, DestinationAnswer, Destinations, ForwardDeadLetters
 from playhead_collector.errors import Refused
 from playhead_collector.forward.forwarder import DestinationStatus, Forwarder
 from playhead_collector.forward.worker import ForwardWorker, WorkerState

@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 from fastapi import APIRouter, Body, Path, Response
 
 from playhead.model.times import rfc3339
-from playhead.wire.answers.keys import Key, Keys, NewKey, Revoked
+from playhead.wire.operations.keys import Key, Keys, NewKey, Revoked
 from playhead_collector.errors import Refused
 from playhead_collector.serve.keyring import ADMIN, Keyring
 from playhead_collector.serve.responses import json_answer

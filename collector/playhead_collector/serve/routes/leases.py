@@ -6,7 +6,7 @@ from typing import Annotated
 from fastapi import APIRouter, Body, Query, Response
 
 from playhead.model.times import rfc3339
-from playhead.wire.answers.leases import Released, RunLease
+from playhead.wire.operations.runs import Released, RunLease
 from playhead_collector.errors import Refused
 from playhead_collector.serve.responses import json_answer
 from playhead_collector.serve.routes import params

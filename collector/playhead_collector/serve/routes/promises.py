@@ -8,8 +8,8 @@ from fastapi import APIRouter, Body, Path, Query, Response
 
 from playhead.model.promises import ANSWERED, APPROVED, DENIED, EXPIRED
 from playhead.model.times import rfc3339
-from playhead.wire import answers
-from playhead.wire.answers.promises import Promise, PromiseAnswer
+from playhead.wire import operations
+from playhead.wire.operations.promises import Promise, PromiseAnswer
 from playhead_collector.errors import Refused
 from playhead_collector.serve.responses import json_answer
 from playhead_collector.serve.routes import params
@@ -55,7 +55,7 @@ class PromiseRoutes:
             self._project_id, kind=kind, run=run, is_open=is_open, after=_after(cursor), limit=limit + 1
         )
         items, last = rows[:limit], rows[limit - 1] if len(rows) > limit else None
-        page: answers.Page[Promise] = {
+        page: operations.Page[Promise] = {
             "items": [_shown(promise) for promise in items],
             "next_cursor": None if last is None else f"{last.created_ns}-{last.id}",
         }
@@ -157,7 +157,7 @@ def _first_answer(promise: StoredPromise) -> str:
 def add_routes(api: APIRouter, store: Store, project_id: int) -> None:
     """Registers the operations of this file."""
     routes, model = PromiseRoutes(store, project_id), schema(Promise)
-    get(api, "promises", "/promises", routes.promises, answers.Page[Promise])
+    get(api, "promises", "/promises", routes.promises, operations.Page[Promise])
     get(api, "promises", "/promises/{promise}", routes.promise, Promise)
     api.post("/promises", tags=["promises"], name="open_promise", response_model=model)(routes.open_promise)
     path, tags = "/promises/{promise}", list[str | Enum](["promises"])

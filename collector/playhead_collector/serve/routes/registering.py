@@ -5,7 +5,7 @@ from typing import Any
 
 from fastapi import APIRouter, Depends
 
-from playhead.wire import answers
+from playhead.wire import operations
 from playhead_collector.serve.read_limiter import ReadLimiter
 from playhead_collector.serve.routes.params import ONLY_KNOWN
 from playhead_collector.serve.schemas import schema
@@ -35,7 +35,7 @@ def new_router(reads: ReadLimiter | None = None) -> APIRouter:
 def get(
     api: APIRouter, tag: str, path: str, handler: Callable[..., Any], answer: Any, also: Responses | None = None
 ) -> None:
-    """Registers a GET route. `answer` is the type of the response, from `playhead.wire.answers`. `also` are further
+    """Registers a GET route. `answer` is the type of the response, from `playhead.wire.operations`. `also` are further
     responses for OpenAPI."""
     api.get(path, tags=[tag], name=handler.__name__, response_model=schema(answer), responses=also)(handler)
 
@@ -48,14 +48,14 @@ def refusals(*statuses: int) -> Responses:
 def refusal(description: str) -> dict[str, Any]:
     """Returns the OpenAPI response for an error. It refers to the model of `first_refusal` by name: FastAPI builds the
     model again for each response that has one, which took most of the time to build the application."""
-    answer = {"schema": {"$ref": f"#/components/schemas/{answers.ErrorAnswer.__name__}"}}
+    answer = {"schema": {"$ref": f"#/components/schemas/{operations.ErrorAnswer.__name__}"}}
     return {"description": description, "content": {"application/json": answer}}
 
 
 def first_refusal(description: str) -> dict[str, Any]:
     """Returns the same as `refusal`, with the model itself. One response is registered with it, so that OpenAPI has the
     model."""
-    return {"description": description, "model": schema(answers.ErrorAnswer)}
+    return {"description": description, "model": schema(operations.ErrorAnswer)}
 
 
 def conflict(description: str) -> Responses:

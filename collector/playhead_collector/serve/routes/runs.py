@@ -5,8 +5,8 @@ from typing import Annotated, Literal
 
 from fastapi import APIRouter, Header, Query, Response
 
-from playhead.wire import answers
-from playhead.wire.answers.leases import RunLog
+from playhead.wire import operations
+from playhead.wire.operations.runs import RunLog
 from playhead_collector.errors import Refused
 from playhead_collector.live.messages import View
 from playhead_collector.read.calls import list_llm_calls, list_tool_calls
@@ -192,14 +192,14 @@ def add_routes(
 ) -> None:
     """Registers the operations of this file."""
     routes = RunRoutes(store, runner, project_id, prices, live)
-    get(api, "runs", "/runs", routes.runs, answers.Page[answers.RunSummary])
-    get(api, "runs", "/runs/{run}", routes.run, answers.RunDetail)
-    get(api, "runs", "/runs/{run}/events", routes.events, answers.Page[answers.RecordedEvent], also=EVENT_STREAM)
-    get(api, "moments", "/runs/{run}/state", routes.state, answers.StateAt)
-    get(api, "moments", "/runs/{run}/context", routes.context, answers.ContextAt)
-    get(api, "moments", "/runs/{run}/checkpoints", routes.checkpoints, answers.Page[answers.CheckpointEntry])
-    get(api, "calls", "/runs/{run}/messages", routes.messages, answers.Page[answers.HistoryEntry])
-    get(api, "calls", "/runs/{run}/llm-calls", routes.llm_calls, answers.Page[answers.LlmCall])
-    get(api, "calls", "/runs/{run}/tool-calls", routes.tool_calls, answers.Page[answers.ToolCall])
-    get(api, "calls", "/runs/{run}/spans", routes.spans, answers.Page[answers.TraceSpan])
-    get(api, "calls", "/runs/{run}/logs", routes.logs, answers.Page[RunLog])
+    get(api, "runs", "/runs", routes.runs, operations.Page[operations.RunSummary])
+    get(api, "runs", "/runs/{run}", routes.run, operations.RunDetail)
+    get(api, "runs", "/runs/{run}/events", routes.events, operations.Page[operations.RecordedEvent], also=EVENT_STREAM)
+    get(api, "moments", "/runs/{run}/state", routes.state, operations.StateAt)
+    get(api, "moments", "/runs/{run}/context", routes.context, operations.ContextAt)
+    get(api, "moments", "/runs/{run}/checkpoints", routes.checkpoints, operations.Page[operations.CheckpointEntry])
+    get(api, "calls", "/runs/{run}/messages", routes.messages, operations.Page[operations.HistoryEntry])
+    get(api, "calls", "/runs/{run}/llm-calls", routes.llm_calls, operations.Page[operations.LlmCall])
+    get(api, "calls", "/runs/{run}/tool-calls", routes.tool_calls, operations.Page[operations.ToolCall])
+    get(api, "calls", "/runs/{run}/spans", routes.spans, operations.Page[operations.TraceSpan])
+    get(api, "calls", "/runs/{run}/logs", routes.logs, operations.Page[RunLog])

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from fastapi import APIRouter, Response
 
-from playhead.wire.answers.scopes import Scopes
+from playhead.wire.operations.content import Scopes
 from playhead_collector.serve.responses import json_answer
 from playhead_collector.serve.routes.registering import get
 

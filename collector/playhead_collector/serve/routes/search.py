@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 from fastapi import APIRouter, Query, Response
 
-from playhead.wire.answers.analysis.search import DecisionsFound, TextsFound
+from playhead.wire.operations.search import DecisionsFound, TextsFound
 from playhead_collector.analysis.search.contents import find_content, find_texts
 from playhead_collector.analysis.search.decisions import find_decisions
 from playhead_collector.analysis.search.indexing import SearchSettings

@@ -8,7 +8,7 @@ from playhead.api.promises.port import PromiseStore, promise_store
 from playhead.api.promises.waiting import answer_of
 from playhead.errors import NotFound
 from playhead.model import promises as p
-from playhead.wire.answers.promises import Promise
+from playhead.wire.operations.promises import Promise
 
 _WHOLE_ID = re.compile("[0-9a-f]{32}")
 

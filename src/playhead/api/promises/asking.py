@@ -16,7 +16,7 @@ from playhead.model import promises as p
 from playhead.model.times import rfc3339
 
 if TYPE_CHECKING:
-    from playhead.wire.answers.promises import Promise, PromiseAnswer
+    from playhead.wire.operations.promises import Promise, PromiseAnswer
 
 _RUN_ID = re.compile("[0-9a-f]{32}")
 

@@ -34,7 +34,7 @@ from playhead.model import promises as p
 from playhead.model.times import parse_time, rfc3339
 
 if TYPE_CHECKING:
-    from playhead.wire.answers.promises import Promise, PromiseAnswer
+    from playhead.wire.operations.promises import Promise, PromiseAnswer
 
 # Waits kept in memory. For older ones the promise id is derived again.
 _MAX_REMEMBERED = 1000

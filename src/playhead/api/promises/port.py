@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from playhead.wire.answers.promises import Promise, PromiseAnswer
+    from playhead.wire.operations.promises import Promise, PromiseAnswer
 
 
 class PromiseStore(Protocol):

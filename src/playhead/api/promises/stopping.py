@@ -19,7 +19,7 @@ from playhead.model.promises import ANSWERED
 from playhead.model.times import parse_time, rfc3339
 
 if TYPE_CHECKING:
-    from playhead.wire.answers.promises import Promise, PromiseAnswer
+    from playhead.wire.operations.promises import Promise, PromiseAnswer
 
 _runs: WeakValueDictionary[str, ActiveRun] = WeakValueDictionary()
 

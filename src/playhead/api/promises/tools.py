@@ -13,7 +13,7 @@ from playhead.errors import SettingInvalid
 from playhead.model import promises as p
 
 if TYPE_CHECKING:
-    from playhead.wire.answers.promises import PromiseAnswer
+    from playhead.wire.operations.promises import PromiseAnswer
 
 _Word = Literal["none", "all", "always", "writes"]
 ToolRule = _Word | list[str] | tuple[str, ...] | set[str] | frozenset[str] | Callable[[str, dict[str, Any]], Any]

@@ -31,7 +31,7 @@ from playhead.model.objects.plain_forms import safe_repr
 from playhead.model.times import parse_time, rfc3339
 
 if TYPE_CHECKING:
-    from playhead.wire.answers.promises import Promise, PromiseAnswer
+    from playhead.wire.operations.promises import Promise, PromiseAnswer
 
 OnReminder = Callable[["Promise"], object]
 # Short enough for a person who has just answered; each poll costs a file read or a request.

@@ -12,7 +12,7 @@ from playhead.api.promises.pending import PendingWait, answers_to, known_waits
 from playhead.api.promises.waiting import OnReminder, Question
 from playhead.errors import PlayheadError
 from playhead.model.promises import INPUT
-from playhead.wire.answers.promises import PromiseAnswer
+from playhead.wire.operations.promises import PromiseAnswer
 
 _Answers = Sequence[tuple[PendingWait, PromiseAnswer]]
 _GoOn = Callable[[_Answers], Any]

@@ -10,7 +10,7 @@ from playhead.api.promises.pending import PendingWait, open_wait, settle_wait
 from playhead.capture.frameworks import none_on_error
 from playhead.model.canonical import parse_json
 from playhead.model.promises import APPROVAL, APPROVED, DENIED
-from playhead.wire.answers.promises import PromiseAnswer
+from playhead.wire.operations.promises import PromiseAnswer
 
 # Shorter response ids are not unique: counters, or constants.
 _MIN_RANDOM_ID = 16

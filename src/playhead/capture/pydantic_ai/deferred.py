@@ -8,7 +8,7 @@ from playhead.api.calls.span import ObservedSpan
 from playhead.api.promises.pending import PendingWait, open_wait, settle_wait
 from playhead.capture.frameworks import none_on_error
 from playhead.model.promises import ANSWERED, APPROVAL, APPROVED, DENIED, INPUT
-from playhead.wire.answers.promises import PromiseAnswer
+from playhead.wire.operations.promises import PromiseAnswer
 
 
 @none_on_error

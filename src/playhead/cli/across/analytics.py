@@ -21,7 +21,7 @@ from playhead.cli.options import (
     Until,
     moment,
 )
-from playhead.wire.answers.across.analytics import OutcomeDifference, SuccessRate
+from playhead.wire.operations.across import OutcomeDifference, SuccessRate
 
 app = typer.Typer(
     no_args_is_help=True,

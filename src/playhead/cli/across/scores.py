@@ -7,7 +7,7 @@ import typer
 from playhead.cli import output
 from playhead.cli.connection import CollectorAddress
 from playhead.cli.options import MOMENT, Json, Limit, Run, Since, first, moment
-from playhead.wire.answers.across.scores import RecordedScore
+from playhead.wire.operations.scores import RecordedScore
 
 _COLUMNS = ("run", "name", "value", "label", "call", "time", "by", "comment")
 

@@ -8,7 +8,7 @@ import typer
 from playhead.cli import output
 from playhead.cli.connection import CollectorAddress
 from playhead.cli.options import Json, Limit, Since, Until, first, moment
-from playhead.wire.answers.analysis.search import FoundDecision, FoundText, FoundValue
+from playhead.wire.operations.search import FoundDecision, FoundText, FoundValue
 
 if TYPE_CHECKING:
     from playhead.client import Client

@@ -18,7 +18,7 @@ from playhead.model import promises as p
 from playhead.promises.files import PromiseFiles
 from playhead.promises.store import Promises
 from playhead.settings.sdk import load
-from playhead.wire.answers.promises import Promise
+from playhead.wire.operations.promises import Promise
 
 if TYPE_CHECKING:
     from playhead.client import Client

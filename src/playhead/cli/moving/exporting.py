@@ -15,8 +15,8 @@ from playhead.cli.moving.ref_queue import RefQueue
 from playhead.cli.moving.taken import Taking, with_relatives
 from playhead.errors import NotFound, SettingInvalid
 from playhead.model.canonical import Content
-from playhead.wire.answers import RunSummary
 from playhead.wire.export_layout import Manifest
+from playhead.wire.operations import RunSummary
 
 
 def export_runs(

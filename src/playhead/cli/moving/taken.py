@@ -13,8 +13,8 @@ from playhead.model.canonical import canonical_json
 from playhead.model.ref import ContentRef
 from playhead.model.thread import extend
 from playhead.wire import export_layout as layout
-from playhead.wire.answers import RunSummary
-from playhead.wire.answers.exporting import OtlpRequest
+from playhead.wire.operations import RunSummary
+from playhead.wire.operations.runs import OtlpRequest
 from playhead.wire.pack import Pack, ThreadExtension
 
 _REFS_AT_ONCE = 500

@@ -12,7 +12,6 @@ from playhead.archive.records import JSON, OtlpRecord, UnreadableRecord, request
 from playhead.cli.moving.sources import ExportedScore, StoredContent, StoredThread
 from playhead.client import Client
 from playhead.errors import BadRequest, ClientError, CollectorUnreachable, Conflict, NotAuthorized, NotFound
-from playhead.export.backoff import Unavailable, backoff_delays
 from playhead.export.counters import ShipCounters
 from playhead.export.http import CollectorEndpoint
 from playhead.export.sending import Sending
@@ -22,6 +21,7 @@ from playhead.outbound.otlp import rejected_logs, rejected_spans
 from playhead.settings.sdk import Settings
 from playhead.wire.export_layout import ScoreLine
 from playhead.wire.pack import PACK, Pack, ThreadExtension, encode_pack
+from playhead.wire.retries import Unavailable, backoff_delays
 
 T = TypeVar("T")
 

@@ -127,9 +127,9 @@ def _journal() -> tuple[Line, PlayheadError | None]:
 
 def _sending() -> Line:
     """Returns a line that says whether the collector takes records with the program's key. Sends an empty request."""
-    from playhead.export.backoff import Unavailable  # noqa: PLC0415
     from playhead.export.counters import ShipCounters  # noqa: PLC0415 - `--help` does without an HTTP library
     from playhead.export.http import CollectorEndpoint, RequestRejected  # noqa: PLC0415
+    from playhead.wire.retries import Unavailable  # noqa: PLC0415
 
     in_force = settings.load()
     if in_force.endpoint is None:

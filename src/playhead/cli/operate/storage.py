@@ -7,7 +7,7 @@ import typer
 from playhead.cli import output
 from playhead.cli.connection import CollectorAddress
 from playhead.cli.options import Json
-from playhead.wire.answers.across.storage import Amount, Storage, StorageSizes
+from playhead.wire.operations.storage import Amount, Storage, StorageSizes
 
 
 def storage(ctx: typer.Context, json: Json = False) -> None:

@@ -15,7 +15,7 @@ from playhead.cli import output
 from playhead.cli.connection import CollectorAddress, run_id
 from playhead.cli.options import Json, Limit, Run, first
 from playhead.cli.trees.decisions import read_decision_tree, show_decision_tree
-from playhead.wire.answers import RecordedEvent, TraceSpan
+from playhead.wire.operations import RecordedEvent, TraceSpan
 
 _SHORT, _LONG = 80, 10_000
 _GIVEN = ("arguments", "input")

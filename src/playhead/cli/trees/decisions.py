@@ -11,7 +11,7 @@ from rich.tree import Tree
 
 from playhead.cli import output
 from playhead.cli.options import note_more
-from playhead.wire.answers.analysis.tree import DecisionTree, RunOutcome, TreeBranch, TreeNode
+from playhead.wire.operations.why import DecisionTree, RunOutcome, TreeBranch, TreeNode
 
 if TYPE_CHECKING:
     from playhead.client import Client

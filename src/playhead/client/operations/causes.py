@@ -3,7 +3,7 @@
 from typing import Literal
 
 from playhead.client.operation import ApiRequest, client_method, run_path
-from playhead.wire.answers.analysis.causes import CausalGraph
+from playhead.wire.operations.why import CausalGraph
 
 
 class CausesOperations:

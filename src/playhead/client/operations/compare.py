@@ -1,7 +1,7 @@
 """[client]: comparison of two runs."""
 
 from playhead.client.operation import ApiRequest, client_method, run_path
-from playhead.wire.answers.analysis.compare import Comparison
+from playhead.wire.operations.compare import Comparison
 
 
 class CompareOperations:

@@ -1,7 +1,7 @@
 """[client]: compressions of contexts and the facts lost in them."""
 
 from playhead.client.operation import ApiRequest, PagedRequest, client_method, paged_client_method, run_path
-from playhead.wire.answers.analysis.compression import Compression, CompressionAudit
+from playhead.wire.operations.compression import Compression, CompressionAudit
 
 
 class CompressionOperations:

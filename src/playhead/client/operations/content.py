@@ -7,8 +7,8 @@ from urllib.parse import quote
 from playhead.client.operation import ApiRequest, client_method
 from playhead.model.canonical import Content
 from playhead.model.names import PACK_LOOKED_AT_HEADER
-from playhead.wire import answers
-from playhead.wire.answers.content import ContentAbout
+from playhead.wire import operations
+from playhead.wire.operations.content import ContentAbout
 from playhead.wire.pack import Pack, decode_pack
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ class ContentOperations:
         return ApiRequest("content/" + quote(ref, safe=":"), read=_content)
 
     @client_method
-    def contents(self, refs: Sequence[str]) -> ApiRequest[dict[str, answers.ContentValue]]:
+    def contents(self, refs: Sequence[str]) -> ApiRequest[dict[str, operations.ContentValue]]:
         """Up to 1,000 contents by ref.  Refs that are not stored are absent from the answer."""
         return ApiRequest("content/batch", body={"refs": list(refs)})
 
@@ -41,7 +41,7 @@ class ContentOperations:
         return ApiRequest("content/" + quote(ref, safe=":") + "/about", query)
 
     @client_method
-    def thread(self, ref: str) -> ApiRequest[answers.ThreadMessages]:
+    def thread(self, ref: str) -> ApiRequest[operations.ThreadMessages]:
         """The messages of a thread."""
         return ApiRequest("content/" + quote(ref, safe=":"), {"as": "messages"})
 

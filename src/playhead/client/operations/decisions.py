@@ -1,8 +1,7 @@
 """[client]: decisions of the agents."""
 
 from playhead.client.operation import ApiRequest, PagedRequest, client_method, paged_client_method, run_path
-from playhead.wire.answers.analysis.decisions import Decision, DecisionDetail
-from playhead.wire.answers.analysis.tree import DecisionTree
+from playhead.wire.operations.why import Decision, DecisionDetail, DecisionTree
 
 
 class DecisionsOperations:

@@ -1,7 +1,7 @@
 """[client]: differences between two events of a run."""
 
 from playhead.client.operation import ApiRequest, client_method, run_path
-from playhead.wire.answers.diff import Diff
+from playhead.wire.operations.moments import Diff
 
 
 class DiffOperations:

@@ -1,7 +1,7 @@
 """[client]: leases of runs, which keep several processes from resuming the same run; and log events."""
 
 from playhead.client.operation import ApiRequest, PagedRequest, client_method, paged_client_method, run_path
-from playhead.wire.answers.leases import Released, RunLease, RunLog
+from playhead.wire.operations.runs import Released, RunLease, RunLog
 
 
 class LeasesOperations:

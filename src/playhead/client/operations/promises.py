@@ -4,7 +4,7 @@ from typing import Any, Literal
 
 from playhead.client.operation import ApiRequest, PagedRequest, client_method, paged_client_method
 from playhead.model.times import parse_time
-from playhead.wire.answers.promises import Promise
+from playhead.wire.operations.promises import Promise
 
 
 class PromisesOperations:

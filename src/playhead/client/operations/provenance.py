@@ -1,7 +1,7 @@
 """[client]: reasons of tool calls and origins of their arguments."""
 
 from playhead.client.operation import ApiRequest, PagedRequest, client_method, paged_client_method, run_path
-from playhead.wire.answers.analysis.provenance import Attribution
+from playhead.wire.operations.why import Attribution
 
 
 class ProvenanceOperations:

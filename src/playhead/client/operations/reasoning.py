@@ -4,20 +4,22 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from playhead.client.operation import ApiRequest, client_method, run_path
-from playhead.wire import answers
-from playhead.wire.answers.analysis.ask_again import AskedAgain
+from playhead.wire import operations
+from playhead.wire.operations.reasoning import AskedAgain
 
 
 class ReasoningOperations:
     """Reasoning of a model."""
 
     @client_method
-    def reasoning(self, run: str, at: int | str) -> ApiRequest[answers.Reasoning]:
+    def reasoning(self, run: str, at: int | str) -> ApiRequest[operations.Reasoning]:
         """Reasoning of the model at the call that this event belongs to: captured, structured, inferred."""
         return ApiRequest(run_path(run, "reasoning", str(at)))
 
     @client_method
-    def explain(self, run: str, at: int | str | None = None, *, again: bool = False) -> ApiRequest[answers.Explanation]:
+    def explain(
+        self, run: str, at: int | str | None = None, *, again: bool = False
+    ) -> ApiRequest[operations.Explanation]:
         """Explanation of a decision, or of the whole run, by the model that the collector's operator configured.
 
         The answer may take a minute: set `timeout_seconds` of the client accordingly.  `again`: ask the model although

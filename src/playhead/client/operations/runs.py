@@ -13,8 +13,8 @@ from playhead.client.operation import (
     run_path,
     watch_client_method,
 )
-from playhead.wire import answers
-from playhead.wire.answers.exporting import OtlpRequest
+from playhead.wire import operations
+from playhead.wire.operations.runs import OtlpRequest
 
 
 class RunsOperations:
@@ -40,7 +40,7 @@ class RunsOperations:
         since: str | datetime | None = None,
         until: str | datetime | None = None,
         limit: int | None = None,
-    ) -> PagedRequest[answers.RunSummary]:
+    ) -> PagedRequest[operations.RunSummary]:
         """Runs that meet all conditions, newest first, at most `limit`. `id` is a part of the run's id.
 
         `trace`: runs with spans of the trace with this id. `linked`: other runs whose spans link the run with this id.
@@ -61,7 +61,7 @@ class RunsOperations:
         return PagedRequest("runs", words, limit)
 
     @client_method
-    def run(self, run: str) -> ApiRequest[answers.RunDetail]:
+    def run(self, run: str) -> ApiRequest[operations.RunDetail]:
         """Summary of a run.  `run`, in all methods: the id, a unique part of it, or `last`.  Raises NotFound."""
         return ApiRequest(run_path(run))
 
@@ -77,7 +77,7 @@ class RunsOperations:
         preview: int = 0,
         last: int | None = None,
         limit: int | None = None,
-    ) -> PagedRequest[answers.RecordedEvent]:
+    ) -> PagedRequest[operations.RecordedEvent]:
         """Events with a seq greater than `after`, in order; with `last`, only the last so many (up to 1,000).
 
         `preview`: number of characters (up to 10,000) of each value to return in `previews`.
@@ -103,8 +103,8 @@ class RunsOperations:
         since: str | datetime | None = None,
         preview: int = 0,
         limit: int | None = None,
-        on_changed: Callable[[answers.RecordedEvent], None] | None = None,
-        on_moved: Callable[[answers.EventsMoved], None] | None = None,
+        on_changed: Callable[[operations.RecordedEvent], None] | None = None,
+        on_moved: Callable[[operations.EventsMoved], None] | None = None,
         reconnect_seconds: float = 300.0,
     ) -> WatchRequest:
         """Events of a run as they happen: first the stored ones (with a seq greater than `after`), then each new one,
@@ -126,12 +126,12 @@ class RunsOperations:
     @paged_client_method
     def checkpoints(
         self, run: str, *, preview: int = 0, limit: int | None = None
-    ) -> PagedRequest[answers.CheckpointEntry]:
+    ) -> PagedRequest[operations.CheckpointEntry]:
         """Checkpoints, oldest first; `preview`: number of characters (up to 10,000) of each state to return."""
         return PagedRequest(run_path(run, "checkpoints"), {"preview": preview or None}, limit)
 
     @client_method
-    def state(self, run: str, *, at: int | str | None = None, hydrate: bool = False) -> ApiRequest[answers.StateAt]:
+    def state(self, run: str, *, at: int | str | None = None, hydrate: bool = False) -> ApiRequest[operations.StateAt]:
         """State of the run directly after the event `at` (a seq, an event id, `turn:N` for the N-th
         model call, `first-error`; default: the last)."""
         return ApiRequest(run_path(run, "state"), {"at": at, "hydrate": hydrate})
@@ -144,7 +144,7 @@ class RunsOperations:
         at: int | str | None = None,
         form: Literal["parts", "openai"] = "parts",
         exact: bool = False,
-    ) -> ApiRequest[answers.ContextAt]:
+    ) -> ApiRequest[operations.ContextAt]:
         """Exact input of the model call that the event `at` belongs to; default: the last call.
 
         `exact`: also return `request`, the body as it was sent.  Raises NotFound if the body was not recorded.
@@ -154,24 +154,26 @@ class RunsOperations:
     @paged_client_method
     def messages(
         self, run: str, *, at: int | str | None = None, limit: int | None = None, hydrate: bool = True
-    ) -> PagedRequest[answers.HistoryEntry]:
+    ) -> PagedRequest[operations.HistoryEntry]:
         """All messages up to the event `at`, in order, each once, and whether it was in the context at that event."""
         return PagedRequest(run_path(run, "messages"), {"at": at, "hydrate": hydrate}, limit)
 
     @paged_client_method
-    def llm_calls(self, run: str, *, limit: int | None = None, hydrate: bool = False) -> PagedRequest[answers.LlmCall]:
+    def llm_calls(
+        self, run: str, *, limit: int | None = None, hydrate: bool = False
+    ) -> PagedRequest[operations.LlmCall]:
         """Model calls of a run, in order of their start."""
         return PagedRequest(run_path(run, "llm-calls"), {"hydrate": hydrate}, limit)
 
     @paged_client_method
     def tool_calls(
         self, run: str, *, limit: int | None = None, hydrate: bool = False
-    ) -> PagedRequest[answers.ToolCall]:
+    ) -> PagedRequest[operations.ToolCall]:
         """Tool calls of a run, in order of their start."""
         return PagedRequest(run_path(run, "tool-calls"), {"hydrate": hydrate}, limit)
 
     @paged_client_method
-    def spans(self, run: str, *, limit: int | None = None) -> PagedRequest[answers.TraceSpan]:
+    def spans(self, run: str, *, limit: int | None = None) -> PagedRequest[operations.TraceSpan]:
         """Spans of a run in tree order: each after its parent."""
         return PagedRequest(run_path(run, "spans"), {}, limit)
 

@@ -1,7 +1,7 @@
 """[client]: instrumentation scopes with content that no dialect could read."""
 
 from playhead.client.operation import ApiRequest, client_method
-from playhead.wire.answers.scopes import Scopes
+from playhead.wire.operations.content import Scopes
 
 
 class ScopesOperations:

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from playhead.client.operation import ApiRequest, client_method, run_path
-from playhead.wire.answers.analysis.suspects import RerankedSuspects, Suspects
+from playhead.wire.operations.suspects import RerankedSuspects, Suspects
 
 
 class SuspectsOperations:

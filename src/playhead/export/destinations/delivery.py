@@ -8,7 +8,6 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from playhead.export.backoff import ProblemReporter
 from playhead.export.counters import ShipCounters
 from playhead.export.dead_letters import DeadLetters
 from playhead.export.destinations.contents import LaneContents
@@ -27,6 +26,7 @@ from playhead.outbound.encoding import encode, encode_log, media_of, wanted, wan
 from playhead.outbound.otlp import logs_request, traces_request
 from playhead.outbound.span import OutboundRun, OutboundSpan, outbound_span, run_of
 from playhead.settings.sdk import Settings
+from playhead.wire.retries import ProblemReporter
 
 # 2 MiB of attributes, or 100 spans: with their content, spans are large, and some servers take 4 MiB at most.
 _ENOUGH_BYTES: Final = 2 * 2**20

@@ -19,7 +19,6 @@ from urllib.parse import quote, urlsplit
 import httpx
 import orjson
 
-from playhead.export.backoff import Unavailable
 from playhead.export.counters import ShipCounters
 from playhead.export.destinations.target import ExportTarget
 from playhead.export.http import RequestRejected, retry_after_seconds, without_instrumentation
@@ -27,6 +26,7 @@ from playhead.outbound import langfuse_media as uploads
 from playhead.outbound.answers import shown_reason
 from playhead.outbound.langfuse_media import OutboundMedia
 from playhead.settings.table import without_password
+from playhead.wire.retries import Unavailable
 
 _TIMEOUT: Final = httpx.Timeout(30.0, connect=5.0)
 _LIMITS: Final = httpx.Limits(max_connections=1, keepalive_expiry=4.0)

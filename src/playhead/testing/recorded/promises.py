@@ -10,7 +10,7 @@ from typing import Any, NoReturn, cast
 from playhead.api.promises.waiting import answer_of
 from playhead.errors import Conflict, NotFound
 from playhead.model import promises as p
-from playhead.wire.answers.promises import Promise, PromiseAnswer
+from playhead.wire.operations.promises import Promise, PromiseAnswer
 
 
 @dataclass(slots=True)

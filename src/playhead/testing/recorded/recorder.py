@@ -23,7 +23,7 @@ from playhead.recording import ProcessState, load_for_recording, shutdown, start
 from playhead.testing.recorded.contents import JournalFrames
 from playhead.testing.recorded.promises import AnswerRule, ScriptedPromises
 from playhead.testing.recorded.run import RecordedRun
-from playhead.wire.answers.promises import Promise
+from playhead.wire.operations.promises import Promise
 
 
 class RunRecorder:

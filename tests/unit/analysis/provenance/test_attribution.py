@@ -6,7 +6,7 @@ import pytest
 
 from playhead.model import event as ev
 from playhead.model.message import text_message
-from playhead.wire.answers.analysis.provenance import Attribution
+from playhead.wire.operations.why import Attribution
 from playhead_collector.analysis.provenance.attributions import answer_attribution, list_attributions
 from playhead_collector.errors import Refused
 from tests.support.readers.chat import Chat

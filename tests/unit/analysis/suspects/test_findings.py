@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from playhead.model import event as ev
 from playhead.model.ref import ContentRef
-from playhead.wire.answers.analysis.reasoning import Quoted
-from playhead.wire.answers.analysis.suspects import Suspects
+from playhead.wire.operations.reasoning import Quoted
+from playhead.wire.operations.suspects import Suspects
 from playhead_collector.analysis.suspects.findings import run_steps
 from playhead_collector.analysis.suspects.lost_facts import find_lost_facts
 from playhead_collector.analysis.suspects.suspects import answer_suspects

@@ -7,7 +7,7 @@ import pytest
 
 from playhead.api.promises.waiting import answer_of
 from playhead.promises.files import PromiseFiles
-from playhead.wire.answers.promises import Promise
+from playhead.wire.operations.promises import Promise
 from tests.support.journal_reader import Recording
 
 

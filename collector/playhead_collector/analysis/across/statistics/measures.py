@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from playhead.projection.run_row import RunRow
-from playhead.wire.answers.across.analytics import Measured, RunStatistics, ToolUse
+from playhead.wire.operations.across import Measured, RunStatistics, ToolUse
 from playhead_collector.analysis.across.cohort import Cohort, Member, read_cohort
 from playhead_collector.analysis.across.rates import success_rate
 from playhead_collector.analysis.across.statistics.percentile import percentile

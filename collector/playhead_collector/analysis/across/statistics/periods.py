@@ -5,7 +5,7 @@ from typing import Final
 
 from playhead.model.times import rfc3339
 from playhead.projection.run_row import RunRow
-from playhead.wire.answers.across.analytics import Period, PeriodMeasure
+from playhead.wire.operations.across import Period, PeriodMeasure
 from playhead_collector.analysis.across.cohort import Member
 from playhead_collector.analysis.across.statistics.percentile import percentile
 

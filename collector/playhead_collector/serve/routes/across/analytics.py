@@ -4,7 +4,7 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Query, Request, Response
 
-from playhead.wire.answers.across import analytics
+from playhead.wire.operations import across
 from playhead_collector.analysis.across.cohort import cohort_options
 from playhead_collector.read.scores.conditions import read_outcome
 from playhead_collector.serve.analysis_pool import AnalysisHandlers
@@ -97,11 +97,11 @@ class AnalyticsRoutes:
 def add_routes(api: APIRouter, asking: AnalysisHandlers) -> None:
     """Registers the operations of this file."""
     routes = AnalyticsRoutes(asking)
-    get(api, "analytics", "/analytics/statistics", routes.statistics, analytics.RunStatistics)
-    get(api, "analytics", "/analytics/transitions", routes.transitions, analytics.TransitionGraph)
-    get(api, "analytics", "/analytics/patterns", routes.patterns, analytics.DecisionPatterns)
-    get(api, "analytics", "/analytics/differences", routes.differences, analytics.OutcomeDifferences)
-    get(api, "analytics", "/analytics/compression", routes.compression, analytics.CompressionOutcomes)
-    get(api, "analytics", "/analytics/failures", routes.failures, analytics.FailureClusters)
-    get(api, "analytics", "/analytics/divergences", routes.divergences, analytics.Divergences)
-    get(api, "analytics", "/analytics/contents", routes.contents, analytics.ContextContents)
+    get(api, "analytics", "/analytics/statistics", routes.statistics, across.RunStatistics)
+    get(api, "analytics", "/analytics/transitions", routes.transitions, across.TransitionGraph)
+    get(api, "analytics", "/analytics/patterns", routes.patterns, across.DecisionPatterns)
+    get(api, "analytics", "/analytics/differences", routes.differences, across.OutcomeDifferences)
+    get(api, "analytics", "/analytics/compression", routes.compression, across.CompressionOutcomes)
+    get(api, "analytics", "/analytics/failures", routes.failures, across.FailureClusters)
+    get(api, "analytics", "/analytics/divergences", routes.divergences, across.Divergences)
+    get(api, "analytics", "/analytics/contents", routes.contents, across.ContextContents)

@@ -8,8 +8,8 @@ from typing import Annotated
 from fastapi import APIRouter, Body, Query, Request, Response
 from pydantic import Field, StrictBool, StrictFloat, StrictInt, StrictStr
 
-from playhead.wire import answers
-from playhead.wire.answers.across.scores import RecordedScore
+from playhead.wire import operations
+from playhead.wire.operations.scores import RecordedScore
 from playhead_collector.errors import Refused
 from playhead_collector.read.record import RunProjector, RunRecord, open_record
 from playhead_collector.read.scores.answers import list_scores, score_answer
@@ -186,5 +186,5 @@ def add_routes(api: APIRouter, store: Store, runner: RunProjector, project_id: i
         "/runs/{run}/scores", tags=["scores"], response_model=schema(RecordedScore), responses=conflict(_EXISTS)
     )
     posted(routes.add_score)
-    get(api, "scores", "/runs/{run}/scores", routes.run_scores, answers.Page[RecordedScore])
-    get(api, "scores", "/scores", routes.scores, answers.Page[RecordedScore])
+    get(api, "scores", "/runs/{run}/scores", routes.run_scores, operations.Page[RecordedScore])
+    get(api, "scores", "/scores", routes.scores, operations.Page[RecordedScore])

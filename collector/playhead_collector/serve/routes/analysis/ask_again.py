@@ -5,7 +5,7 @@ from typing import Any
 from fastapi import APIRouter, Response
 from pydantic import BaseModel, ConfigDict, Field
 
-from playhead.wire.answers.analysis.ask_again import AskedAgain
+from playhead.wire.operations.reasoning import AskedAgain
 from playhead_collector.analysis.ask_again.asking import ask, no_model_to_ask, prepare
 from playhead_collector.analysis.ask_again.request import Changes
 from playhead_collector.analysis.configuration import Configured

@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from fastapi import APIRouter, Query, Request, Response
 
-from playhead.wire.answers.analysis.causes import CausalGraph
+from playhead.wire.operations.why import CausalGraph
 from playhead_collector.serve.analysis_pool import AnalysisHandlers
 from playhead_collector.serve.routes import params
 from playhead_collector.serve.routes.registering import get

@@ -4,7 +4,7 @@ from typing import Annotated
 
 from fastapi import APIRouter, Path, Request, Response
 
-from playhead.wire.answers.analysis.compare import Comparison
+from playhead.wire.operations.compare import Comparison
 from playhead_collector.read.paging import read_seq
 from playhead_collector.serve.analysis_pool import AnalysisHandlers
 from playhead_collector.serve.routes import params

@@ -2,8 +2,8 @@
 
 from fastapi import APIRouter, Request, Response
 
-from playhead.wire import answers
-from playhead.wire.answers.analysis.compression import Compression, CompressionAudit
+from playhead.wire import operations
+from playhead.wire.operations.compression import Compression, CompressionAudit
 from playhead_collector.read.paging import read_seq
 from playhead_collector.serve.analysis_pool import AnalysisHandlers
 from playhead_collector.serve.routes import params
@@ -35,5 +35,5 @@ class CompressionRoutes:
 def add_routes(api: APIRouter, asking: AnalysisHandlers) -> None:
     """Registers the operations of this file."""
     routes = CompressionRoutes(asking)
-    get(api, "moments", "/runs/{run}/compressions", routes.compressions, answers.Page[Compression])
+    get(api, "moments", "/runs/{run}/compressions", routes.compressions, operations.Page[Compression])
     get(api, "moments", "/runs/{run}/compressions/{seq}", routes.compression, CompressionAudit)

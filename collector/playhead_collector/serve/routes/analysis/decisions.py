@@ -2,9 +2,8 @@
 
 from fastapi import APIRouter, Request, Response
 
-from playhead.wire import answers
-from playhead.wire.answers.analysis.decisions import Decision, DecisionDetail
-from playhead.wire.answers.analysis.tree import DecisionTree
+from playhead.wire import operations
+from playhead.wire.operations.why import Decision, DecisionDetail, DecisionTree
 from playhead_collector.read.paging import read_seq
 from playhead_collector.serve.analysis_pool import AnalysisHandlers
 from playhead_collector.serve.routes import params
@@ -45,6 +44,6 @@ class DecisionsRoutes:
 def add_routes(api: APIRouter, asking: AnalysisHandlers) -> None:
     """Registers the operations of this file."""
     routes = DecisionsRoutes(asking)
-    get(api, "why", "/runs/{run}/decisions", routes.decisions, answers.Page[Decision])
+    get(api, "why", "/runs/{run}/decisions", routes.decisions, operations.Page[Decision])
     get(api, "why", "/runs/{run}/decisions/{seq}", routes.decision, DecisionDetail)
     get(api, "why", "/runs/{run}/tree", routes.tree, DecisionTree)

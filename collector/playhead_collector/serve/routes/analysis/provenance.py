@@ -2,8 +2,8 @@
 
 from fastapi import APIRouter, Request, Response
 
-from playhead.wire import answers
-from playhead.wire.answers.analysis.provenance import Attribution
+from playhead.wire import operations
+from playhead.wire.operations.why import Attribution
 from playhead_collector.read.paging import read_seq
 from playhead_collector.serve.analysis_pool import AnalysisHandlers
 from playhead_collector.serve.routes import params
@@ -30,5 +30,5 @@ class ProvenanceRoutes:
 def add_routes(api: APIRouter, asking: AnalysisHandlers) -> None:
     """Registers the operations of this file."""
     routes = ProvenanceRoutes(asking)
-    get(api, "why", "/runs/{run}/attributions", routes.attributions, answers.Page[Attribution])
+    get(api, "why", "/runs/{run}/attributions", routes.attributions, operations.Page[Attribution])
     get(api, "why", "/runs/{run}/attributions/{seq}", routes.attribution, Attribution)

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Body, Request, Response
 from fastapi.responses import StreamingResponse
 
-from playhead.wire import answers
+from playhead.wire import operations
 from playhead_collector.analysis.configuration import Configured
 from playhead_collector.analysis.reasoning.explanation import (
     Explainer,
@@ -131,7 +131,7 @@ def _event(name: str, value: Any) -> bytes:
 def add_routes(api: APIRouter, asking: AnalysisHandlers, configured: Configured) -> None:
     """Registers the operations of this file."""
     routes = ReasoningRoutes(asking, configured)
-    get(api, "moments", "/runs/{run}/reasoning/{seq}", routes.reasoning, answers.Reasoning)
-    answer, responses = schema(answers.Explanation), _EXPLAINED | refusals(409, 502)
+    get(api, "moments", "/runs/{run}/reasoning/{seq}", routes.reasoning, operations.Reasoning)
+    answer, responses = schema(operations.Explanation), _EXPLAINED | refusals(409, 502)
     explain = api.post("/runs/{run}/explain", tags=["moments"], response_model=answer, responses=responses)
     explain(routes.explain)

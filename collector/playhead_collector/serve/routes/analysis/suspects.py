@@ -6,7 +6,7 @@ from typing import Annotated, Any, cast
 
 from fastapi import APIRouter, Body, Query, Request, Response
 
-from playhead.wire.answers.analysis.suspects import RerankedSuspects, Suspects
+from playhead.wire.operations.suspects import RerankedSuspects, Suspects
 from playhead_collector.analysis.configuration import Configured
 from playhead_collector.analysis.reasoning.explanation import no_model
 from playhead_collector.analysis.reasoning.suspect_order import RERANKED, ask_for_order

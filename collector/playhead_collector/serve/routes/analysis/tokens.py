@@ -4,7 +4,7 @@ from typing import Annotated
 
 from fastapi import APIRouter, Query, Request, Response
 
-from playhead.wire import answers
+from playhead.wire import operations
 from playhead_collector.read.paging import read_seq
 from playhead_collector.serve.analysis_pool import AnalysisHandlers
 from playhead_collector.serve.routes import params
@@ -38,4 +38,4 @@ class TokensRoutes:
 
 def add_routes(api: APIRouter, asking: AnalysisHandlers) -> None:
     """Registers the operations of this file."""
-    get(api, "runs", "/runs/{run}/tokens", TokensRoutes(asking).tokens, answers.TokenTimeline)
+    get(api, "runs", "/runs/{run}/tokens", TokensRoutes(asking).tokens, operations.TokenTimeline)

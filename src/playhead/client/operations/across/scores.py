@@ -5,7 +5,7 @@ from datetime import datetime
 
 from playhead.client.operation import ApiRequest, PagedRequest, client_method, paged_client_method, run_path
 from playhead.client.operations.runs import time_text
-from playhead.wire.answers.across.scores import RecordedScore
+from playhead.wire.operations.scores import RecordedScore
 
 
 class ScoresOperations:

@@ -6,7 +6,7 @@ from typing import Literal
 
 from playhead.client.operation import ApiRequest, PagedRequest, client_method, paged_client_method
 from playhead.client.operations.runs import time_text
-from playhead.wire.answers.analysis.search import FoundDecision, FoundText
+from playhead.wire.operations.search import FoundDecision, FoundText
 
 _SHOWN = 50
 

@@ -1,7 +1,7 @@
 """[client]: deletion of runs, and of content that no run refers to."""
 
 from playhead.client.operation import ApiRequest, client_method, run_path
-from playhead.wire.answers.deletion import Collected, DeletedRuns
+from playhead.wire.operations.storage import Collected, DeletedRuns
 
 
 class DeletionOperations:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from urllib.parse import quote
 
 from playhead.client.operation import ApiRequest, client_method
-from playhead.wire.answers.forward import Affected, Backfilled, Destinations, ForwardDeadLetters
+from playhead.wire.operations.forward import Affected, Backfilled, Destinations, ForwardDeadLetters
 
 
 class ForwardOperations:

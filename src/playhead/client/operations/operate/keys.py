@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from playhead.client.operation import ApiRequest, client_method
-from playhead.wire.answers.keys import Keys, NewKey, Revoked
+from playhead.wire.operations.keys import Keys, NewKey, Revoked
 
 
 class KeysOperations:

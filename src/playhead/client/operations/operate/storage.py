@@ -1,7 +1,7 @@
 """[client]: amounts of stored data."""
 
 from playhead.client.operation import ApiRequest, client_method
-from playhead.wire.answers.across.storage import Storage
+from playhead.wire.operations.storage import Storage
 
 
 class StorageOperations:

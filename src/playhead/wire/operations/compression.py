@@ -2,9 +2,9 @@
 
 from typing import Any, NotRequired, TypedDict
 
-from playhead.wire.answers.analysis.reasoning import Quoted
-from playhead.wire.answers.page import CutText
-from playhead.wire.answers.strength import Strength
+from playhead.wire.operations.page import CutText
+from playhead.wire.operations.reasoning import Quoted
+from playhead.wire.operations.why import Strength
 
 
 class MessageCounts(TypedDict):

@@ -1,9 +1,16 @@
-"""Answers about runs and their events."""
+"""Runs, events, checkpoints, leases, OTLP export.
+
+Answers about runs and their events.
+
+Answers about leases of runs; and log events, which a resume needs.
+
+What an export is made of.
+"""
 
 from typing import Any, NotRequired, TypedDict
 
-from playhead.wire.answers.across.scores import RecordedScore
-from playhead.wire.answers.calls import CallError
+from playhead.wire.operations.calls import CallError
+from playhead.wire.operations.scores import RecordedScore
 
 
 class Completeness(TypedDict):
@@ -143,3 +150,43 @@ EventsMoved = TypedDict("EventsMoved", {"run": str, "from": int})
 EventsMoved.__doc__ = (
     """Live: a late event moved others. From seq `from` on, the events of the run have other seqs now."""
 )
+
+
+class RunLease(TypedDict):
+    """The lease of a run: no other process can take it before `until`, unless it is forced.
+
+    `holder` is the id of the process's journal, `process` its name for people, `attempt` which attempt at the run it
+    makes.  Times are those of the database.
+    """
+
+    run: str
+    holder: str
+    process: str
+    attempt: int
+    since: str
+    until: str
+
+
+class Released(TypedDict):
+    """`released`: whether this holder had the lease."""
+
+    released: bool
+
+
+class RunLog(TypedDict):
+    """A log event as stored, with refs in place of payloads: state, checkpoints, annotations and others."""
+
+    name: str
+    time: str
+    trace: str | None
+    span: str | None
+    attributes: dict[str, Any]
+    scope: str
+    resource: dict[str, Any]
+
+
+class OtlpRequest(TypedDict):
+    """An OTLP request in JSON: one of the two."""
+
+    resourceSpans: NotRequired[list[dict[str, Any]]]
+    resourceLogs: NotRequired[list[dict[str, Any]]]

@@ -6,14 +6,29 @@ the refs of values by name.  With `hydrate=true`, `values` has the values under 
 that are not stored, whose values are null.
 """
 
-from playhead.wire.answers.analysis.compression import (
-    Compression,
-    CompressionAudit,
-    ContextMessage,
-    FactNeeded,
-    LostFact,
+from playhead.wire.operations.calls import (
+    Call,
+    CallError,
+    ContextAt,
+    HistoryEntry,
+    LlmCall,
+    Removal,
+    ToolCall,
+    TraceSpan,
 )
-from playhead.wire.answers.analysis.reasoning import (
+from playhead.wire.operations.compression import Compression, CompressionAudit, ContextMessage, FactNeeded, LostFact
+from playhead.wire.operations.content import ContentValue, ThreadMessages
+from playhead.wire.operations.moments import (
+    Checkpoint,
+    CheckpointEntry,
+    Diff,
+    ErrorNote,
+    OpenCall,
+    StateAt,
+    StateValues,
+)
+from playhead.wire.operations.page import CutText, ErrorAnswer, ErrorDetail, Page
+from playhead.wire.operations.reasoning import (
     ChangedArgument,
     Explanation,
     InferredReasoning,
@@ -23,20 +38,7 @@ from playhead.wire.answers.analysis.reasoning import (
     Reasoning,
     StructuredReasoning,
 )
-from playhead.wire.answers.analysis.tokens import (
-    Calibration,
-    ModelPrice,
-    ModelTokens,
-    PriceTable,
-    TokenPoint,
-    TokenTimeline,
-    TokenTotals,
-)
-from playhead.wire.answers.calls import Call, CallError, ContextAt, HistoryEntry, LlmCall, Removal, ToolCall, TraceSpan
-from playhead.wire.answers.content import ContentValue, ThreadMessages
-from playhead.wire.answers.diff import Diff
-from playhead.wire.answers.page import CutText, ErrorAnswer, ErrorDetail, Page
-from playhead.wire.answers.runs import (
+from playhead.wire.operations.runs import (
     Completeness,
     EventsMoved,
     Fork,
@@ -45,7 +47,15 @@ from playhead.wire.answers.runs import (
     RunProcess,
     RunSummary,
 )
-from playhead.wire.answers.state import Checkpoint, CheckpointEntry, ErrorNote, OpenCall, StateAt, StateValues
+from playhead.wire.operations.tokens import (
+    Calibration,
+    ModelPrice,
+    ModelTokens,
+    PriceTable,
+    TokenPoint,
+    TokenTimeline,
+    TokenTotals,
+)
 
 __all__ = [
     "Calibration",

@@ -1,4 +1,9 @@
-"""Retry delays of the shipper, and reporting each kind of problem once."""
+"""Backoff delays, `Retry-After`, hints about wrong ports.
+
+Retry delays of the shipper, and reporting each kind of problem once.
+
+A hint for requests that were sent to the wrong port. Pure.
+"""
 
 import logging
 import threading
@@ -69,3 +74,11 @@ def backoff_delays() -> Iterator[float]:
     while True:
         yield longest * _random.uniform(0.5, 1.0)
         longest = min(2 * longest, _MAX_SECONDS)
+
+
+def grpc_hint(error: BaseException) -> str:
+    """Returns a hint to append to the message of an HTTP request's error, if the answer was not HTTP/1.1, such as that
+    of a gRPC port; empty for any other error."""
+    if not str(error).startswith("illegal "):  # messages of h11: illegal request line, illegal status line
+        return ""
+    return "; what answers there speaks no HTTP/1.1: if that is the port for gRPC (4317), name the one for HTTP (4318)"

@@ -1,1 +1,0 @@
-"""Answers about many runs: scores, and what is computed across runs."""

@@ -1,1 +1,0 @@
-"""Answers to the questions of `playhead_collector.analysis`, a file per question."""
