@@ -1,8 +1,12 @@
-"""Reads JSON documents from a stream of bytes: one per line, the items of an array, or a single document. Memory is
+"""JSON documents in a byte stream; recognises the file's format.
+
+Reads JSON documents from a stream of bytes: one per line, the items of an array, or a single document. Memory is
 bounded.
 
 A line that is not JSON is reported and skipped. In an array, the end of an item that is not JSON cannot be found, so
 reading stops there.
+
+Detects the format of a file from its first document or its first bytes.
 """
 
 import codecs
@@ -10,7 +14,7 @@ import json
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import chain, islice
-from typing import Any
+from typing import Any, Literal, cast
 
 from playhead.archive.records import FilePlace, UnreadableRecord
 from playhead.model.canonical import parse_json
@@ -188,3 +192,47 @@ def _item(text: _ArrayText, decoder: json.JSONDecoder) -> tuple[Any, int]:
             if text.ended:
                 raise
         text.more()
+
+
+Format = Literal["playhead", "otlp", "phoenix", "langfuse"]
+FORMATS: tuple[Format, ...] = ("playhead", "otlp", "phoenix", "langfuse")
+
+_OTLP = {"resourceSpans", "resource_spans", "resourceLogs", "resource_logs", "resourceMetrics", "resource_metrics"}
+_PARQUET = b"PAR1"
+_TAR_AT, _TAR = 257, b"ustar"
+# Keys that only rows of Langfuse have: camelCase from the API and the UI, snake_case from exports to blob storage.
+_LANGFUSE = {"observations", "traceId", "trace_id", "userId", "user_id", "sessionId", "session_id", "htmlPath"}
+
+
+def is_parquet(first: bytes) -> bool:
+    """Whether these are the first bytes of a Parquet file."""
+    return first.startswith(_PARQUET)
+
+
+def is_tar(first: bytes) -> bool:
+    """Whether these are the first bytes of a tar file."""
+    return first[_TAR_AT : _TAR_AT + len(_TAR)] == _TAR
+
+
+def is_json(first: bytes) -> bool:
+    """Whether these are the first bytes of a JSON file."""
+    return first.removeprefix(b"\xef\xbb\xbf").lstrip(b" \t\r\n")[:1] in (b"{", b"[")
+
+
+def format_of(document: Any) -> Format | None:
+    """Returns the format of a JSON document; None if it is unknown."""
+    if isinstance(document, list):
+        return next((format_name for item in cast(list[Any], document)[:1] if (format_name := format_of(item))), None)
+    if not isinstance(document, dict):
+        return None
+    value = cast(dict[str, Any], document)
+    if not _OTLP.isdisjoint(value):
+        return "otlp"
+    if "context.span_id" in value or isinstance(value.get("context"), dict):
+        return "phoenix"
+    inner = value.get("data")
+    if isinstance(inner, list):  # a page of an API: {"data": [...], ...}
+        return format_of(cast(list[Any], inner))
+    if isinstance(value.get("trace"), dict) or ("id" in value and not _LANGFUSE.isdisjoint(value)):
+        return "langfuse"
+    return None

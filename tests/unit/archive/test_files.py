@@ -15,8 +15,7 @@ from hypothesis import strategies as st
 from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsServiceRequest
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 
-from playhead.archive.detect import format_of
-from playhead.archive.documents import Document, json_documents
+from playhead.archive.documents import Document, format_of, json_documents
 from playhead.archive.protobuf import protobuf_file
 from playhead.archive.records import JSON, PROTOBUF, FilePlace, OtlpRecord, UnreadableRecord, json_records, request_of
 from playhead.cli.moving.sources import Sources

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 
 import typer
 
-from playhead.archive.detect import Format
+from playhead.archive.documents import Format
 from playhead.cli.connection import CollectorAddress, complete_run
 from playhead.cli.options import Json, OfAgent, OfSession, OfTag, OfUser, Since, Until, moment
 from playhead.errors import SettingInvalid

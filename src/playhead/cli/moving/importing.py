@@ -9,7 +9,7 @@ from typing import Any
 
 import typer
 
-from playhead.archive.detect import Format
+from playhead.archive.documents import Format
 from playhead.archive.records import OtlpRecord, UnreadableRecord
 from playhead.cli import output
 from playhead.cli.connection import CollectorAddress

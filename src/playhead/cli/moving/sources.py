@@ -17,8 +17,16 @@ from typing import Any, BinaryIO, cast
 import zstandard
 
 from playhead.archive import langfuse, phoenix
-from playhead.archive.detect import Format, format_of, is_json, is_parquet, is_tar
-from playhead.archive.documents import Document, json_documents, lines_of
+from playhead.archive.documents import (
+    Document,
+    Format,
+    format_of,
+    is_json,
+    is_parquet,
+    is_tar,
+    json_documents,
+    lines_of,
+)
 from playhead.archive.protobuf import ZSTD_MAGIC, protobuf_file
 from playhead.archive.records import JSON, FilePlace, OtlpRecord, UnreadableRecord, json_records
 from playhead.errors import SettingInvalid
