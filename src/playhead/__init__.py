@@ -218,7 +218,7 @@ def _recording(module: str) -> ModuleType:
 
     The registry of instrumentations needs `playhead.configure` only with the first library that the program imports.
     """
-    from playhead.api.forks import delay_forks  # noqa: PLC0415 - `import playhead` does not need it
+    from playhead.kernel.forks import delay_forks  # noqa: PLC0415 - `import playhead` does not need it
 
     with delay_forks():
         if module != _SWITCHES:

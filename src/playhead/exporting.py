@@ -4,10 +4,10 @@ import os
 from collections.abc import Callable, Mapping
 from typing import Any, Literal
 
-from playhead.api.guard import log
 from playhead.api.ports import Redact
 from playhead.export.destinations.target import ExportTarget, export_target
 from playhead.export.target import ShipTarget
+from playhead.kernel.guard import log
 from playhead.model.objects.interrupts import let_through
 from playhead.recording import ProcessState, add_export
 

@@ -21,10 +21,7 @@ from playhead.api.calls.grouping import forget_groups
 from playhead.api.calls.joining import forget_parts
 from playhead.api.calls.mirror_span import add_run_id_processor
 from playhead.api.events.context_warnings import ContextWarnings
-from playhead.api.forks import at_exit, delay_forks, end_imports
 from playhead.api.functions import background
-from playhead.api.guard import swallowed, warn_once
-from playhead.api.opentelemetry_sdk import SpanLimits, TracerProvider
 from playhead.api.ports import Redact
 from playhead.api.promises.port import PromiseStore
 from playhead.api.promises.stopping import looking_first, watching
@@ -43,6 +40,9 @@ from playhead.journal.listeners import LISTENERS
 from playhead.journal.memory import MemoryJournal
 from playhead.journal.ownership import OwnRuns, RunOwnership
 from playhead.journal.recorder import JournalRecorder
+from playhead.kernel.forks import at_exit, delay_forks, end_imports
+from playhead.kernel.guard import swallowed, warn_once
+from playhead.kernel.opentelemetry_sdk import SpanLimits, TracerProvider
 from playhead.model.objects.interrupts import let_through
 from playhead.model.objects.limits import ValueLimits
 from playhead.model.objects.masking import Mask

@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import Any
 
 from playhead.api.functions.own_code import Launcher
-from playhead.api.guard import log
 from playhead.api.run import NextRun
 from playhead.capture.registry import instrumented
 from playhead.errors import PlayheadError, ReplayError, SettingInvalid
+from playhead.kernel.guard import log
 from playhead.model.objects.interrupts import let_through
 from playhead.recording import ProcessState, deliver_all, deliver_lanes, flush, lease_client, settings_in_force
 from playhead.replay.effects import watch_effects

@@ -10,7 +10,6 @@ import pytest
 
 import playhead
 from playhead import recording as recording_module
-from playhead.api import guard
 from playhead.journal.frame import (
     ANNOUNCEMENT,
     CONTENT,
@@ -25,6 +24,7 @@ from playhead.journal.frame import (
 )
 from playhead.journal.lane import LaneReader, Position, lanes
 from playhead.journal.room.background import BACKGROUND_THREAD
+from playhead.kernel import guard
 from playhead.model import names
 from playhead.model.canonical import Content, content_as, value_of
 from playhead.model.ref import ContentRef

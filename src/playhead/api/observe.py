@@ -12,12 +12,12 @@ from playhead.api.calls.lifecycle import set_payload
 from playhead.api.calls.requested_tools import drop_requested_call, take_requested_call
 from playhead.api.calls.span import ObservedSpan
 from playhead.api.calls.steps import Waiting
-from playhead.api.forks import delay_forks
-from playhead.api.guard import swallowed, warn_once
 from playhead.api.ports import Redact
 from playhead.api.promises.tools import ToolRule, approved_first, needs_rule, rule_or_always
 from playhead.api.recorded_values import kinds_of, record_values
 from playhead.api.run import root_attributes
+from playhead.kernel.forks import delay_forks
+from playhead.kernel.guard import swallowed, warn_once
 from playhead.model import names
 from playhead.model.objects.interrupts import let_through
 from playhead.model.objects.plain_forms import safe_repr

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol
 
-from playhead.api.opentelemetry_sdk import TracerProvider
+from playhead.kernel.opentelemetry_sdk import TracerProvider
 from playhead.model.message import Message
 from playhead.model.objects.limits import Cut
 from playhead.model.ref import ContentRef

@@ -26,10 +26,10 @@ from weakref import WeakKeyDictionary
 
 from playhead.api.calls.begin import CONTEXTS, CURRENT
 from playhead.api.calls.span import ObservedSpan
-from playhead.api.forks import fork_safe_lock
 from playhead.api.functions.own_code import is_own_code
-from playhead.api.guard import swallowed, warn_once
 from playhead.api.run import ActiveRun
+from playhead.kernel.forks import fork_safe_lock
+from playhead.kernel.guard import swallowed, warn_once
 from playhead.model import names
 from playhead.model.objects.interrupts import let_through
 

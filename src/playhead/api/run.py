@@ -6,12 +6,12 @@ from itertools import count
 from typing import Any
 from weakref import WeakSet
 
-from playhead.api.forks import fork_safe_lock
-from playhead.api.guard import swallowed, warn_once
-from playhead.api.ids import new_process_id, new_run_id
 from playhead.api.ports import RunOwner, RunThreads
 from playhead.api.replaying import Replay
 from playhead.api.starting import StartingPoint
+from playhead.kernel.forks import fork_safe_lock
+from playhead.kernel.guard import swallowed, warn_once
+from playhead.kernel.ids import new_process_id, new_run_id
 from playhead.model import names
 from playhead.model.objects.interrupts import let_through
 from playhead.model.objects.plain_forms import safe_repr

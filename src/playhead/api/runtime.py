@@ -8,9 +8,9 @@ from dataclasses import dataclass
 
 from playhead.api.calls.first_use import start_of_recording
 from playhead.api.calls.span import ObservedSpan
-from playhead.api.forks import delay_forks
 from playhead.api.ports import Recorder, RunOwner
 from playhead.api.run import ActiveRun, NextRun
+from playhead.kernel.forks import delay_forks
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,12 +22,12 @@ from playhead.api.calls.lifecycle import current_span, is_announced, set_payload
 from playhead.api.calls.span import ObservedSpan
 from playhead.api.declared_compression import compression_refs
 from playhead.api.events.typed_values import typed_payload
-from playhead.api.guard import swallowed
 from playhead.api.ports import Frames, Recorder, Redact
 from playhead.api.recorded_values import kinds_of, record_values
 from playhead.api.replaying import idempotency_key_of
 from playhead.api.run import root_attributes
 from playhead.api.starting import RecordedCheckpoint, StartingPoint, starting_point_of
+from playhead.kernel.guard import swallowed
 from playhead.model import names
 from playhead.model.objects.interrupts import let_through
 from playhead.model.objects.plain_forms import safe_repr

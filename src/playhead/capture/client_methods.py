@@ -10,7 +10,6 @@ from inspect import isawaitable
 from typing import Any, cast
 
 from playhead.api.calls.recorded_answer import wait_for_turn
-from playhead.api.guard import swallowed
 from playhead.api.replaying import ResponseRestorer
 from playhead.api.run import ActiveRun
 from playhead.capture.model_call import ObservedModelCall, ResponseReplayer
@@ -18,6 +17,7 @@ from playhead.capture.model_values import ModelRequest, ModelResponse
 from playhead.capture.patching import Wrapper
 from playhead.capture.sent_request import record_sent_body
 from playhead.capture.streams import StreamRecording, observed_stream
+from playhead.kernel.guard import swallowed
 from playhead.model.objects.interrupts import let_through
 
 

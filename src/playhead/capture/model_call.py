@@ -17,7 +17,6 @@ from playhead.api.calls.lifecycle import abort, enter, fail_and_detach, finish, 
 from playhead.api.calls.recorded_answer import recorded_answer
 from playhead.api.calls.requested_tools import note_requested_call
 from playhead.api.calls.span import ObservedSpan
-from playhead.api.guard import swallowed
 from playhead.api.ports import RunThreads
 from playhead.api.replaying import ReplayAnswer, ResponseRestorer
 from playhead.api.run import ActiveRun
@@ -25,6 +24,7 @@ from playhead.capture.edited_call import BuildArguments, edited_arguments
 from playhead.capture.model_scope import claim_scope
 from playhead.capture.model_values import ModelRequest, ModelResponse
 from playhead.capture.sent_request import record_sent_body
+from playhead.kernel.guard import swallowed
 from playhead.model import names
 from playhead.model.canonical import canonical_json
 from playhead.model.message import Message, without_reasoning

@@ -11,8 +11,8 @@ from typing import Any, Protocol, cast
 
 import wrapt
 
-from playhead.api.guard import swallowed
 from playhead.capture.others.preference import is_left_to_others
+from playhead.kernel.guard import swallowed
 from playhead.model.objects.interrupts import let_through
 
 Wrapper = Callable[[Any, Any, Any, Any], Any]

@@ -8,9 +8,9 @@ from typing import Protocol, cast
 
 import wrapt
 
-from playhead.api.forks import delay_forks
-from playhead.api.guard import log, swallowed, warn_once
 from playhead.errors import SettingInvalid
+from playhead.kernel.forks import delay_forks
+from playhead.kernel.guard import log, swallowed, warn_once
 from playhead.model.objects.interrupts import let_through
 
 LIBRARIES: dict[str, str] = {

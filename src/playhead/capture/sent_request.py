@@ -14,8 +14,8 @@ from typing import Any, cast
 
 from playhead.api.calls.lifecycle import current_span
 from playhead.api.calls.span import ObservedSpan
-from playhead.api.guard import swallowed
 from playhead.dialect import openai_chat as dialect
+from playhead.kernel.guard import swallowed
 from playhead.model import names
 from playhead.model.objects.interrupts import let_through
 

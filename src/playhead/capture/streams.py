@@ -11,9 +11,9 @@ from typing import Any, Self, cast
 import wrapt
 
 from playhead.api.calls.lifecycle import detach
-from playhead.api.guard import swallowed
 from playhead.capture.model_call import ObservedModelCall
 from playhead.capture.model_values import ModelResponse
+from playhead.kernel.guard import swallowed
 from playhead.model.objects.interrupts import let_through
 
 Assemble = Callable[[list[Any]], ModelResponse | None]

@@ -11,7 +11,6 @@ import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from playhead.api.forks import delay_forks
 from playhead.export.counters import ShipCounters
 from playhead.export.cursor import LaneCursor, end_of, is_delivered
 from playhead.export.dead_lanes import DeadLanes, undelivered
@@ -23,6 +22,7 @@ from playhead.export.left_runs import tell_of_left_runs
 from playhead.export.shipment import Shipment, shipments_of
 from playhead.export.target import DeliversShipments, ShipTarget, to_collector
 from playhead.journal.lane import LaneReader, NoLane, Position
+from playhead.kernel.forks import delay_forks
 from playhead.settings.sdk import Settings
 from playhead.wire.retries import Clock, ProblemReporter, SystemClock, Unavailable, backoff_delays
 

@@ -12,9 +12,9 @@ from enum import Enum
 from typing import Any, Final, cast
 
 from playhead.api import runtime
-from playhead.api.guard import swallowed
 from playhead.interop.recorded_content import RecordedContent, without_unrecorded
 from playhead.interop.zero_code import record_spans_of_others
+from playhead.kernel.guard import swallowed
 from playhead.lift import lift
 from playhead.model import names
 from playhead.model.objects.interrupts import let_through

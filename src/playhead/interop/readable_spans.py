@@ -15,10 +15,10 @@ from opentelemetry.sdk.trace import Event, ReadableSpan
 from opentelemetry.trace import Link, Status, StatusCode
 
 from playhead.api import runtime
-from playhead.api.forks import fork_safe_lock
-from playhead.api.guard import swallowed
 from playhead.api.ports import Recorder
 from playhead.interop.recorded_content import RecordedContent, without_unrecorded
+from playhead.kernel.forks import fork_safe_lock
+from playhead.kernel.guard import swallowed
 from playhead.lift import lift, lift_log
 from playhead.model import names
 from playhead.model.objects.interrupts import let_through

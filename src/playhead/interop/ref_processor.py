@@ -9,10 +9,10 @@ from opentelemetry.sdk.trace import ReadableSpan, Span, SpanProcessor
 
 from playhead.api import runtime
 from playhead.api.calls.mirror_span import record_outermost, set_run_id
-from playhead.api.forks import fork_safe_lock
-from playhead.api.guard import swallowed
 from playhead.capture.others.preference import is_preferred_scope
 from playhead.interop.readable_spans import with_refs
+from playhead.kernel.forks import fork_safe_lock
+from playhead.kernel.guard import swallowed
 from playhead.model import names
 from playhead.model.objects.interrupts import let_through
 from playhead.model.span import Span as RecordedSpan

@@ -12,11 +12,11 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, ClassVar
 from weakref import WeakSet
 
-from playhead.api.forks import delay_forks, fork_safe_lock
 from playhead.api.functions.own_code import Launcher
-from playhead.api.guard import swallowed, warn_once
 from playhead.capture.others.report import report_at_exit_if_asked
 from playhead.capture.registry import LIBRARIES, OPT_IN, instrument
+from playhead.kernel.forks import delay_forks, fork_safe_lock
+from playhead.kernel.guard import swallowed, warn_once
 from playhead.model.objects.interrupts import let_through
 from playhead.settings.sdk import load
 

@@ -12,8 +12,8 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
-from playhead.api.forks import fork_safe_lock
-from playhead.api.guard import swallowed, warn_once
+from playhead.kernel.forks import fork_safe_lock
+from playhead.kernel.guard import swallowed, warn_once
 
 EventListener = Callable[[dict[str, Any]], object]
 # A few seconds of a busy program; each is some hundred bytes.

@@ -13,9 +13,9 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from weakref import WeakValueDictionary
 
-from playhead.api.guard import log, swallowed
 from playhead.journal.ended.noted_lines import NotedLines
 from playhead.journal.lane import is_own, is_owned
+from playhead.kernel.guard import log, swallowed
 from playhead.model.objects.interrupts import let_through
 
 # For records, a check that is this old is enough: checking the disk for each would cost as much as writing it.

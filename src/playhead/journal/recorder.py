@@ -6,13 +6,13 @@ from typing import Any, cast
 
 import orjson
 
-from playhead.api.guard import swallowed
-from playhead.api.opentelemetry_sdk import TracerProvider
 from playhead.api.ports import Frames, Redact, RunThreads
 from playhead.errors import NotFaithful
 from playhead.journal.frame import ANNOUNCEMENT, LOG, SPAN, content_frame, frame, thread_frame
 from playhead.journal.journal import Journal
 from playhead.journal.listeners import LISTENERS
+from playhead.kernel.guard import swallowed
+from playhead.kernel.opentelemetry_sdk import TracerProvider
 from playhead.model import names
 from playhead.model.canonical import content_of, value_of
 from playhead.model.message import Message

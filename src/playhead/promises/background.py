@@ -6,8 +6,8 @@ from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
 
-from playhead.api.forks import fork_safe_lock
-from playhead.api.guard import swallowed
+from playhead.kernel.forks import fork_safe_lock
+from playhead.kernel.guard import swallowed
 from playhead.model.objects.interrupts import let_through
 
 

@@ -9,7 +9,7 @@ from typing import Any, Protocol
 
 import orjson
 
-from playhead.api.guard import warn_once
+from playhead.kernel.guard import warn_once
 from playhead.model.canonical import (
     BYTES,
     JSON,

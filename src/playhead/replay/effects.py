@@ -18,9 +18,9 @@ from opentelemetry.context import get_current
 from playhead.api import runtime
 from playhead.api.calls.begin import CURRENT, NEXT_RUN
 from playhead.api.calls.span import ObservedSpan
-from playhead.api.guard import swallowed
 from playhead.api.run import NextRun
 from playhead.errors import RunStopped
+from playhead.kernel.guard import swallowed
 from playhead.model.objects.interrupts import let_through
 
 # Index of the command in the event's arguments.

@@ -16,10 +16,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from playhead.api.ids import process_name
 from playhead.errors import ClientError, Conflict, RunAlive
 from playhead.journal.leases import LocalLease, holder_of, journal_name, take_local
 from playhead.journal.ownership import OwnRuns, RunOwnership, Unsure, taken_over_sentence
+from playhead.kernel.ids import process_name
 
 log = logging.getLogger("playhead")
 

@@ -13,11 +13,11 @@ from opentelemetry import context as otel
 
 from playhead.api.calls.begin import NEXT_RUN
 from playhead.api.calls.lifecycle import current_span
-from playhead.api.ids import process_name
 from playhead.api.run import ActiveRun, NextRun
 from playhead.api.starting import RecordedCheckpoint
 from playhead.errors import CannotRestore, ClientError, NoRecord, ReplayError, RunAlive, is_run_stopped
 from playhead.journal.ownership import take_from
+from playhead.kernel.ids import process_name
 from playhead.model import names
 from playhead.model.span import LogEvent, Span
 from playhead.replay.answering import RecordReplay

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from playhead.api.forks import delay_forks, fork_safe_lock
+from playhead.kernel.forks import delay_forks, fork_safe_lock
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
 
@@ -68,7 +68,7 @@ SLOW = "import builtins, time; builtins.began.set(); time.sleep(0.5)"
 ENDS = """
 import builtins, threading
 from playhead import observe
-from playhead.api.forks import delay_forks
+from playhead.kernel.forks import delay_forks
 
 class Left:
     def __del__(self):
@@ -162,7 +162,7 @@ def test_the_executors_of_the_standard_library_are_imported_before_a_fork_can_wa
 def test_recording_that_is_imported_late_ends_after_what_the_program_registered_since_the_first_import():
     code = """
 import atexit
-from playhead.api import forks
+from playhead.kernel import forks
 atexit.register(print, "program")
 forks.at_exit(lambda: print("recording"))
 """

@@ -14,7 +14,7 @@ import pytest
 
 import playhead
 from playhead import observe
-from playhead.api import guard
+from playhead.kernel import guard
 from playhead.model import names
 from tests.support.journal_reader import Recording
 

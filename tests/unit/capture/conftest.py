@@ -2,7 +2,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from playhead.api import guard
+from playhead.kernel import guard
 
 
 @pytest.fixture(autouse=True)

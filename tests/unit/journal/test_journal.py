@@ -13,7 +13,6 @@ import pytest
 
 import playhead
 from playhead import observe
-from playhead.api import guard
 from playhead.export.cursor import end_of
 from playhead.journal import journal as journal_module
 from playhead.journal.frame import RESOURCE, frame
@@ -21,6 +20,7 @@ from playhead.journal.journal import Journal
 from playhead.journal.lane import LaneReader, LaneWriter, Position, lanes
 from playhead.journal.room import allowance
 from playhead.journal.space import DiskUsage, journal_usage, reclaim
+from playhead.kernel import guard
 from playhead.model import names
 from playhead.recording import ProcessState
 from tests.support.journal_reader import Recording, read_lane, start_recording

@@ -17,10 +17,10 @@ from playhead.api.calls.grouping import UnattendedCall, run_of_call
 from playhead.api.calls.joining import joined_call, linked_runs
 from playhead.api.calls.span import ObservedSpan
 from playhead.api.functions.own_code import Launcher, started_program
-from playhead.api.guard import swallowed
-from playhead.api.ids import new_span_id, new_trace_id, process_name
 from playhead.api.ports import Recorder, Redact
 from playhead.api.run import ActiveRun, NextRun
+from playhead.kernel.guard import swallowed
+from playhead.kernel.ids import new_span_id, new_trace_id, process_name
 from playhead.model import names
 from playhead.model.digest import sha256
 from playhead.model.objects.interrupts import READING, let_through

@@ -15,7 +15,7 @@ from opentelemetry.context import Context
 
 from playhead.api import runtime
 from playhead.api.calls.asyncio_here import running_task
-from playhead.api.guard import swallowed
+from playhead.kernel.guard import swallowed
 
 _BEGUN = otel.create_key("playhead-border")
 _AWAITED = otel.create_key("playhead-awaited")

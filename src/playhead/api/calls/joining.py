@@ -23,10 +23,10 @@ from playhead.api import runtime
 from playhead.api.calls.handing_on import call_of_this_process, run_of_this_process
 from playhead.api.calls.span import ObservedSpan
 from playhead.api.calls.trace_state import HandedCall, handed_call
-from playhead.api.forks import fork_safe_lock
-from playhead.api.ids import new_process_id
 from playhead.api.ports import Recorder
 from playhead.api.run import ActiveRun
+from playhead.kernel.forks import fork_safe_lock
+from playhead.kernel.ids import new_process_id
 from playhead.model import names
 
 # Runs of other processes that this one has a part of. A forgotten run gets a new process id and a new counter.

@@ -22,9 +22,9 @@ from playhead.api.calls.begin import CONTEXTS, CURRENT, CURRENT_SPAN, UNRECORDED
 from playhead.api.calls.described_errors import DescribedError, name_of, stack_trace_of
 from playhead.api.calls.span import ObservedSpan
 from playhead.api.calls.waiting import NoteWait, waiting_note
-from playhead.api.guard import swallowed, warn_once
 from playhead.api.replaying import Replay
 from playhead.errors import RunStopped, RunTakenOver, is_run_stopped
+from playhead.kernel.guard import swallowed, warn_once
 from playhead.model import names
 from playhead.model.objects.error_texts import error_text
 from playhead.model.objects.interrupts import is_from_outside, let_through, reading

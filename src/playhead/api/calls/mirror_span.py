@@ -17,9 +17,9 @@ from playhead.api import runtime
 from playhead.api.calls.grouping import forget_span, note_span, run_around_span
 from playhead.api.calls.joining import joined_run
 from playhead.api.calls.span import ObservedSpan
-from playhead.api.forks import fork_safe_lock
-from playhead.api.guard import swallowed
-from playhead.api.opentelemetry_sdk import ReadableSpan, Span, SpanProcessor, TracerProvider
+from playhead.kernel.forks import fork_safe_lock
+from playhead.kernel.guard import swallowed
+from playhead.kernel.opentelemetry_sdk import ReadableSpan, Span, SpanProcessor, TracerProvider
 from playhead.model import names
 from playhead.model.objects.interrupts import let_through
 

@@ -16,9 +16,9 @@ from opentelemetry.util.types import Attributes, AttributeValue
 from playhead.api.calls.described_errors import DescribedError
 from playhead.api.calls.flow import ExecutionFlow
 from playhead.api.calls.handing_on import handed_on
-from playhead.api.guard import swallowed
 from playhead.api.ports import Recorder, Redact
 from playhead.api.run import ActiveRun
+from playhead.kernel.guard import swallowed
 from playhead.model import names
 from playhead.model.objects.interrupts import let_through
 

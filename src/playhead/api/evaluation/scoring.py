@@ -8,8 +8,8 @@ from typing import Any
 from playhead.api import runtime
 from playhead.api.calls.lifecycle import current_span
 from playhead.api.calls.span import ObservedSpan
-from playhead.api.guard import swallowed, warn_once
 from playhead.api.scope import log_event_of
+from playhead.kernel.guard import swallowed, warn_once
 from playhead.model import names
 from playhead.model.objects.interrupts import let_through
 from playhead.model.objects.plain_forms import safe_repr

@@ -6,8 +6,8 @@ An event belongs to the innermost observed call. Outside a run the functions do 
 import math
 from typing import Any, Literal
 
-from playhead.api.guard import warn_once
 from playhead.api.scope import as_text, log_event
+from playhead.kernel.guard import warn_once
 from playhead.model import names
 from playhead.model.objects.plain_forms import safe_repr
 

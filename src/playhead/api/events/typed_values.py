@@ -7,8 +7,8 @@ the program asked for it.
 from typing import Any
 
 from playhead.api.calls.span import ObservedSpan
-from playhead.api.guard import warn_once
 from playhead.api.ports import Frames, Recorder
+from playhead.kernel.guard import warn_once
 from playhead.model import names
 from playhead.model.objects.limits import CUT_SENTENCES
 from playhead.model.ref import ContentRef

@@ -8,7 +8,7 @@ from typing import Any, cast
 from opentelemetry import context as otel
 
 from playhead.api.calls.begin import CURRENT
-from playhead.api.guard import swallowed
+from playhead.kernel.guard import swallowed
 from playhead.model.objects.interrupts import let_through
 
 _CONTEXT = "_playhead_context"

@@ -12,7 +12,7 @@ import typing
 from collections.abc import Callable, Mapping
 from typing import Any, cast
 
-from playhead.api.guard import swallowed
+from playhead.kernel.guard import swallowed
 from playhead.model.objects.infrastructure import name_of_type
 from playhead.model.objects.interrupts import let_through
 from playhead.model.objects.masking import KeyedValue

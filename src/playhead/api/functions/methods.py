@@ -12,7 +12,7 @@ import types
 from typing import Any, cast
 
 from playhead.api.functions.proxy import CallObserver, ObservedFunction, observed
-from playhead.api.guard import swallowed, warn_once
+from playhead.kernel.guard import swallowed, warn_once
 from playhead.model.objects.interrupts import let_through
 
 if sys.version_info >= (3, 14):

@@ -21,7 +21,7 @@ from playhead.api.functions.injected import (
     request_parameters,
     without_injected,
 )
-from playhead.api.guard import warn_once
+from playhead.kernel.guard import warn_once
 from playhead.model import names
 from playhead.model.digest import sha256
 

@@ -16,8 +16,8 @@ from playhead.api.calls.asyncio_here import is_cancelled_error
 from playhead.api.calls.lifecycle import abort, attach, detach, enter, fail, fail_and_detach, finish, pause
 from playhead.api.calls.recorded_answer import recorded_answer, recorded_answer_async
 from playhead.api.calls.span import ObservedSpan
-from playhead.api.guard import swallowed
 from playhead.api.replaying import ReplayAnswer
+from playhead.kernel.guard import swallowed
 from playhead.model.objects.interrupts import let_through
 from playhead.model.objects.kinds import plan_of
 from playhead.model.objects.plain_forms import class_of

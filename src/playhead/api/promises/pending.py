@@ -17,7 +17,6 @@ from playhead.api import runtime
 from playhead.api.calls.lifecycle import current_span
 from playhead.api.calls.span import ObservedSpan
 from playhead.api.calls.steps import Waiting
-from playhead.api.forks import fork_safe_lock
 from playhead.api.promises.port import PromiseStore, promise_store
 from playhead.api.promises.waiting import (
     Question,
@@ -29,6 +28,7 @@ from playhead.api.promises.waiting import (
 )
 from playhead.api.scope import log_event_of
 from playhead.errors import Unanswered
+from playhead.kernel.forks import fork_safe_lock
 from playhead.model import names
 from playhead.model import promises as p
 from playhead.model.times import parse_time, rfc3339

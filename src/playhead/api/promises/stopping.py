@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 from weakref import WeakValueDictionary
 
 from playhead.api.calls.span import ObservedSpan
-from playhead.api.guard import swallowed
 from playhead.api.promises.port import PromiseStore, promise_store
 from playhead.api.replaying import Replay, ReplayAnswer, ResponseRestorer
 from playhead.api.run import ActiveRun
 from playhead.api.scope import log_event_of
 from playhead.errors import Interrupted, JournalUnusable
+from playhead.kernel.guard import swallowed
 from playhead.model import names
 from playhead.model.objects.interrupts import let_through
 from playhead.model.promises import ANSWERED

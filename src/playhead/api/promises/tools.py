@@ -6,10 +6,10 @@ from collections.abc import Callable, Collection
 from typing import TYPE_CHECKING, Any, Literal, cast, get_args
 
 from playhead.api.calls.steps import Waiting
-from playhead.api.guard import warn_once
 from playhead.api.promises.asking import decided
 from playhead.api.promises.waiting import Question
 from playhead.errors import SettingInvalid
+from playhead.kernel.guard import warn_once
 from playhead.model import promises as p
 
 if TYPE_CHECKING:

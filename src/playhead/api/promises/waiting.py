@@ -16,12 +16,12 @@ from playhead.api import runtime
 from playhead.api.calls.lifecycle import current_span
 from playhead.api.calls.span import ObservedSpan
 from playhead.api.calls.steps import Waiting
-from playhead.api.guard import swallowed
 from playhead.api.ports import Recorder
 from playhead.api.promises.port import PromiseStore, promise_store
 from playhead.api.promises.stopping import stop_run
 from playhead.api.scope import log_event_of
 from playhead.errors import Suspended
+from playhead.kernel.guard import swallowed
 from playhead.model import names
 from playhead.model import promises as p
 from playhead.model.canonical import content_of, value_of

@@ -7,9 +7,9 @@ observed request.  In a version without the attribute, the helper works, and its
 from collections.abc import Awaitable, Callable, Generator, Mapping
 from typing import Any, cast
 
-from playhead.api.guard import swallowed
 from playhead.capture.client_methods import ClientApi, observing, observing_async, with_lists
 from playhead.capture.patching import Wrapper
+from playhead.kernel.guard import swallowed
 from playhead.model.objects.interrupts import let_through
 
 _REQUEST = "__api_request"

@@ -7,8 +7,8 @@ from importlib import import_module
 from typing import Any
 
 from playhead.api.calls.borders import WorkBorder
-from playhead.api.forks import fork_safe_lock
-from playhead.api.guard import swallowed
+from playhead.kernel.forks import fork_safe_lock
+from playhead.kernel.guard import swallowed
 from playhead.model.objects.interrupts import let_through
 
 SUPPORTS = "celery >= 5.4"

@@ -7,8 +7,8 @@ from typing import Any, cast
 
 import wrapt
 
-from playhead.api.guard import swallowed
 from playhead.capture.streams import StreamRecording
+from playhead.kernel.guard import swallowed
 from playhead.model.objects.interrupts import let_through
 
 

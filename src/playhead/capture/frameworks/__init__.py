@@ -14,10 +14,10 @@ from playhead.api.calls.lifecycle import current_span
 from playhead.api.calls.span import ObservedSpan
 from playhead.api.functions import wrappers
 from playhead.api.functions.proxy import ObservedFunction
-from playhead.api.guard import swallowed
 from playhead.api.observe import Observation
 from playhead.api.run import root_attributes
 from playhead.capture.patching import Wrapper
+from playhead.kernel.guard import swallowed
 from playhead.model import names
 from playhead.model.objects.interrupts import let_through
 

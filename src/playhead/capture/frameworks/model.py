@@ -21,13 +21,13 @@ from playhead.api import runtime
 from playhead.api.calls.begin import CONTEXTS, CURRENT, NEXT_RUN
 from playhead.api.calls.lifecycle import detach, inside
 from playhead.api.calls.span import ObservedSpan
-from playhead.api.guard import swallowed
 from playhead.api.replaying import ResponseRestorer
 from playhead.capture.client_methods import MethodCall
 from playhead.capture.frameworks.model_api import FrameworkModelApi
 from playhead.capture.model_call import CallStart, ObservedModelCall, ResponseReplayer
 from playhead.capture.model_scope import ModelScope
 from playhead.capture.model_values import ModelResponse
+from playhead.kernel.guard import swallowed
 from playhead.model.objects.interrupts import let_through
 
 # Bounds the memory of a stream without end.  No provider's answer has nearly as many chunks.

@@ -12,7 +12,6 @@ from opentelemetry import context as otel
 
 from playhead.api.calls.lifecycle import current_span
 from playhead.api.functions import wrappers
-from playhead.api.guard import swallowed
 from playhead.api.scope import log_event
 from playhead.capture.frameworks import Begin, agent, call, call_async, none_on_error, set_session
 from playhead.capture.langgraph.interrupts import (
@@ -24,6 +23,7 @@ from playhead.capture.langgraph.interrupts import (
 )
 from playhead.capture.langgraph.nodes import NODES
 from playhead.capture.patching import Instrumentation, Wrap
+from playhead.kernel.guard import swallowed
 from playhead.model import names
 from playhead.model.objects.interrupts import let_through
 

@@ -9,10 +9,10 @@ from typing import Any, cast
 from playhead.api.calls.lifecycle import current_span
 from playhead.api.calls.span import ObservedSpan
 from playhead.api.calls.waiting import declare_waiting
-from playhead.api.guard import swallowed
 from playhead.api.promises.pending import PendingWait, open_wait, settle_wait
 from playhead.api.scope import log_event_of
 from playhead.capture.frameworks import none_on_error
+from playhead.kernel.guard import swallowed
 from playhead.model import names
 from playhead.model.promises import ANSWERED, INPUT
 

@@ -5,9 +5,9 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Any, cast
 
-from playhead.api.guard import swallowed
 from playhead.capture.patching import Wrap
 from playhead.capture.sent_request import note_sent_body
+from playhead.kernel.guard import swallowed
 from playhead.model.objects.interrupts import let_through
 
 # Arguments of OpenAI's client that are no part of the body.

@@ -11,7 +11,6 @@ from typing import Any, cast
 import wrapt
 
 from playhead.api.calls.lifecycle import current_span, detach, enter, note_error
-from playhead.api.guard import swallowed
 from playhead.capture.frameworks import (
     Begin,
     agent,
@@ -27,6 +26,7 @@ from playhead.capture.openai_agents.handoffs import AgentRun, turn
 from playhead.capture.openai_agents.interruptions import note_decisions, note_interruptions
 from playhead.capture.openai_agents.models import MODELS
 from playhead.capture.patching import Instrumentation, Wrap
+from playhead.kernel.guard import swallowed
 from playhead.model import names
 from playhead.model.canonical import parse_json
 from playhead.model.objects.interrupts import let_through

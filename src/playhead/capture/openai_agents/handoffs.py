@@ -12,9 +12,9 @@ from opentelemetry import context as otel
 
 from playhead.api.calls.lifecycle import detach, enter, fail, finish, inside
 from playhead.api.calls.span import ObservedSpan
-from playhead.api.guard import swallowed
 from playhead.api.scope import log_event_of
 from playhead.capture.frameworks import agent
+from playhead.kernel.guard import swallowed
 from playhead.model import names
 from playhead.model.objects.interrupts import let_through
 

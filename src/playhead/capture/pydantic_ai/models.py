@@ -6,7 +6,6 @@ from collections.abc import AsyncIterator
 from functools import cache
 from typing import Any, cast
 
-from playhead.api.guard import swallowed
 from playhead.capture.client_methods import MethodCall
 from playhead.capture.frameworks.chat import chat_request, chat_response
 from playhead.capture.frameworks.model import FrameworkModelCall
@@ -15,6 +14,7 @@ from playhead.capture.frameworks.model_methods import observing_model_async
 from playhead.capture.model_values import ModelRequest, ModelResponse
 from playhead.capture.patching import WrapSubclasses
 from playhead.capture.pydantic_ai.model_messages import chat_messages, model_messages, response_of
+from playhead.kernel.guard import swallowed
 from playhead.model import names
 from playhead.model.objects.interrupts import let_through
 

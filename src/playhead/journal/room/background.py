@@ -3,7 +3,7 @@
 import threading
 from collections.abc import Callable
 
-from playhead.api.guard import swallowed
+from playhead.kernel.guard import swallowed
 
 BACKGROUND_THREAD = "playhead-journal"
 

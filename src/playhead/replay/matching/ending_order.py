@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from playhead.api.forks import fork_safe_lock
+from playhead.kernel.forks import fork_safe_lock
 from playhead.replay.matching.recorded_calls import RecordedCall
 
 # A call waits only for the last ones before it, which wait for those before them: of a thousand calls at once, each

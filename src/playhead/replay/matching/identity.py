@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from playhead.api.calls.flow import ExecutionFlow
 from playhead.api.calls.span import ObservedSpan
-from playhead.api.forks import fork_safe_lock
+from playhead.kernel.forks import fork_safe_lock
 from playhead.model import names
 from playhead.model.span import LogEvent
 from playhead.replay.matching.recorded_calls import RecordedCall, RequestRefs, call_path_of, request_refs_of

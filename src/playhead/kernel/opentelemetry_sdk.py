@@ -5,7 +5,7 @@ import os
 from collections.abc import Generator
 from contextlib import contextmanager
 
-from playhead.api.guard import warn_once
+from playhead.kernel.guard import warn_once
 
 # The SDK reads this variable when it is imported. An invalid value raises, which must not break `import playhead`.
 _READ_AT_IMPORT = "OTEL_SPAN_ATTRIBUTE_COUNT_LIMIT"
