@@ -28,7 +28,7 @@ from benchmarks.recording import recording
 from benchmarks.sdk.canned import answer_saying, canned_anthropic, canned_client, message_saying
 from benchmarks.sdk.sink import Sink
 from playhead import observe
-from playhead.api.calls.lifecycle import current_span
+from playhead.calls.lifecycle import current_span
 from playhead.dialect import anthropic
 from playhead.dialect import openai_chat as openai_dialect
 from playhead.refs.threads import KnownThread

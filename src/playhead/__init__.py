@@ -16,7 +16,7 @@ from importlib import import_module
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from playhead.api.calls.first_use import provide_start
+from playhead.calls.first_use import provide_start
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -13,12 +13,12 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from playhead.api import runtime
-from playhead.api.ports import Redact
 from playhead.api.promises.port import PromiseStore, provide_promises
 from playhead.api.promises.tools import ToolRule, approve_tools
-from playhead.api.runtime import OFF, UNCONFIGURED
-from playhead.api.starting import read_starting_points_with
+from playhead.calls import runtime
+from playhead.calls.recorder import Redact
+from playhead.calls.runtime import OFF, UNCONFIGURED
+from playhead.calls.starting import read_starting_points_with
 from playhead.errors import PlayheadError
 from playhead.kernel.guard import log, swallowed, warn_once
 from playhead.model.objects.interrupts import let_through

@@ -4,7 +4,7 @@ import os
 from collections.abc import Callable, Mapping
 from typing import Any, Literal
 
-from playhead.api.ports import Redact
+from playhead.calls.recorder import Redact
 from playhead.export.destinations.target import ExportTarget, export_target
 from playhead.export.target import ShipTarget
 from playhead.kernel.guard import log

@@ -15,19 +15,19 @@ from typing import Any, ClassVar
 from opentelemetry import trace
 from opentelemetry.sdk.resources import SERVICE_NAME, OTELResourceDetector, Resource
 
-from playhead.api import runtime
-from playhead.api.calls.caller_settings import declare_caller_settings
-from playhead.api.calls.grouping import forget_groups
-from playhead.api.calls.joining import forget_parts
-from playhead.api.calls.mirror_span import add_run_id_processor
 from playhead.api.events.context_warnings import ContextWarnings
 from playhead.api.functions import background
-from playhead.api.ports import Redact
 from playhead.api.promises.port import PromiseStore
 from playhead.api.promises.stopping import looking_first, watching
 from playhead.api.recorded_values import recording_in_every_run
-from playhead.api.run import ActiveRun, NextRun
-from playhead.api.runtime import OFF, UNCONFIGURED, Runtime
+from playhead.calls import runtime
+from playhead.calls.caller_settings import declare_caller_settings
+from playhead.calls.grouping import forget_groups
+from playhead.calls.joining import forget_parts
+from playhead.calls.mirror_span import add_run_id_processor
+from playhead.calls.recorder import Redact
+from playhead.calls.run import ActiveRun, NextRun
+from playhead.calls.runtime import OFF, UNCONFIGURED, Runtime
 from playhead.export.cursor import is_delivered, is_released
 from playhead.export.keeping import JournalKeeper
 from playhead.export.ship import Shipper

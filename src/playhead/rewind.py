@@ -10,8 +10,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from playhead.api.functions.own_code import Launcher
-from playhead.api.run import NextRun
+from playhead.calls.own_code import Launcher
+from playhead.calls.run import NextRun
 from playhead.capture.registry import instrumented
 from playhead.errors import PlayheadError, ReplayError, SettingInvalid
 from playhead.kernel.guard import log

@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, cast
 
-from playhead.api.calls.span import ObservedSpan
-from playhead.api.ports import Frames, Recorder
+from playhead.calls.recorder import Frames, Recorder
+from playhead.calls.span import ObservedSpan
 from playhead.dialect.openai_chat import to_message
 from playhead.model import names
 from playhead.model.message import message_text

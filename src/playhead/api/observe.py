@@ -6,16 +6,16 @@ from datetime import timedelta
 from types import FrameType
 from typing import Any, Self, TypeVar, cast, overload
 
-from playhead.api.calls.begin import begin
-from playhead.api.calls.entered_blocks import BlockEntries, enter_block, leave_block
-from playhead.api.calls.lifecycle import set_payload
-from playhead.api.calls.requested_tools import drop_requested_call, take_requested_call
-from playhead.api.calls.span import ObservedSpan
-from playhead.api.calls.steps import Waiting
-from playhead.api.ports import Redact
 from playhead.api.promises.tools import ToolRule, approved_first, needs_rule, rule_or_always
 from playhead.api.recorded_values import kinds_of, record_values
-from playhead.api.run import root_attributes
+from playhead.calls.begin import begin
+from playhead.calls.blocks import BlockEntries, enter_block, leave_block
+from playhead.calls.lifecycle import set_payload
+from playhead.calls.recorder import Redact
+from playhead.calls.requested_tools import drop_requested_call, take_requested_call
+from playhead.calls.run import root_attributes
+from playhead.calls.span import ObservedSpan
+from playhead.calls.steps import Waiting
 from playhead.kernel.forks import delay_forks
 from playhead.kernel.guard import swallowed, warn_once
 from playhead.model import names
@@ -130,7 +130,8 @@ class Observation:
             target: Any = function
             with delay_forks():
                 # These import wrapt, which imports asyncio, ssl and more: only decorators need them.
-                from playhead.api.functions import methods, proxy  # noqa: PLC0415 - see above
+                from playhead.api.functions import methods  # noqa: PLC0415 - see above
+                from playhead.calls import proxy  # noqa: PLC0415 - see above
             if isinstance(target, type):
                 methods.observe_methods(cast("type[Any]", target), self)
                 return function

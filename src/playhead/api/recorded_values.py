@@ -24,10 +24,10 @@ from types import FrameType
 from typing import Any, cast
 from weakref import WeakKeyDictionary
 
-from playhead.api.calls.begin import CONTEXTS, CURRENT
-from playhead.api.calls.span import ObservedSpan
-from playhead.api.functions.own_code import is_own_code
-from playhead.api.run import ActiveRun
+from playhead.calls.begin import CONTEXTS, CURRENT
+from playhead.calls.own_code import is_own_code
+from playhead.calls.run import ActiveRun
+from playhead.calls.span import ObservedSpan
 from playhead.kernel.forks import fork_safe_lock
 from playhead.kernel.guard import swallowed, warn_once
 from playhead.model import names

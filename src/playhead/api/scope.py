@@ -14,19 +14,19 @@ from typing import Any, ParamSpec, Self, TypeVar, cast
 
 from opentelemetry import context as otel
 
-from playhead.api import runtime
-from playhead.api.calls.begin import begin, process_attributes
-from playhead.api.calls.entered_blocks import BlockEntries, enter_block, leave_block
-from playhead.api.calls.flow import enter_flow, flow_here, leave_flow
-from playhead.api.calls.lifecycle import current_span, is_announced, set_payload
-from playhead.api.calls.span import ObservedSpan
 from playhead.api.declared_compression import compression_refs
 from playhead.api.events.typed_values import typed_payload
-from playhead.api.ports import Frames, Recorder, Redact
 from playhead.api.recorded_values import kinds_of, record_values
-from playhead.api.replaying import idempotency_key_of
-from playhead.api.run import root_attributes
-from playhead.api.starting import RecordedCheckpoint, StartingPoint, starting_point_of
+from playhead.calls import runtime
+from playhead.calls.begin import begin, process_attributes
+from playhead.calls.blocks import BlockEntries, enter_block, leave_block
+from playhead.calls.flow import enter_flow, flow_here, leave_flow
+from playhead.calls.lifecycle import current_span, is_announced, set_payload
+from playhead.calls.recorder import Frames, Recorder, Redact
+from playhead.calls.replay import idempotency_key_of
+from playhead.calls.run import root_attributes
+from playhead.calls.span import ObservedSpan
+from playhead.calls.starting import RecordedCheckpoint, StartingPoint, starting_point_of
 from playhead.kernel.guard import swallowed
 from playhead.model import names
 from playhead.model.objects.interrupts import let_through

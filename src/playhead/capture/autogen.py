@@ -10,8 +10,8 @@ from functools import partial
 from typing import Any, cast
 
 from playhead.api import scope
-from playhead.api.calls.lifecycle import current_span, enter, fail_and_detach, finish, set_payload
-from playhead.api.functions import wrappers
+from playhead.calls import functions
+from playhead.calls.lifecycle import current_span, enter, fail_and_detach, finish, set_payload
 from playhead.capture.frameworks import (
     Begin,
     agent,
@@ -67,7 +67,7 @@ async def _recorded(begin: Begin, made: Any) -> Any:
 
 
 def _streamed(begin: Begin, made: Any) -> Any:
-    return wrappers.iterate_async(begin, None, _with_output(made)) if hasattr(made, "asend") else made
+    return functions.iterate_async(begin, None, _with_output(made)) if hasattr(made, "asend") else made
 
 
 async def _with_output(steps: AsyncGenerator[Any, Any]) -> AsyncGenerator[Any, Any]:
@@ -122,7 +122,7 @@ def _call_tool(wrapped: Any, instance: Any, args: Any, kwargs: Any) -> Any:
 def _stream_tool(wrapped: Any, instance: Any, args: Any, kwargs: Any) -> Any:
     begin, made = _tool(instance, args, kwargs), wrapped(*args, **kwargs)
     fit = partial(_as_task_result, instance)
-    return made if begin is None else wrappers.iterate_async(begin, names.TOOL_RESULT_REF, made, fit=fit)
+    return made if begin is None else functions.iterate_async(begin, names.TOOL_RESULT_REF, made, fit=fit)
 
 
 def _run_function(wrapped: Any, instance: Any, args: Any, kwargs: Any) -> Any:

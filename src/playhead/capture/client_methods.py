@@ -9,9 +9,9 @@ from dataclasses import dataclass, field, replace
 from inspect import isawaitable
 from typing import Any, cast
 
-from playhead.api.calls.recorded_answer import wait_for_turn
-from playhead.api.replaying import ResponseRestorer
-from playhead.api.run import ActiveRun
+from playhead.calls.recorded_answer import wait_for_turn
+from playhead.calls.replay import ResponseRestorer
+from playhead.calls.run import ActiveRun
 from playhead.capture.model_call import ObservedModelCall, ResponseReplayer
 from playhead.capture.model_values import ModelRequest, ModelResponse
 from playhead.capture.patching import Wrapper

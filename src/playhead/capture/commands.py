@@ -13,10 +13,10 @@ import subprocess
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, cast
 
-from playhead.api.calls.grouping import belongs_to_run
-from playhead.api.calls.lifecycle import current_span
-from playhead.api.functions import wrappers
 from playhead.api.observe import Observation
+from playhead.calls import functions
+from playhead.calls.grouping import belongs_to_run
+from playhead.calls.lifecycle import current_span
 from playhead.capture.frameworks import Begin, none_on_error
 from playhead.capture.patching import Instrumentation, Wrap, Wrapper
 from playhead.errors import ReplayDiverged
@@ -72,7 +72,7 @@ def _function(name: str, parameters: Sequence[str]) -> Wrapper:
             done.append(wrapped(*args, **kwargs))
             return _as_plain(done[0])
 
-        result = wrappers.call(span, names.TOOL_RESULT_REF, plain, args, kwargs)
+        result = functions.call(span, names.TOOL_RESULT_REF, plain, args, kwargs)
         return done[0] if done else _as_given(result, args, kwargs)
 
     return wrapper
@@ -106,7 +106,7 @@ def _start(wrapped: Callable[..., Any], _: Any, args: Any, kwargs: Any) -> None:
         started.append(None)
         wrapped(*args, **kwargs)
 
-    wrappers.call(span, None, start, args, kwargs)
+    functions.call(span, None, start, args, kwargs)
     if not started:
         raise ReplayDiverged(
             "a process that was started with Popen cannot be given an outcome: let it be started again "

@@ -10,9 +10,9 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any, cast
 
-from playhead.api.calls.begin import begin
-from playhead.api.calls.lifecycle import current_span, finish
-from playhead.api.calls.span import ObservedSpan
+from playhead.calls.begin import begin
+from playhead.calls.lifecycle import current_span, finish
+from playhead.calls.span import ObservedSpan
 from playhead.capture.frameworks import (
     Begin,
     agent,

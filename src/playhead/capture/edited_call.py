@@ -7,9 +7,9 @@ found when this run itself is resumed.
 from collections.abc import Callable
 from typing import Any
 
-from playhead.api.calls.lifecycle import set_payload
-from playhead.api.calls.span import ObservedSpan
-from playhead.api.replaying import RequestEdit
+from playhead.calls.lifecycle import set_payload
+from playhead.calls.replay import RequestEdit
+from playhead.calls.span import ObservedSpan
 from playhead.capture.model_values import ModelRequest
 from playhead.errors import ReplayDiverged
 from playhead.model import names

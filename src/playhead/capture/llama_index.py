@@ -9,8 +9,8 @@ from functools import partial
 from typing import Any, cast
 
 from playhead.api import scope
-from playhead.api.calls.lifecycle import detach, enter, fail, fail_and_detach, finish
-from playhead.api.calls.span import ObservedSpan
+from playhead.calls.lifecycle import detach, enter, fail, fail_and_detach, finish
+from playhead.calls.span import ObservedSpan
 from playhead.capture.frameworks import (
     Begin,
     agent,

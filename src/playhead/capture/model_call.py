@@ -10,16 +10,16 @@ from typing import Any
 
 from opentelemetry.context import Context
 
-from playhead.api.calls.begin import CONTEXTS, CURRENT, begin
-from playhead.api.calls.caller_settings import compared_settings
-from playhead.api.calls.conversations import note_answers
-from playhead.api.calls.lifecycle import abort, enter, fail_and_detach, finish, set_payload
-from playhead.api.calls.recorded_answer import recorded_answer
-from playhead.api.calls.requested_tools import note_requested_call
-from playhead.api.calls.span import ObservedSpan
-from playhead.api.ports import RunThreads
-from playhead.api.replaying import ReplayAnswer, ResponseRestorer
-from playhead.api.run import ActiveRun
+from playhead.calls.begin import CONTEXTS, CURRENT, begin
+from playhead.calls.caller_settings import compared_settings
+from playhead.calls.conversations import note_answers
+from playhead.calls.lifecycle import abort, enter, fail_and_detach, finish, set_payload
+from playhead.calls.recorded_answer import recorded_answer
+from playhead.calls.recorder import RunThreads
+from playhead.calls.replay import ReplayAnswer, ResponseRestorer
+from playhead.calls.requested_tools import note_requested_call
+from playhead.calls.run import ActiveRun
+from playhead.calls.span import ObservedSpan
 from playhead.capture.edited_call import BuildArguments, edited_arguments
 from playhead.capture.model_scope import claim_scope
 from playhead.capture.model_values import ModelRequest, ModelResponse

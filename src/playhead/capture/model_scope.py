@@ -11,7 +11,7 @@ from contextlib import contextmanager, suppress
 from opentelemetry import context as otel
 from opentelemetry.context import Context
 
-from playhead.api.calls.begin import CONTEXTS
+from playhead.calls.begin import CONTEXTS
 
 _SCOPE = otel.create_key("playhead-model-scope")
 

@@ -182,7 +182,7 @@ def _capture(path: str) -> Capture:
     """Imports the module that instruments a library, and the modules that record its calls.  All are imported here,
     with the library: in the library's first call, they would delay all others in an event loop."""
     with delay_forks():
-        from playhead.api.runtime import import_root  # noqa: PLC0415 - a program that uses no library needs none of it
+        from playhead.calls.runtime import import_root  # noqa: PLC0415 - a program that uses no library needs none of it
 
         import_root()
         return cast(Capture, importlib.import_module(path))

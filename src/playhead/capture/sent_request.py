@@ -12,8 +12,8 @@ The content of `playhead.sent_ref`:
 from collections.abc import Callable, Mapping
 from typing import Any, cast
 
-from playhead.api.calls.lifecycle import current_span
-from playhead.api.calls.span import ObservedSpan
+from playhead.calls.lifecycle import current_span
+from playhead.calls.span import ObservedSpan
 from playhead.dialect import openai_chat as dialect
 from playhead.kernel.guard import swallowed
 from playhead.model import names

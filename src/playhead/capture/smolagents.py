@@ -11,9 +11,9 @@ from functools import partial
 from typing import Any, cast
 from weakref import WeakKeyDictionary
 
-from playhead.api.calls.lifecycle import current_span, set_payload
-from playhead.api.functions import wrappers
 from playhead.api.scope import propagate
+from playhead.calls import functions
+from playhead.calls.lifecycle import current_span, set_payload
 from playhead.capture.frameworks import Begin, agent, call, is_inside_run, is_observed, none_on_error, tool
 from playhead.capture.patching import Instrumentation, Wrap
 from playhead.errors import PlayheadError
@@ -40,7 +40,7 @@ def _run(wrapped: Any, instance: Any, args: Any, kwargs: Any) -> Any:
     if begin is None:
         return wrapped(*args, **kwargs)
     if args[1] if len(args) > 1 else kwargs.get("stream"):
-        return wrappers.iterate(begin, None, _with_output(wrapped(*args, **kwargs)))
+        return functions.iterate(begin, None, _with_output(wrapped(*args, **kwargs)))
     return call(begin, names.OUTPUT_REF, wrapped, args, kwargs)
 
 

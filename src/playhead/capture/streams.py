@@ -10,7 +10,7 @@ from typing import Any, Self, cast
 
 import wrapt
 
-from playhead.api.calls.lifecycle import detach
+from playhead.calls.lifecycle import detach
 from playhead.capture.model_call import ObservedModelCall
 from playhead.capture.model_values import ModelResponse
 from playhead.kernel.guard import swallowed

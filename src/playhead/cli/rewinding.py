@@ -21,7 +21,7 @@ from typing import Annotated, Any
 
 import typer
 
-from playhead.api.functions.own_code import Launcher
+from playhead.calls.own_code import Launcher
 from playhead.cli import connection, output
 from playhead.cli.connection import CollectorAddress
 from playhead.cli.options import Run

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from enum import Enum
 from typing import Any, Final, cast
 
-from playhead.api import runtime
+from playhead.calls import runtime
 from playhead.interop.recorded_content import RecordedContent, without_unrecorded
 from playhead.interop.zero_code import record_spans_of_others
 from playhead.kernel.guard import swallowed

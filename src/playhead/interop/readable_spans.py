@@ -14,8 +14,8 @@ from weakref import WeakKeyDictionary
 from opentelemetry.sdk.trace import Event, ReadableSpan
 from opentelemetry.trace import Link, Status, StatusCode
 
-from playhead.api import runtime
-from playhead.api.ports import Recorder
+from playhead.calls import runtime
+from playhead.calls.recorder import Recorder
 from playhead.interop.recorded_content import RecordedContent, without_unrecorded
 from playhead.kernel.forks import fork_safe_lock
 from playhead.kernel.guard import swallowed

@@ -4,7 +4,7 @@ limited in size, each content once, and not at all if the settings switch it off
 from collections.abc import Iterable, Mapping
 from typing import Any, cast
 
-from playhead.api.ports import Recorder
+from playhead.calls.recorder import Recorder
 from playhead.lift.extraction import LiftedContent
 from playhead.model.message import Message, without_reasoning
 from playhead.model.ref import ContentRef

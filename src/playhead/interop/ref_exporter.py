@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 from opentelemetry.sdk.trace import ReadableSpan
 from opentelemetry.sdk.trace.export import SpanExporter, SpanExportResult
 
-from playhead.api.calls.mirror_span import program_provider
+from playhead.calls.mirror_span import program_provider
 from playhead.interop.readable_spans import log_with_refs, with_refs
 from playhead.kernel.guard import swallowed
 from playhead.model.objects.interrupts import let_through

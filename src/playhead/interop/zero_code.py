@@ -12,7 +12,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, ClassVar
 from weakref import WeakSet
 
-from playhead.api.functions.own_code import Launcher
+from playhead.calls.own_code import Launcher
 from playhead.capture.others.report import report_at_exit_if_asked
 from playhead.capture.registry import LIBRARIES, OPT_IN, instrument
 from playhead.kernel.forks import delay_forks, fork_safe_lock
@@ -83,7 +83,7 @@ def record_spans_of_others() -> None:
     if "opentelemetry.sdk.trace" not in sys.modules:
         return  # no provider was made; looking for one would import all of OpenTelemetry
     with delay_forks():
-        from playhead.api.calls.mirror_span import program_provider  # noqa: PLC0415 - see above
+        from playhead.calls.mirror_span import program_provider  # noqa: PLC0415 - see above
         from playhead.interop.ref_processor import RefSpanProcessor  # noqa: PLC0415 - see above
 
     provider = program_provider() if _SpansOfOthers.is_on else None

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from playhead.api.calls.lifecycle import gives_announcement
+from playhead.calls.lifecycle import gives_announcement
 from playhead.journal.frame import LOG as LOG_FRAME
 from playhead.journal.frame import SPAN, read_log, read_span
 from playhead.model.event import EVENT_KINDS, RunEvent, event_to_json

@@ -6,7 +6,7 @@ from typing import Any, cast
 
 import orjson
 
-from playhead.api.ports import Frames, Redact, RunThreads
+from playhead.calls.recorder import Frames, Redact, RunThreads
 from playhead.errors import NotFaithful
 from playhead.journal.frame import ANNOUNCEMENT, LOG, SPAN, content_frame, frame, thread_frame
 from playhead.journal.journal import Journal

@@ -1,6 +1,6 @@
 """Switches recording on in a program that `playhead run` has started."""
 
-from playhead.api.functions.own_code import Launcher
+from playhead.calls.own_code import Launcher
 from playhead.capture.registry import instrument, instrumented
 from playhead.interop.zero_code import before_instrumentors
 

@@ -11,11 +11,11 @@ from contextlib import contextmanager, suppress
 from dataclasses import replace
 from typing import Any
 
-from playhead.api.calls.flow import in_event_loop, is_only_task
-from playhead.api.calls.lifecycle import announce_enclosing, announce_replayed
-from playhead.api.calls.span import ObservedSpan
-from playhead.api.replaying import ReplayAnswer, ResponseRestorer
 from playhead.api.scope import log_event, log_event_of
+from playhead.calls.flow import in_event_loop, is_only_task
+from playhead.calls.lifecycle import announce_enclosing, announce_replayed
+from playhead.calls.replay import ReplayAnswer, ResponseRestorer
+from playhead.calls.span import ObservedSpan
 from playhead.errors import CannotRestore, InDoubt, ReplayDiverged, ReplayError, RunStopped, ToolDenied
 from playhead.kernel.forks import fork_safe_lock
 from playhead.kernel.guard import warn_once

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, Self, cast
 
-from playhead.api.replaying import EditedRequest
+from playhead.calls.replay import EditedRequest
 from playhead.errors import ReplayDiverged, ReplayError
 from playhead.model import names
 from playhead.model.canonical import canonical_json, content_of, parse_json

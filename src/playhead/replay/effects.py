@@ -15,10 +15,10 @@ from typing import Any, ClassVar, Protocol, cast
 
 from opentelemetry.context import get_current
 
-from playhead.api import runtime
-from playhead.api.calls.begin import CURRENT, NEXT_RUN
-from playhead.api.calls.span import ObservedSpan
-from playhead.api.run import NextRun
+from playhead.calls import runtime
+from playhead.calls.begin import CURRENT, NEXT_RUN
+from playhead.calls.run import NextRun
+from playhead.calls.span import ObservedSpan
 from playhead.errors import RunStopped
 from playhead.kernel.guard import swallowed
 from playhead.model.objects.interrupts import let_through

@@ -11,7 +11,7 @@ from typing import Any, Self, cast, get_args
 
 import orjson
 
-from playhead.api.calls.span import ObservedSpan
+from playhead.calls.span import ObservedSpan
 from playhead.errors import CannotRestore, ReplayError
 from playhead.model import names
 from playhead.model.canonical import parse_json

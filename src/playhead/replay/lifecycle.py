@@ -11,10 +11,10 @@ from typing import Any, Self
 
 from opentelemetry import context as otel
 
-from playhead.api.calls.begin import NEXT_RUN
-from playhead.api.calls.lifecycle import current_span
-from playhead.api.run import ActiveRun, NextRun
-from playhead.api.starting import RecordedCheckpoint
+from playhead.calls.begin import NEXT_RUN
+from playhead.calls.lifecycle import current_span
+from playhead.calls.run import ActiveRun, NextRun
+from playhead.calls.starting import RecordedCheckpoint
 from playhead.errors import CannotRestore, ClientError, NoRecord, ReplayError, RunAlive, is_run_stopped
 from playhead.journal.ownership import take_from
 from playhead.kernel.ids import process_name

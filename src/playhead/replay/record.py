@@ -9,8 +9,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Protocol
 
-from playhead.api.calls.caller_settings import compared_settings
-from playhead.api.ports import Frames
+from playhead.calls.caller_settings import compared_settings
+from playhead.calls.recorder import Frames
 from playhead.errors import ClientError, JournalUnusable
 from playhead.journal.frame import (
     ANNOUNCEMENT,

@@ -1,7 +1,7 @@
 """Loads the recorded values (clock, random numbers, UUIDs) of a run into the run that continues it."""
 
 from playhead.api.recorded_values import kinds_of, set_recorded_values
-from playhead.api.run import ActiveRun
+from playhead.calls.run import ActiveRun
 from playhead.model import names
 from playhead.replay.record import Record
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any, cast
 
-from playhead.api.replaying import ReplayAnswer, ResponseRestorer
+from playhead.calls.replay import ReplayAnswer, ResponseRestorer
 from playhead.errors import CannotRestore, ReplayDiverged, ReplayError
 from playhead.model import names
 from playhead.model.canonical import Content, is_json_type, parse_json

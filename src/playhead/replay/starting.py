@@ -4,7 +4,7 @@
 from collections.abc import Callable, Mapping
 from typing import Any, cast
 
-from playhead.api.starting import RecordedCheckpoint
+from playhead.calls.starting import RecordedCheckpoint
 from playhead.dialect.openai_chat import from_messages
 from playhead.errors import CannotRestore
 from playhead.model import names

@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
-from playhead.api.calls.requested_tools import is_contained_in
+from playhead.calls.requested_tools import is_contained_in
 from playhead.errors import UnrecordedTools
 from playhead.model import names
 from playhead.model.canonical import canonical_json, parse_json, value_of

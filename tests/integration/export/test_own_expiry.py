@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import playhead
-from playhead.api import runtime
+from playhead.calls import runtime
 from playhead.export.cursor import end_of
 from playhead.export.expiry.own_lane import OwnExpiry
 from playhead.export.ship import Shipper

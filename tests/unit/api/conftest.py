@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from playhead.api.calls.lifecycle import current_span
+from playhead.calls.lifecycle import current_span
 from tests.support.journal_reader import Recording, start_recording
 
 

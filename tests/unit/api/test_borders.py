@@ -8,8 +8,8 @@ import pytest
 
 import playhead
 from playhead import observe
-from playhead.api.calls import grouping
-from playhead.api.calls.borders import WorkBorder, thread_name
+from playhead.calls import grouping
+from playhead.calls.borders import WorkBorder, thread_name
 from playhead.model import names
 from tests.support.journal_reader import Recording
 from tests.support.projected import projected

@@ -1,6 +1,6 @@
 """A call waits for other branches while they do something, but not for ever, and not by the clock alone."""
 
-from playhead.api.replay_wait import BranchWait
+from playhead.calls.recorded_answer import BranchWait
 
 
 class Clock:

@@ -9,8 +9,8 @@ import pytest
 
 import playhead
 from playhead import observe
-from playhead.api.calls import requested_tools
-from playhead.api.calls.lifecycle import current_span
+from playhead.calls import requested_tools
+from playhead.calls.lifecycle import current_span
 from playhead.model import names
 from tests.support.journal_reader import Recording
 

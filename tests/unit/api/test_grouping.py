@@ -12,7 +12,7 @@ from opentelemetry.sdk.trace.sampling import ALWAYS_OFF, TraceIdRatioBased
 
 import playhead
 from playhead import observe
-from playhead.api.calls import grouping
+from playhead.calls import grouping
 from playhead.model import names
 from tests.support.journal_reader import Recording
 from tests.support.projected import projected

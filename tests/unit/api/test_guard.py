@@ -355,7 +355,7 @@ def test_endless_attributes_and_events_are_bounded(recording: Recording):
 
 def test_an_end_in_the_middle_of_an_append_is_written_after_it(recording: Recording):
     """As when the garbage collector closes a dropped generator while this thread is in the journal."""
-    from playhead.api import runtime
+    from playhead.calls import runtime
 
     @observe
     def dropped() -> Generator[int, None, None]:

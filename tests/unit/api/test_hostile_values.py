@@ -296,10 +296,10 @@ def test_what_was_thrown_into_our_own_frames_is_from_outside():
 @pytest.mark.parametrize(
     ("modules", "outside"),
     [
-        (("playhead.api.calls.lifecycle", "traceback", "linecache"), True),
-        (("playhead.api.calls.lifecycle", "json"), True),
-        (("playhead.api.calls.lifecycle", "__main__"), False),
-        (("playhead.api.calls.lifecycle", "shop", "argparse"), False),
+        (("playhead.calls.lifecycle", "traceback", "linecache"), True),
+        (("playhead.calls.lifecycle", "json"), True),
+        (("playhead.calls.lifecycle", "__main__"), False),
+        (("playhead.calls.lifecycle", "shop", "argparse"), False),
     ],
 )
 def test_what_was_thrown_into_what_ours_calls_is_from_outside(modules: tuple[str, ...], outside: bool):

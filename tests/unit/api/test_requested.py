@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from playhead.api.calls.requested_tools import drop_requested_call, note_requested_call, take_requested_call
-from playhead.api.run import ActiveRun
+from playhead.calls.requested_tools import drop_requested_call, note_requested_call, take_requested_call
+from playhead.calls.run import ActiveRun
 from playhead.model.canonical import canonical_json
 
 

@@ -54,7 +54,7 @@ def test_a_run_that_is_not_sampled_ends_no_other_run_s_block(
     monkeypatch.setenv("OTEL_TRACES_SAMPLER_ARG", "0.5")
     recording.configure()
     ids = iter([2**128 - 1, 1] if not sampled_first else [1, 2**128 - 1])  # the ratio looks at the low 64 bits
-    monkeypatch.setattr("playhead.api.calls.begin.new_trace_id", lambda: next(ids))
+    monkeypatch.setattr("playhead.calls.begin.new_trace_id", lambda: next(ids))
 
     def work(give: Callable[[], None]) -> None:
         with playhead.run("outer") as outer:
@@ -90,7 +90,7 @@ def test_a_block_that_begins_a_run_that_is_not_sampled_ends_no_other_run(
     monkeypatch.setenv("OTEL_TRACES_SAMPLER_ARG", "0.5")
     recording.configure()
     ids = iter([2**128 - 1, 1] if not sampled_first else [1, 2**128 - 1])
-    monkeypatch.setattr("playhead.api.calls.begin.new_trace_id", lambda: next(ids))
+    monkeypatch.setattr("playhead.calls.begin.new_trace_id", lambda: next(ids))
     ended: list[int] = []
 
     def work(give: Callable[[], None]) -> None:

@@ -13,7 +13,7 @@ from opentelemetry.instrumentation.genai.openai import OpenAIInstrumentor as Off
 from opentelemetry.instrumentation.openai import OpenAIInstrumentor as OpenLLMetry
 
 import playhead
-from playhead.api import runtime
+from playhead.calls import runtime
 from playhead.capture.others.active import InstrumentedLibrary
 from tests.support.instrumentation_switches import Switches
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import playhead
-from playhead.api.calls.lifecycle import current_span
+from playhead.calls.lifecycle import current_span
 from playhead.capture import langchain, langgraph, openai_agents, pydantic_ai
 from playhead.capture.langchain import chat_models, embeddings, retrievers, tools
 from tests.support.journal_reader import Recording, start_recording

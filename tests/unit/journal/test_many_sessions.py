@@ -11,8 +11,8 @@ import pytest
 
 import playhead
 from playhead import observe
-from playhead.api.calls.lifecycle import current_span
-from playhead.api.run import ActiveRun
+from playhead.calls.lifecycle import current_span
+from playhead.calls.run import ActiveRun
 from playhead.journal.lane import lanes
 from playhead.local.journal_records import JournalRecords
 from playhead.model import names

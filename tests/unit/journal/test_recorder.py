@@ -2,7 +2,7 @@
 
 from typing import Any, cast
 
-from playhead.api.ports import RunThreads
+from playhead.calls.recorder import RunThreads
 from playhead.dialect import anthropic
 from playhead.journal.recorder import CallFrames, JournalRecorder
 from playhead.model.ref import ContentRef

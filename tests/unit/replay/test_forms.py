@@ -8,7 +8,7 @@ import pytest
 
 import playhead
 from playhead import observe
-from playhead.api import runtime
+from playhead.calls import runtime
 from playhead.errors import InDoubt
 from playhead.model import names
 from tests.support.journal_reader import Recording

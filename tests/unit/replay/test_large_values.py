@@ -13,7 +13,7 @@ import pytest
 
 import playhead
 from playhead import observe
-from playhead.api import runtime
+from playhead.calls import runtime
 from playhead.errors import InDoubt, ReplayDiverged
 from playhead.model import names
 from playhead.model.objects.limits import ValueLimits

@@ -1,6 +1,6 @@
 """Which recorded call a call is: verdicts on programs that changed, with hand-made records."""
 
-from playhead.api.calls.flow import ExecutionFlow
+from playhead.calls.flow import ExecutionFlow
 from playhead.model import names
 from playhead.model.span import Span
 from playhead.replay.matching.matching import BeyondRecord, Certainty, Diverged, MatchedCall, Matcher

@@ -10,7 +10,7 @@ import pytest
 
 import playhead
 from playhead import observe
-from playhead.api.calls.borders import WorkBorder
+from playhead.calls.borders import WorkBorder
 from playhead.testing import MockModelServer, sequence, text, tool_call
 from playhead.testing.recorded.recorder import RunRecorder
 

@@ -16,7 +16,7 @@ from langchain_core.tools import InjectedToolArg, InjectedToolCallId
 from langgraph.prebuilt import InjectedState, InjectedStore, ToolRuntime
 from langgraph.store.base import BaseStore
 from pydantic_ai import RunContext
-from playhead.api.functions.injected import injected_parameters
+from playhead.calls.injected import injected_parameters
 
 def tool(
     order: str,

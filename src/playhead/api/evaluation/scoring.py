@@ -5,10 +5,10 @@ import re
 import time
 from typing import Any
 
-from playhead.api import runtime
-from playhead.api.calls.lifecycle import current_span
-from playhead.api.calls.span import ObservedSpan
 from playhead.api.scope import log_event_of
+from playhead.calls import runtime
+from playhead.calls.lifecycle import current_span
+from playhead.calls.span import ObservedSpan
 from playhead.kernel.guard import swallowed, warn_once
 from playhead.model import names
 from playhead.model.objects.interrupts import let_through

@@ -8,8 +8,8 @@ import logging
 from collections.abc import Mapping
 from typing import Any
 
-from playhead.api.calls.span import ObservedSpan
 from playhead.api.scope import log_event_of
+from playhead.calls.span import ObservedSpan
 from playhead.kernel.guard import swallowed
 from playhead.model import names
 from playhead.model.objects.interrupts import let_through

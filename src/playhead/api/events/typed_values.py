@@ -6,8 +6,8 @@ the program asked for it.
 
 from typing import Any
 
-from playhead.api.calls.span import ObservedSpan
-from playhead.api.ports import Frames, Recorder
+from playhead.calls.recorder import Frames, Recorder
+from playhead.calls.span import ObservedSpan
 from playhead.kernel.guard import warn_once
 from playhead.model import names
 from playhead.model.objects.limits import CUT_SENTENCES

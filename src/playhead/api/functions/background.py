@@ -7,7 +7,7 @@ from typing import Any, cast
 
 from opentelemetry import context as otel
 
-from playhead.api.calls.begin import CURRENT
+from playhead.calls.begin import CURRENT
 from playhead.kernel.guard import swallowed
 from playhead.model.objects.interrupts import let_through
 

@@ -11,7 +11,7 @@ import sys
 import types
 from typing import Any, cast
 
-from playhead.api.functions.proxy import CallObserver, ObservedFunction, observed
+from playhead.calls.proxy import CallObserver, ObservedFunction, observed
 from playhead.kernel.guard import swallowed, warn_once
 from playhead.model.objects.interrupts import let_through
 

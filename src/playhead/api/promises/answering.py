@@ -3,9 +3,9 @@
 import re
 from typing import Any, cast
 
-from playhead.api import runtime
 from playhead.api.promises.port import PromiseStore, promise_store
 from playhead.api.promises.waiting import answer_of
+from playhead.calls import runtime
 from playhead.errors import NotFound
 from playhead.model import promises as p
 from playhead.wire.operations.promises import Promise

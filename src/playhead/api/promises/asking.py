@@ -8,9 +8,9 @@ import time
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any, cast
 
-from playhead.api.calls.steps import Waiting, drive, drive_async
 from playhead.api.promises.port import promise_store
 from playhead.api.promises.waiting import OnReminder, Question, shown_prompt, wait
+from playhead.calls.steps import Waiting, drive, drive_async
 from playhead.errors import Denied, NoRecord, Unanswered
 from playhead.model import promises as p
 from playhead.model.times import rfc3339

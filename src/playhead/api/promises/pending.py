@@ -13,10 +13,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
-from playhead.api import runtime
-from playhead.api.calls.lifecycle import current_span
-from playhead.api.calls.span import ObservedSpan
-from playhead.api.calls.steps import Waiting
 from playhead.api.promises.port import PromiseStore, promise_store
 from playhead.api.promises.waiting import (
     Question,
@@ -27,6 +23,10 @@ from playhead.api.promises.waiting import (
     until_answered,
 )
 from playhead.api.scope import log_event_of
+from playhead.calls import runtime
+from playhead.calls.lifecycle import current_span
+from playhead.calls.span import ObservedSpan
+from playhead.calls.steps import Waiting
 from playhead.errors import Unanswered
 from playhead.kernel.forks import fork_safe_lock
 from playhead.model import names

@@ -6,11 +6,11 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 from weakref import WeakValueDictionary
 
-from playhead.api.calls.span import ObservedSpan
 from playhead.api.promises.port import PromiseStore, promise_store
-from playhead.api.replaying import Replay, ReplayAnswer, ResponseRestorer
-from playhead.api.run import ActiveRun
 from playhead.api.scope import log_event_of
+from playhead.calls.replay import Replay, ReplayAnswer, ResponseRestorer
+from playhead.calls.run import ActiveRun
+from playhead.calls.span import ObservedSpan
 from playhead.errors import Interrupted, JournalUnusable
 from playhead.kernel.guard import swallowed
 from playhead.model import names

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 from typing import TYPE_CHECKING, Any, Literal, cast, get_args
 
-from playhead.api.calls.steps import Waiting
 from playhead.api.promises.asking import decided
 from playhead.api.promises.waiting import Question
+from playhead.calls.steps import Waiting
 from playhead.errors import SettingInvalid
 from playhead.kernel.guard import warn_once
 from playhead.model import promises as p

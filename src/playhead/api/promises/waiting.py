@@ -12,14 +12,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
-from playhead.api import runtime
-from playhead.api.calls.lifecycle import current_span
-from playhead.api.calls.span import ObservedSpan
-from playhead.api.calls.steps import Waiting
-from playhead.api.ports import Recorder
 from playhead.api.promises.port import PromiseStore, promise_store
 from playhead.api.promises.stopping import stop_run
 from playhead.api.scope import log_event_of
+from playhead.calls import runtime
+from playhead.calls.lifecycle import current_span
+from playhead.calls.recorder import Recorder
+from playhead.calls.span import ObservedSpan
+from playhead.calls.steps import Waiting
 from playhead.errors import Suspended
 from playhead.kernel.guard import swallowed
 from playhead.model import names

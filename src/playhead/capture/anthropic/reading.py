@@ -4,8 +4,8 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any, cast
 
-from playhead.api.calls.lifecycle import current_span
-from playhead.api.run import ActiveRun
+from playhead.calls.lifecycle import current_span
+from playhead.calls.run import ActiveRun
 from playhead.capture.anthropic.events import whole_message
 from playhead.capture.anthropic.threads import earlier_messages, remember
 from playhead.capture.model_values import ModelRequest, ModelResponse

@@ -7,7 +7,7 @@ stands for unknown ones (a thread of another run).
 from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
-from playhead.api.run import ActiveRun
+from playhead.calls.run import ActiveRun
 
 # Limits the memory of an endless run; the oldest are forgotten first.
 _MAX_REMEMBERED = 4096

@@ -9,7 +9,7 @@ import sys
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-from playhead.api.calls.borders import awaiting, awaiting_thread
+from playhead.calls.borders import awaiting, awaiting_thread
 from playhead.capture.patching import Instrumentation, Wrap
 
 SUPPORTS = "python >= 3.11"

@@ -6,7 +6,7 @@ Celery's signals tell when a task begins and ends.
 from importlib import import_module
 from typing import Any
 
-from playhead.api.calls.borders import WorkBorder
+from playhead.calls.borders import WorkBorder
 from playhead.kernel.forks import fork_safe_lock
 from playhead.kernel.guard import swallowed
 from playhead.model.objects.interrupts import let_through

@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable, MutableMapping
 from functools import partial
 from typing import Any, cast
 
-from playhead.api.calls.borders import WorkBorder
+from playhead.calls.borders import WorkBorder
 from playhead.capture.patching import Instrumentation, Wrap
 
 SUPPORTS = "starlette >= 0.40"

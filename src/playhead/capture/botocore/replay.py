@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from sys import modules
 from typing import Any, cast
 
-from playhead.api.replaying import ReplayAnswer
+from playhead.calls.replay import ReplayAnswer
 from playhead.capture.botocore.bodies import RecordedBytes, RecordedFrames
 from playhead.capture.botocore.event_frames import event_frame
 from playhead.errors import CannotRestore

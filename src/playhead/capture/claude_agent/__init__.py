@@ -9,9 +9,9 @@ from collections.abc import AsyncGenerator, AsyncIterable
 from typing import Any, cast
 from weakref import WeakKeyDictionary
 
-from playhead.api.calls.lifecycle import detach, enter, fail, set_payload
-from playhead.api.calls.span import ObservedSpan
-from playhead.api.functions.wrappers import NO_RESULT, EventReader, iterate_async
+from playhead.calls.functions import NO_RESULT, EventReader, iterate_async
+from playhead.calls.lifecycle import detach, enter, fail, set_payload
+from playhead.calls.span import ObservedSpan
 from playhead.capture.claude_agent.blocks import system_message
 from playhead.capture.claude_agent.tools import build_server, handle_request, turn_spans
 from playhead.capture.claude_agent.turn import ClaudeTurn

@@ -8,8 +8,8 @@ import json
 from typing import Any, cast
 from weakref import WeakKeyDictionary
 
-from playhead.api.calls.lifecycle import current_span, inside
-from playhead.api.calls.span import ObservedSpan
+from playhead.calls.lifecycle import current_span, inside
+from playhead.calls.span import ObservedSpan
 from playhead.capture.frameworks import Begin, call_async, is_observed, none_on_error, tool
 from playhead.capture.mcp.server_side import trace_context
 from playhead.errors import RunStopped

@@ -5,9 +5,9 @@ The program's own tools are recorded where they run (`capture.claude_agent.tools
 
 from typing import Any
 
-from playhead.api.calls.lifecycle import detach, enter, finish, inside
-from playhead.api.calls.span import ObservedSpan
-from playhead.api.run import ActiveRun
+from playhead.calls.lifecycle import detach, enter, finish, inside
+from playhead.calls.run import ActiveRun
+from playhead.calls.span import ObservedSpan
 from playhead.capture.anthropic.reading import read_recorded
 from playhead.capture.claude_agent.blocks import native_answer, native_content
 from playhead.capture.frameworks import agent, none_on_error, set_session, tool

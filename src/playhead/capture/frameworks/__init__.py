@@ -10,12 +10,12 @@ import inspect
 from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping
 from typing import Any, ParamSpec, TypeVar, cast
 
-from playhead.api.calls.lifecycle import current_span
-from playhead.api.calls.span import ObservedSpan
-from playhead.api.functions import wrappers
-from playhead.api.functions.proxy import ObservedFunction
 from playhead.api.observe import Observation
-from playhead.api.run import root_attributes
+from playhead.calls import functions
+from playhead.calls.lifecycle import current_span
+from playhead.calls.proxy import ObservedFunction
+from playhead.calls.run import root_attributes
+from playhead.calls.span import ObservedSpan
 from playhead.capture.patching import Wrapper
 from playhead.kernel.guard import swallowed
 from playhead.model import names
@@ -143,18 +143,18 @@ def is_inside_run() -> bool:
 
 
 def call(
-    begin: Begin, output: str, wrapped: Callable[..., Any], args: Any, kwargs: Any, fit: wrappers.Fit | None = None
+    begin: Begin, output: str, wrapped: Callable[..., Any], args: Any, kwargs: Any, fit: functions.Fit | None = None
 ) -> Any:
     """Calls a plain function and records the call, or returns the recorded answer. `fit` converts an outcome that a
     person set."""
     span = begin()
-    return wrapped(*args, **kwargs) if span is None else wrappers.call(span, output, wrapped, args, kwargs, fit)
+    return wrapped(*args, **kwargs) if span is None else functions.call(span, output, wrapped, args, kwargs, fit)
 
 
-def call_async(begin: Begin, made: Awaitable[Any], output: str, fit: wrappers.Fit | None = None) -> Awaitable[Any]:
+def call_async(begin: Begin, made: Awaitable[Any], output: str, fit: functions.Fit | None = None) -> Awaitable[Any]:
     """Awaits a framework's coroutine and records the call, or returns the recorded answer. `fit`: as in `call`."""
     coroutine = made if inspect.iscoroutine(made) else _awaited(made)
-    return wrappers.call_async(begin, output, cast("Coroutine[Any, Any, Any]", coroutine), fit)
+    return functions.call_async(begin, output, cast("Coroutine[Any, Any, Any]", coroutine), fit)
 
 
 async def _awaited(made: Awaitable[Any]) -> Any:

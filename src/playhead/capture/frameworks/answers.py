@@ -7,9 +7,9 @@ For LangGraph, OpenAI Agents and pydantic-ai; the instrumentation of each finds 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, cast
 
-from playhead.api.calls.steps import Waiting, drive, drive_async
 from playhead.api.promises.pending import PendingWait, answers_to, known_waits
 from playhead.api.promises.waiting import OnReminder, Question
+from playhead.calls.steps import Waiting, drive, drive_async
 from playhead.errors import PlayheadError
 from playhead.model.promises import INPUT
 from playhead.wire.operations.promises import PromiseAnswer

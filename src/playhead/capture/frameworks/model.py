@@ -17,11 +17,11 @@ from contextlib import AbstractContextManager
 from typing import Any, ClassVar
 from weakref import WeakSet
 
-from playhead.api import runtime
-from playhead.api.calls.begin import CONTEXTS, CURRENT, NEXT_RUN
-from playhead.api.calls.lifecycle import detach, inside
-from playhead.api.calls.span import ObservedSpan
-from playhead.api.replaying import ResponseRestorer
+from playhead.calls import runtime
+from playhead.calls.begin import CONTEXTS, CURRENT, NEXT_RUN
+from playhead.calls.lifecycle import detach, inside
+from playhead.calls.replay import ResponseRestorer
+from playhead.calls.span import ObservedSpan
 from playhead.capture.client_methods import MethodCall
 from playhead.capture.frameworks.model_api import FrameworkModelApi
 from playhead.capture.model_call import CallStart, ObservedModelCall, ResponseReplayer

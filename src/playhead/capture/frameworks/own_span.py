@@ -8,8 +8,8 @@ span, result, args and kwargs, and ends the span.  `fail` ends it with the excep
 from collections.abc import Callable
 from typing import Any
 
-from playhead.api.calls.lifecycle import enter, fail_and_detach
-from playhead.api.calls.span import ObservedSpan
+from playhead.calls.lifecycle import enter, fail_and_detach
+from playhead.calls.span import ObservedSpan
 from playhead.capture.patching import Wrapper
 
 BeginSpan = Callable[[Any, Any, Any], ObservedSpan | None]

@@ -6,10 +6,10 @@ the root agent transfers to, has a span of its own inside.
 
 from typing import Any
 
-from playhead.api.calls.lifecycle import current_span
-from playhead.api.calls.span import ObservedSpan
-from playhead.api.functions.wrappers import NO_RESULT, EventReader, iterate_async
 from playhead.api.scope import log_event_of
+from playhead.calls.functions import NO_RESULT, EventReader, iterate_async
+from playhead.calls.lifecycle import current_span
+from playhead.calls.span import ObservedSpan
 from playhead.capture.frameworks import Begin, agent, none_on_error, recorded_result
 from playhead.capture.google_adk.tools import TOOLS
 from playhead.capture.patching import Instrumentation, Wrap

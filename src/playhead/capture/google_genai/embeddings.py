@@ -6,7 +6,7 @@ Inputs and vectors are content; vectors are packed in the record.
 from collections.abc import Callable, Mapping
 from typing import Any, cast
 
-from playhead.api.run import ActiveRun
+from playhead.calls.run import ActiveRun
 from playhead.capture.client_methods import ClientApi, MethodCall
 from playhead.capture.google_genai import replay
 from playhead.capture.google_genai.requests import body_of, model_of, provider_of

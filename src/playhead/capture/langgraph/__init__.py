@@ -10,9 +10,9 @@ from typing import Any, cast
 
 from opentelemetry import context as otel
 
-from playhead.api.calls.lifecycle import current_span
-from playhead.api.functions import wrappers
 from playhead.api.scope import log_event
+from playhead.calls import functions
+from playhead.calls.lifecycle import current_span
 from playhead.capture.frameworks import Begin, agent, call, call_async, none_on_error, set_session
 from playhead.capture.langgraph.interrupts import (
     GraphAnswers,
@@ -180,7 +180,7 @@ def _stream(wrapped: Any, instance: Any, args: Any, kwargs: Any) -> Any:
     if begin is None:
         return made
     answers = _answers(instance, args, kwargs)
-    return wrappers.iterate(begin, None, noting_answers(made, answers) if answers else made)
+    return functions.iterate(begin, None, noting_answers(made, answers) if answers else made)
 
 
 def _astream(wrapped: Any, instance: Any, args: Any, kwargs: Any) -> Any:
@@ -188,7 +188,7 @@ def _astream(wrapped: Any, instance: Any, args: Any, kwargs: Any) -> Any:
     if begin is None:
         return made
     answers = _answers(instance, args, kwargs)
-    return wrappers.iterate_async(begin, None, noting_answers_async(made, answers) if answers else made)
+    return functions.iterate_async(begin, None, noting_answers_async(made, answers) if answers else made)
 
 
 _METHODS = {"invoke": _invoke, "ainvoke": _ainvoke, "stream": _stream, "astream": _astream}

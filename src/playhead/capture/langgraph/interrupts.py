@@ -6,11 +6,10 @@ The run that waits ends.  The run that continues is another one, with the same s
 from collections.abc import AsyncGenerator, Generator
 from typing import Any, cast
 
-from playhead.api.calls.lifecycle import current_span
-from playhead.api.calls.span import ObservedSpan
-from playhead.api.calls.waiting import declare_waiting
 from playhead.api.promises.pending import PendingWait, open_wait, settle_wait
 from playhead.api.scope import log_event_of
+from playhead.calls.lifecycle import current_span, declare_waiting
+from playhead.calls.span import ObservedSpan
 from playhead.capture.frameworks import none_on_error
 from playhead.kernel.guard import swallowed
 from playhead.model import names

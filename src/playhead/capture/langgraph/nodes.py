@@ -7,9 +7,9 @@ only the graph's span.
 from collections.abc import Iterable
 from typing import Any, cast
 
-from playhead.api.calls.begin import begin
-from playhead.api.calls.lifecycle import current_span, fail_and_detach, finish
-from playhead.api.calls.span import ObservedSpan
+from playhead.calls.begin import begin
+from playhead.calls.lifecycle import current_span, fail_and_detach, finish
+from playhead.calls.span import ObservedSpan
 from playhead.capture.frameworks import none_on_error
 from playhead.capture.frameworks.own_span import with_own_span, with_own_span_async
 from playhead.capture.langgraph.interrupts import note_interrupts

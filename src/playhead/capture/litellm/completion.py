@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
-from playhead.api.run import ActiveRun
+from playhead.calls.run import ActiveRun
 from playhead.capture.client_methods import ClientApi, MethodCall
 from playhead.capture.litellm.arguments import asked_provider, named_arguments, settings_of
 from playhead.capture.litellm.hidden_params import KEY, answering_provider, hidden_params_of

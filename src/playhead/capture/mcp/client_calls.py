@@ -5,9 +5,9 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any, cast
 
-from playhead.api.calls.lifecycle import current_span
-from playhead.api.calls.span import ObservedSpan
-from playhead.api.functions.wrappers import call_async
+from playhead.calls.functions import call_async
+from playhead.calls.lifecycle import current_span
+from playhead.calls.span import ObservedSpan
 from playhead.capture.frameworks import enclosing_tool_call, none_on_error
 from playhead.capture.mcp.reading import ServerCall, servers
 from playhead.capture.patching import Wrapper

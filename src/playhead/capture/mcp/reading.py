@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from typing import Any, cast
 from weakref import WeakKeyDictionary
 
-from playhead.api.calls.span import ObservedSpan
 from playhead.api.observe import Observation
+from playhead.calls.span import ObservedSpan
 from playhead.capture.frameworks import none_on_error
 from playhead.model import names
 

@@ -12,11 +12,11 @@ from opentelemetry import trace
 from opentelemetry.context import Context
 from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 
-from playhead.api import runtime
-from playhead.api.calls.joining import joined_call
-from playhead.api.calls.lifecycle import current_span, inside
-from playhead.api.calls.mirror_span import add_run_id_processor
-from playhead.api.calls.span import ObservedSpan
+from playhead.calls import runtime
+from playhead.calls.joining import joined_call
+from playhead.calls.lifecycle import current_span, inside
+from playhead.calls.mirror_span import add_run_id_processor
+from playhead.calls.span import ObservedSpan
 from playhead.capture.frameworks import none_on_error
 from playhead.model import names
 

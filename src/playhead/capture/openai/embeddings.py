@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any, cast
 
-from playhead.api.run import ActiveRun
+from playhead.calls.run import ActiveRun
 from playhead.capture.client_methods import ClientApi, MethodCall
 from playhead.capture.model_values import ModelRequest, ModelResponse
 from playhead.capture.openai.chat_reading import provider_of

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from playhead.api.run import ActiveRun
+from playhead.calls.run import ActiveRun
 
 # Limits the memory of an endless run; the oldest are forgotten first.
 _MAX_REMEMBERED = 4096

@@ -3,8 +3,8 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
-from playhead.api.calls.lifecycle import current_span
-from playhead.api.run import ActiveRun
+from playhead.calls.lifecycle import current_span
+from playhead.calls.run import ActiveRun
 from playhead.capture.model_values import ModelRequest, ModelResponse
 from playhead.capture.openai.chat_reading import provider_of, response_format
 from playhead.capture.openai.responses_events import whole_response

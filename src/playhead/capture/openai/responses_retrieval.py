@@ -7,8 +7,8 @@ call that gets the ended response.
 from collections.abc import Mapping
 from typing import Any
 
-from playhead.api.calls.lifecycle import current_span
-from playhead.api.run import ActiveRun
+from playhead.calls.lifecycle import current_span
+from playhead.calls.run import ActiveRun
 from playhead.capture.client_methods import ClientApi, MethodCall
 from playhead.capture.model_values import ModelRequest, ModelResponse
 from playhead.capture.openai.chat_reading import provider_of

@@ -10,7 +10,7 @@ from typing import Any, cast
 
 import wrapt
 
-from playhead.api.calls.lifecycle import current_span, detach, enter, note_error
+from playhead.calls.lifecycle import current_span, detach, enter, note_error
 from playhead.capture.frameworks import (
     Begin,
     agent,

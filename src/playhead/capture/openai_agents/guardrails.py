@@ -6,7 +6,7 @@ A guardrail whose tripwire was triggered has the outcome `tripped`. Its `output_
 from collections.abc import Awaitable
 from typing import Any, cast
 
-from playhead.api.calls.lifecycle import enter, fail_and_detach, finish
+from playhead.calls.lifecycle import enter, fail_and_detach, finish
 from playhead.capture.frameworks import Begin, guardrail, is_inside_run, is_observed, none_on_error, recorded_result
 from playhead.capture.patching import Wrap
 from playhead.model import names

@@ -10,9 +10,9 @@ from typing import Any
 
 from opentelemetry import context as otel
 
-from playhead.api.calls.lifecycle import detach, enter, fail, finish, inside
-from playhead.api.calls.span import ObservedSpan
 from playhead.api.scope import log_event_of
+from playhead.calls.lifecycle import detach, enter, fail, finish, inside
+from playhead.calls.span import ObservedSpan
 from playhead.capture.frameworks import agent
 from playhead.kernel.guard import swallowed
 from playhead.model import names

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from inspect import signature
 from typing import Any, cast
 
-from playhead.api.calls.span import ObservedSpan
 from playhead.api.promises.pending import PendingWait, open_wait, settle_wait
+from playhead.calls.span import ObservedSpan
 from playhead.capture.frameworks import none_on_error
 from playhead.model.canonical import parse_json
 from playhead.model.promises import APPROVAL, APPROVED, DENIED

@@ -4,8 +4,8 @@ Ours counts by default.  If another family is preferred and its instrumentor of 
 that library's calls: they have only the other family's span, and cannot be resumed.
 """
 
-from playhead.api import runtime
-from playhead.api.runtime import UNCONFIGURED
+from playhead.calls import runtime
+from playhead.calls.runtime import UNCONFIGURED
 from playhead.capture.others.known import INSTRUMENTORS, is_active
 from playhead.model.instrumentations import FAMILIES, family_of
 

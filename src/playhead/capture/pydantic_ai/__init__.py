@@ -4,8 +4,8 @@ an instrumented client, and tools that wait for a person."""
 from functools import partial
 from typing import Any
 
-from playhead.api.calls.lifecycle import enter, fail, finish
-from playhead.api.calls.span import ObservedSpan
+from playhead.calls.lifecycle import enter, fail, finish
+from playhead.calls.span import ObservedSpan
 from playhead.capture.frameworks import (
     Begin,
     agent,

@@ -8,9 +8,9 @@ import sys
 from collections.abc import AsyncGenerator
 from typing import Any, cast
 
-from playhead.api.calls.lifecycle import current_span, note_error
-from playhead.api.calls.span import ObservedSpan
-from playhead.api.functions.wrappers import NO_RESULT, EventReader, iterate_async
+from playhead.calls.functions import NO_RESULT, EventReader, iterate_async
+from playhead.calls.lifecycle import current_span, note_error
+from playhead.calls.span import ObservedSpan
 from playhead.capture.frameworks import (
     Begin,
     agent,

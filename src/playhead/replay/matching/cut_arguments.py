@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from itertools import zip_longest
 from typing import Any, cast
 
-from playhead.api.calls.span import ObservedSpan
+from playhead.calls.span import ObservedSpan
 from playhead.model import names
 from playhead.model.canonical import parse_json
 from playhead.model.objects.limits import CUT

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, cast
 
-from playhead.api.calls.caller_settings import compared_settings
+from playhead.calls.caller_settings import compared_settings
 from playhead.model import names
 from playhead.model.canonical import canonical_json, parse_json
 from playhead.model.message import message_lines, read_message

@@ -4,7 +4,7 @@ from collections import deque
 from collections.abc import Callable, Iterable
 from itertools import chain
 
-from playhead.api.calls.span import ObservedSpan
+from playhead.calls.span import ObservedSpan
 from playhead.kernel.forks import fork_safe_lock
 from playhead.model import names
 from playhead.replay.matching.recorded_calls import RecordedCall, RequestRefs, call_path_of, request_refs_of

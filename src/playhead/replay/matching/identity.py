@@ -4,8 +4,8 @@ record.
 
 from collections.abc import Iterable
 
-from playhead.api.calls.flow import ExecutionFlow
-from playhead.api.calls.span import ObservedSpan
+from playhead.calls.flow import ExecutionFlow
+from playhead.calls.span import ObservedSpan
 from playhead.kernel.forks import fork_safe_lock
 from playhead.model import names
 from playhead.model.span import LogEvent

@@ -29,8 +29,8 @@ from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import Literal
 
-from playhead.api.calls.flow import ExecutionFlow
-from playhead.api.replay_wait import BranchWait
+from playhead.calls.flow import ExecutionFlow
+from playhead.calls.recorded_answer import BranchWait
 from playhead.kernel.forks import fork_safe_lock
 from playhead.model import names
 from playhead.replay.matching.recorded_calls import RecordedCall, RequestRefs

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-from playhead.api.calls.span import ObservedSpan
+from playhead.calls.span import ObservedSpan
 from playhead.model import names
 from playhead.model.span import Span
 from playhead.replay.matching.recorded_calls import Outcome, RecordedCall

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any
 
-from playhead.api.replaying import idempotency_key_of
+from playhead.calls.replay import idempotency_key_of
 from playhead.model import names
 from playhead.model.canonical import content_of
 from playhead.model.ref import ContentRef

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from playhead.api.calls.caller_settings import CALLER_SETTINGS, compared_settings, declare_caller_settings
+from playhead.calls.caller_settings import CALLER_SETTINGS, compared_settings, declare_caller_settings
 
 
 @pytest.fixture(autouse=True)

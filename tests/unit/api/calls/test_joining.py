@@ -18,7 +18,7 @@ from opentelemetry.trace import Link
 
 import playhead
 from playhead import observe
-from playhead.api.calls import joining
+from playhead.calls import joining
 from playhead.model import names
 from playhead.model.span import Span
 from tests.support.journal_reader import Journaled, Recording

@@ -8,7 +8,7 @@ from opentelemetry.context import Context
 from opentelemetry.trace import SpanContext, TraceFlags, TraceState
 from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 
-from playhead.api.calls.trace_state import KEY, HandedCall, handed_call, with_call
+from playhead.calls.trace_state import KEY, HandedCall, handed_call, with_call
 
 RUN = "0" * 31 + "a"
 PROPAGATOR = TraceContextTextMapPropagator()

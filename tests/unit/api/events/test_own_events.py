@@ -10,9 +10,9 @@ import pytest
 
 import playhead
 from playhead import observe
-from playhead.api.calls.begin import begin
-from playhead.api.calls.lifecycle import enter, finish
 from playhead.api.events.context_warnings import ContextWarnings
+from playhead.calls.begin import begin
+from playhead.calls.lifecycle import enter, finish
 from playhead.journal import listeners
 from playhead.model import event as ev
 from playhead.model import names

@@ -396,8 +396,8 @@ def test_what_recording_an_object_calls_of_it_is_no_call_of_the_program(recordin
 
 
 def test_a_tool_method_takes_the_models_request_by_the_methods_name(recording: Recording):
-    from playhead.api.calls.lifecycle import current_span
-    from playhead.api.calls.requested_tools import note_requested_call
+    from playhead.calls.lifecycle import current_span
+    from playhead.calls.requested_tools import note_requested_call
 
     with observe("agent"):
         span = current_span()

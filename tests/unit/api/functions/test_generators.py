@@ -10,7 +10,7 @@ import pytest
 
 import playhead
 from playhead import observe
-from playhead.api.functions import wrappers
+from playhead.calls import functions
 from playhead.model import names
 from tests.support.journal_reader import Recording
 
@@ -248,13 +248,13 @@ def test_interleaved_generators_keep_their_own_children(recording: Recording):
 
 
 def test_an_endless_generator_does_not_grow(recording: Recording, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(wrappers, "_MAX_ITEMS", 3)
+    monkeypatch.setattr(functions, "_MAX_ITEMS", 3)
     list(words(1, 2, 3, 4, 5))
     assert recording.read().output("words") == {"items": [1, 2, 3], "items_not_recorded": 2}
 
 
 def test_large_items_are_not_held(recording: Recording, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(wrappers, "_MAX_BYTES", 1_000)
+    monkeypatch.setattr(functions, "_MAX_BYTES", 1_000)
     list(words(b"x" * 600, b"y" * 600))
     assert recording.read().output("words")["items_not_recorded"] == 1
 

@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 import pytest
 
-from playhead.api.functions.injected import injected_parameters, without_injected
+from playhead.calls.injected import injected_parameters, without_injected
 
 
 def class_of(module: str, name: str, *bases: Any) -> Any:

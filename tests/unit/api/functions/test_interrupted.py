@@ -21,8 +21,8 @@ import pytest
 from opentelemetry import context as otel
 
 import playhead
-from playhead.api.calls.begin import CURRENT
-from playhead.api.calls.entered_blocks import leave_block
+from playhead.calls.begin import CURRENT
+from playhead.calls.blocks import leave_block
 from tests.support.journal_reader import Recording
 
 _AFTER = {"CALL", "CALL_FUNCTION_EX", "CALL_KW"}
@@ -191,7 +191,7 @@ def test_an_interrupted_call_is_not_current_any_more(recording: Recording, shape
 STRESS = """
 import signal, sys
 import playhead
-from playhead.api.calls.lifecycle import current_span
+from playhead.calls.lifecycle import current_span
 from tests.unit.api.functions.test_interrupted import SHAPES
 
 class TimeOut(BaseException):

@@ -17,9 +17,9 @@ from opentelemetry.propagate import extract
 
 import playhead
 from playhead import Denied, Interrupted, Suspended, Unanswered, observe
-from playhead.api.calls.joining import forget_parts
 from playhead.api.promises.stopping import look_for_interrupts
 from playhead.api.promises.waiting import answer_of
+from playhead.calls.joining import forget_parts
 from playhead.errors import Conflict, JournalUnusable, NotFound, ReplayDiverged, SettingInvalid
 from playhead.model import event as ev
 from playhead.model import names

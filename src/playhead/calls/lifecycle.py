@@ -1,11 +1,18 @@
-"""Enters and ends an observed call after `begin`: `enter`, then exactly one of `finish`, `fail` and `abort`.
+"""Enter, then finish, fail or abort; never raises.
+
+Enters and ends an observed call after `begin`: `enter`, then exactly one of `finish`, `fail` and `abort`.
 
 None of them raises, except `enter`: in a resumed or forked run, and in one that another process has taken over.
+
+Declares exceptions with which a framework leaves a call that waits for a person. The framework repeats the call when
+there is an answer.
+
+Such an exception is neither an error nor a result. The framework's instrumentation declares it.
 """
 
 import sys
 import time
-from collections.abc import Generator, Mapping
+from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager, suppress
 from contextvars import Token
 from typing import Any, cast
@@ -15,14 +22,12 @@ from opentelemetry import trace
 from opentelemetry.context import Context
 from opentelemetry.trace import NonRecordingSpan, SpanContext, StatusCode, TraceFlags
 
-from playhead.api import runtime
-from playhead.api.calls import mirror_span
-from playhead.api.calls.asyncio_here import is_cancelled_error
-from playhead.api.calls.begin import CONTEXTS, CURRENT, CURRENT_SPAN, UNRECORDED
-from playhead.api.calls.described_errors import DescribedError, name_of, stack_trace_of
-from playhead.api.calls.span import ObservedSpan
-from playhead.api.calls.waiting import NoteWait, waiting_note
-from playhead.api.replaying import Replay
+from playhead.calls import mirror_span, runtime
+from playhead.calls.asyncio_here import is_cancelled_error
+from playhead.calls.begin import CONTEXTS, CURRENT, CURRENT_SPAN, UNRECORDED
+from playhead.calls.described_errors import DescribedError, name_of, stack_trace_of
+from playhead.calls.replay import Replay
+from playhead.calls.span import ObservedSpan
 from playhead.errors import RunStopped, RunTakenOver, is_run_stopped
 from playhead.kernel.guard import swallowed, warn_once
 from playhead.model import names
@@ -31,6 +36,23 @@ from playhead.model.objects.interrupts import is_from_outside, let_through, read
 from playhead.model.objects.kinds import plan_of
 from playhead.model.objects.limits import CUT_SENTENCES, Cut
 from playhead.model.objects.plain_forms import class_of
+
+NoteWait = Callable[[ObservedSpan, Any], object]
+"""Records on the span of the call that raised this exception what the call waits for. Never raises."""
+
+_kinds: dict[type[BaseException], NoteWait] = {}
+
+
+def declare_waiting(kind: type[BaseException], note: NoteWait) -> None:
+    """Declares that a call which raises an exception of this class is waiting. `note` records what it waits for."""
+    _kinds[kind] = note
+
+
+def waiting_note(raised: BaseException) -> NoteWait | None:
+    """Returns the declared function that records what a call waits for when it raises this exception; None: the call
+    does not wait."""
+    return next((note for kind, note in _kinds.items() if isinstance(raised, kind)), None)
+
 
 _ANNOUNCED = frozenset({"agent", "llm", "tool", "retriever", "embedding"})
 _UNSET, _ERROR = StatusCode.UNSET.value, StatusCode.ERROR.value

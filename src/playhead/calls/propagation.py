@@ -13,8 +13,8 @@ from opentelemetry import trace
 from opentelemetry.context import Context
 from opentelemetry.trace import SpanContext, TraceState
 
-from playhead.api.calls.trace_state import HandedCall, with_call
-from playhead.api.run import ActiveRun
+from playhead.calls.run import ActiveRun
+from playhead.calls.trace_state import HandedCall, with_call
 from playhead.model import names
 
 

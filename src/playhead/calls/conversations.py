@@ -13,8 +13,8 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol
 
-from playhead.api.ports import Recorder
-from playhead.api.run import ActiveRun
+from playhead.calls.recorder import Recorder
+from playhead.calls.run import ActiveRun
 from playhead.kernel.guard import swallowed
 from playhead.model.message import Message
 from playhead.model.objects.interrupts import let_through

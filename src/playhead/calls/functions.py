@@ -12,11 +12,11 @@ from typing import Any
 
 from opentelemetry.context import Context
 
-from playhead.api.calls.asyncio_here import is_cancelled_error
-from playhead.api.calls.lifecycle import abort, attach, detach, enter, fail, fail_and_detach, finish, pause
-from playhead.api.calls.recorded_answer import recorded_answer, recorded_answer_async
-from playhead.api.calls.span import ObservedSpan
-from playhead.api.replaying import ReplayAnswer
+from playhead.calls.asyncio_here import is_cancelled_error
+from playhead.calls.lifecycle import abort, attach, detach, enter, fail, fail_and_detach, finish, pause
+from playhead.calls.recorded_answer import recorded_answer, recorded_answer_async
+from playhead.calls.replay import ReplayAnswer
+from playhead.calls.span import ObservedSpan
 from playhead.kernel.guard import swallowed
 from playhead.model.objects.interrupts import let_through
 from playhead.model.objects.kinds import plan_of

@@ -13,8 +13,8 @@ from weakref import WeakKeyDictionary
 from opentelemetry import context as otel
 from opentelemetry.context import Context
 
-from playhead.api import runtime
-from playhead.api.calls.asyncio_here import running_task
+from playhead.calls import runtime
+from playhead.calls.asyncio_here import running_task
 from playhead.kernel.guard import swallowed
 
 _BEGUN = otel.create_key("playhead-border")

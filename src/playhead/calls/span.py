@@ -13,11 +13,11 @@ from opentelemetry import trace
 from opentelemetry.trace import SpanContext, Status, StatusCode, TraceFlags
 from opentelemetry.util.types import Attributes, AttributeValue
 
-from playhead.api.calls.described_errors import DescribedError
-from playhead.api.calls.flow import ExecutionFlow
-from playhead.api.calls.handing_on import handed_on
-from playhead.api.ports import Recorder, Redact
-from playhead.api.run import ActiveRun
+from playhead.calls.described_errors import DescribedError
+from playhead.calls.flow import ExecutionFlow
+from playhead.calls.propagation import handed_on
+from playhead.calls.recorder import Recorder, Redact
+from playhead.calls.run import ActiveRun
 from playhead.kernel.guard import swallowed
 from playhead.model import names
 from playhead.model.objects.interrupts import let_through

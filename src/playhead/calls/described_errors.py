@@ -12,7 +12,7 @@ from itertools import islice
 from types import TracebackType
 from typing import Any, cast
 
-from playhead.api.ports import Redact
+from playhead.calls.recorder import Redact
 from playhead.model.objects.error_texts import error_text
 from playhead.model.ref import ContentRef
 

@@ -7,7 +7,7 @@ one matches whose arguments are all among the call's, with the same values.
 from collections.abc import Mapping
 from typing import Any, cast
 
-from playhead.api.run import ActiveRun
+from playhead.calls.run import ActiveRun
 from playhead.model.canonical import parse_json
 from playhead.model.objects.limits import ValueLimits
 from playhead.model.objects.safe_json import bounded_json

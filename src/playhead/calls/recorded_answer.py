@@ -1,18 +1,51 @@
-"""Finds the recorded answer to a call of a resumed or forked run, after waiting for parallel branches where needed."""
+"""Gets the recorded answer; waits for parallel branches first.
+
+Finds the recorded answer to a call of a resumed or forked run, after waiting for parallel branches where needed.
+
+Limits how long a call of a resumed run waits for parallel branches before it is matched with the record.
+"""
 
 import threading
 import time
+from collections.abc import Callable
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from playhead.api.calls.flow import has_event_loop, in_event_loop, is_only_task
-from playhead.api.calls.span import ObservedSpan
-from playhead.api.replay_wait import BranchWait
-from playhead.api.replaying import AnswerTurn, Replay, ReplayAnswer, ResponseRestorer
-from playhead.api.run import NextRun
+from playhead.calls.flow import has_event_loop, in_event_loop, is_only_task
+from playhead.calls.replay import AnswerTurn, Replay, ReplayAnswer, ResponseRestorer
+from playhead.calls.run import NextRun
+from playhead.calls.span import ObservedSpan
 
 if TYPE_CHECKING:
     import asyncio
+
+# If the process is stopped or gets no CPU for a second, the other branches could not use that second either.
+_MAX_COUNTED_PER_CHECK_SECONDS = 0.02
+# Branches that make progress without end must not keep a changed call waiting for ever.
+_MAX_WAIT_FACTOR = 10
+
+
+class BranchWait:
+    """Waiting budget: ends when other branches have made no progress for `seconds`, at the latest after ten times
+    that."""
+
+    def __init__(self, seconds: float, progress: int, now: Callable[[], float] = time.monotonic):
+        """`progress`: a number that changes whenever another branch has done something."""
+        self._seconds = seconds
+        self._progress = progress
+        self._now = now
+        self._looked = now()
+        self._idle = self._waited = 0.0
+
+    def goes_on(self, progress: int) -> bool:
+        """Whether to keep waiting. Call it every few milliseconds."""
+        now = self._now()
+        passed, self._looked = min(now - self._looked, _MAX_COUNTED_PER_CHECK_SECONDS), now
+        self._idle = passed if progress != self._progress else self._idle + passed
+        self._progress = progress
+        self._waited += passed
+        return self._idle < self._seconds and self._waited < self._seconds * _MAX_WAIT_FACTOR
+
 
 # Other tasks run between two polls. Few calls have to wait, and a run that has diverged may take this long.
 _POLL_SECONDS = 0.002

@@ -8,10 +8,10 @@ from contextlib import suppress
 from types import FrameType
 from typing import NamedTuple
 
-from playhead.api.calls.begin import CONTEXTS, CURRENT, UNRECORDED
-from playhead.api.calls.lifecycle import enter, fail, fail_and_detach, finish
-from playhead.api.calls.recorded_answer import recorded_answer
-from playhead.api.calls.span import ObservedSpan
+from playhead.calls.begin import CONTEXTS, CURRENT, UNRECORDED
+from playhead.calls.lifecycle import enter, fail, fail_and_detach, finish
+from playhead.calls.recorded_answer import recorded_answer
+from playhead.calls.span import ObservedSpan
 from playhead.errors import ReplayDiverged
 
 _NOT_ANSWERED = (

@@ -6,10 +6,10 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from playhead.api.calls.first_use import start_of_recording
-from playhead.api.calls.span import ObservedSpan
-from playhead.api.ports import Recorder, RunOwner
-from playhead.api.run import ActiveRun, NextRun
+from playhead.calls.first_use import start_of_recording
+from playhead.calls.recorder import Recorder, RunOwner
+from playhead.calls.run import ActiveRun, NextRun
+from playhead.calls.span import ObservedSpan
 from playhead.kernel.forks import delay_forks
 
 

@@ -28,13 +28,13 @@ from typing import Any
 from opentelemetry.context import Context, get_current
 from opentelemetry.trace import Span, SpanContext, get_current_span
 
-from playhead.api import runtime
-from playhead.api.calls.asyncio_here import running_task
-from playhead.api.calls.borders import WorkBorder, border_begun, border_of_task, thread_name
-from playhead.api.calls.conversations import AskedMessages, ThreadConversations, continued
-from playhead.api.functions.own_code import is_own_code, started_program
-from playhead.api.ports import Recorder
-from playhead.api.run import ActiveRun
+from playhead.calls import runtime
+from playhead.calls.asyncio_here import running_task
+from playhead.calls.borders import WorkBorder, border_begun, border_of_task, thread_name
+from playhead.calls.conversations import AskedMessages, ThreadConversations, continued
+from playhead.calls.own_code import is_own_code, started_program
+from playhead.calls.recorder import Recorder
+from playhead.calls.run import ActiveRun
 
 # The end of a trace is not announced, so the most recently used traces are kept. A call in a forgotten trace still gets
 # the same run id, and only has to hash the beginning of its conversation again.

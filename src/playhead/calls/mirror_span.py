@@ -13,10 +13,10 @@ from opentelemetry import trace
 from opentelemetry.context import Context
 from opentelemetry.trace import SpanKind, Status, StatusCode
 
-from playhead.api import runtime
-from playhead.api.calls.grouping import forget_span, note_span, run_around_span
-from playhead.api.calls.joining import joined_run
-from playhead.api.calls.span import ObservedSpan
+from playhead.calls import runtime
+from playhead.calls.grouping import forget_span, note_span, run_around_span
+from playhead.calls.joining import joined_run
+from playhead.calls.span import ObservedSpan
 from playhead.kernel.forks import fork_safe_lock
 from playhead.kernel.guard import swallowed
 from playhead.kernel.opentelemetry_sdk import ReadableSpan, Span, SpanProcessor, TracerProvider

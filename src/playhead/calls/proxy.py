@@ -12,15 +12,10 @@ from typing import Any, Protocol, Self, TypeVar, cast
 
 import wrapt
 
-from playhead.api.calls.span import ObservedSpan
-from playhead.api.calls.steps import Waiting, drive, drive_async
-from playhead.api.functions import wrappers
-from playhead.api.functions.injected import (
-    describe_filled_in,
-    injected_parameters,
-    request_parameters,
-    without_injected,
-)
+from playhead.calls import functions
+from playhead.calls.injected import describe_filled_in, injected_parameters, request_parameters, without_injected
+from playhead.calls.span import ObservedSpan
+from playhead.calls.steps import Waiting, drive, drive_async
 from playhead.kernel.guard import warn_once
 from playhead.model import names
 from playhead.model.digest import sha256
@@ -104,11 +99,11 @@ def _proxy(function: Any, how: CallObserver, label: str | None) -> Any:
             span = start()
             if span is None:
                 return wrapped(*args, **kwargs)
-            return wrappers.call(span, output, wrapped, args, kwargs)
+            return functions.call(span, output, wrapped, args, kwargs)
         # Created here, so that wrong arguments raise at once; the call begins with the first step.
         made = wrapped(*args, **kwargs)
         observing = _OBSERVE[call_kind](start, output, made)
-        return wrappers.with_name_of(_after_approval(call_kind, approving, observing, made), made)
+        return functions.with_name_of(_after_approval(call_kind, approving, observing, made), made)
 
     return ObservedFunction(function, wrapper)
 
@@ -132,9 +127,9 @@ def _is_function(target: Any) -> bool:
 
 
 _OBSERVE: dict[int, Callable[..., Any]] = {
-    _COROUTINE: wrappers.call_async,
-    _GENERATOR: wrappers.iterate,
-    _ASYNC_GENERATOR: wrappers.iterate_async,
+    _COROUTINE: functions.call_async,
+    _GENERATOR: functions.iterate,
+    _ASYNC_GENERATOR: functions.iterate_async,
 }
 
 

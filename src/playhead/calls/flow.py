@@ -10,7 +10,7 @@ import weakref
 from contextvars import ContextVar, Token
 from typing import Any, Protocol
 
-from playhead.api.calls.asyncio_here import is_only_task_of, running_loop, running_task
+from playhead.calls.asyncio_here import is_only_task_of, running_loop, running_task
 
 
 class FlowNumbering(Protocol):

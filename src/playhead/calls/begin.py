@@ -9,16 +9,15 @@ from opentelemetry import context as otel
 from opentelemetry import trace
 from opentelemetry.context import Context
 
-from playhead.api import runtime
-from playhead.api.calls import mirror_span
-from playhead.api.calls.conversations import AskedMessages
-from playhead.api.calls.flow import current_flow, main_flow
-from playhead.api.calls.grouping import UnattendedCall, run_of_call
-from playhead.api.calls.joining import joined_call, linked_runs
-from playhead.api.calls.span import ObservedSpan
-from playhead.api.functions.own_code import Launcher, started_program
-from playhead.api.ports import Recorder, Redact
-from playhead.api.run import ActiveRun, NextRun
+from playhead.calls import mirror_span, runtime
+from playhead.calls.conversations import AskedMessages
+from playhead.calls.flow import current_flow, main_flow
+from playhead.calls.grouping import UnattendedCall, run_of_call
+from playhead.calls.joining import joined_call, linked_runs
+from playhead.calls.own_code import Launcher, started_program
+from playhead.calls.recorder import Recorder, Redact
+from playhead.calls.run import ActiveRun, NextRun
+from playhead.calls.span import ObservedSpan
 from playhead.kernel.guard import swallowed
 from playhead.kernel.ids import new_span_id, new_trace_id, process_name
 from playhead.model import names

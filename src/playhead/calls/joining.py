@@ -19,12 +19,12 @@ from opentelemetry import trace
 from opentelemetry.context import Context
 from opentelemetry.trace import SpanContext
 
-from playhead.api import runtime
-from playhead.api.calls.handing_on import call_of_this_process, run_of_this_process
-from playhead.api.calls.span import ObservedSpan
-from playhead.api.calls.trace_state import HandedCall, handed_call
-from playhead.api.ports import Recorder
-from playhead.api.run import ActiveRun
+from playhead.calls import runtime
+from playhead.calls.propagation import call_of_this_process, run_of_this_process
+from playhead.calls.recorder import Recorder
+from playhead.calls.run import ActiveRun
+from playhead.calls.span import ObservedSpan
+from playhead.calls.trace_state import HandedCall, handed_call
 from playhead.kernel.forks import fork_safe_lock
 from playhead.kernel.ids import new_process_id
 from playhead.model import names

@@ -6,9 +6,9 @@ from itertools import count
 from typing import Any
 from weakref import WeakSet
 
-from playhead.api.ports import RunOwner, RunThreads
-from playhead.api.replaying import Replay
-from playhead.api.starting import StartingPoint
+from playhead.calls.recorder import RunOwner, RunThreads
+from playhead.calls.replay import Replay
+from playhead.calls.starting import StartingPoint
 from playhead.kernel.forks import fork_safe_lock
 from playhead.kernel.guard import swallowed, warn_once
 from playhead.kernel.ids import new_process_id, new_run_id
