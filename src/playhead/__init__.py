@@ -21,8 +21,7 @@ from playhead.calls.first_use import provide_start
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from playhead.api.evaluation.scoring import score
-    from playhead.api.events.own_events import event, metric
+    from playhead.api.events import event, metric, score
     from playhead.api.observe import observe
     from playhead.api.promises.answering import answer, approve, deny, open_promises
     from playhead.api.promises.asking import (
@@ -163,7 +162,7 @@ _LAZY = {
     "current_run_id": "playhead.api.scope",
     "deny": "playhead.api.promises.answering",
     "doctor": "playhead.capture.others.active",
-    "event": "playhead.api.events.own_events",
+    "event": "playhead.api.events",
     "export_to": "playhead.exporting",
     "flush": "playhead.recording",
     "fork": "playhead.rewind",
@@ -171,7 +170,7 @@ _LAZY = {
     "idempotency_key": "playhead.api.scope",
     "instrument": "playhead.capture.registry",
     "interrupt": "playhead.api.promises.asking",
-    "metric": "playhead.api.events.own_events",
+    "metric": "playhead.api.events",
     "now": "playhead.api.recorded_values",
     "observe": "playhead.api.observe",
     "on_event": "playhead.journal.listeners",
@@ -180,7 +179,7 @@ _LAZY = {
     "replay": "playhead.local.replaying",
     "resume": "playhead.rewind",
     "run": "playhead.api.scope",
-    "score": "playhead.api.evaluation.scoring",
+    "score": "playhead.api.events",
     "shutdown": "playhead.recording",
     "uninstrument": "playhead.capture.registry",
     "wait_for": "playhead.api.promises.asking",

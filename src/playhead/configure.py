@@ -13,8 +13,8 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from playhead.api.promises.port import PromiseStore, provide_promises
-from playhead.api.promises.tools import ToolRule, approve_tools
+from playhead.api.promises.asking import ToolRule, approve_tools
+from playhead.api.promises.store import PromiseStore, provide_promises
 from playhead.calls import runtime
 from playhead.calls.recorder import Redact
 from playhead.calls.runtime import OFF, UNCONFIGURED

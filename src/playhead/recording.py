@@ -15,10 +15,10 @@ from typing import Any, ClassVar
 from opentelemetry import trace
 from opentelemetry.sdk.resources import SERVICE_NAME, OTELResourceDetector, Resource
 
-from playhead.api.events.context_warnings import ContextWarnings
-from playhead.api.functions import background
-from playhead.api.promises.port import PromiseStore
+from playhead.api import background_tasks
+from playhead.api.context_warnings import ContextWarnings
 from playhead.api.promises.stopping import looking_first, watching
+from playhead.api.promises.store import PromiseStore
 from playhead.api.recorded_values import recording_in_every_run
 from playhead.calls import runtime
 from playhead.calls.caller_settings import declare_caller_settings
@@ -330,7 +330,7 @@ def start(settings: Settings) -> None:
     recording = Recording(settings, intake, journal, recorder, context_warnings=warnings)
     journal.counters.lost_records, ProcessState.missed = ProcessState.missed, 0
     journal.on_append = _on_first_append(recording)
-    background.carry_run_into_background_tasks()
+    background_tasks.carry_run_into_background_tasks()
     forget_groups()
     forget_parts()
     add_run_id_processor()

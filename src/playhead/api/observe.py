@@ -6,7 +6,7 @@ from datetime import timedelta
 from types import FrameType
 from typing import Any, Self, TypeVar, cast, overload
 
-from playhead.api.promises.tools import ToolRule, approved_first, needs_rule, rule_or_always
+from playhead.api.promises.asking import ToolRule, approved_first, needs_rule, rule_or_always
 from playhead.api.recorded_values import kinds_of, record_values
 from playhead.calls.begin import begin
 from playhead.calls.blocks import BlockEntries, enter_block, leave_block
@@ -130,7 +130,7 @@ class Observation:
             target: Any = function
             with delay_forks():
                 # These import wrapt, which imports asyncio, ssl and more: only decorators need them.
-                from playhead.api.functions import methods  # noqa: PLC0415 - see above
+                from playhead.api import methods  # noqa: PLC0415 - see above
                 from playhead.calls import proxy  # noqa: PLC0415 - see above
             if isinstance(target, type):
                 methods.observe_methods(cast("type[Any]", target), self)

@@ -1,21 +1,28 @@
-"""`run()`, and the functions for use inside a run: state, checkpoints, annotations, handoffs.
+"""`run()`, checkpoints, state, annotations, handoffs, declared compressions.
+
+`run()`, and the functions for use inside a run: state, checkpoints, annotations, handoffs.
 
 Outside a run they do nothing, so a library may call them whether or not a run is recorded.
+
+Makes the refs for `playhead.compressed()`: the thread before, the thread after, and the summary message.
+
+Records values that a later process gets back with their types: states of checkpoints, and values of `run.state`.
+
+Each is stored as plain content, with the data to restore its type beside it. Neither is cut, whatever its size, since
+the program asked for it.
 """
 
 import functools
 import inspect
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping, Sequence
 from datetime import timedelta
 from types import FrameType
 from typing import Any, ParamSpec, Self, TypeVar, cast
 
 from opentelemetry import context as otel
 
-from playhead.api.declared_compression import compression_refs
-from playhead.api.events.typed_values import typed_payload
 from playhead.api.recorded_values import kinds_of, record_values
 from playhead.calls import runtime
 from playhead.calls.begin import begin, process_attributes
@@ -27,11 +34,72 @@ from playhead.calls.replay import idempotency_key_of
 from playhead.calls.run import root_attributes
 from playhead.calls.span import ObservedSpan
 from playhead.calls.starting import RecordedCheckpoint, StartingPoint, starting_point_of
-from playhead.kernel.guard import swallowed
+from playhead.dialect.openai_chat import to_message
+from playhead.kernel.guard import swallowed, warn_once
 from playhead.model import names
+from playhead.model.message import message_text
 from playhead.model.objects.interrupts import let_through
+from playhead.model.objects.limits import CUT_SENTENCES
 from playhead.model.objects.plain_forms import safe_repr
 from playhead.model.ref import ContentRef
+
+
+def compression_refs(
+    to: Recorder, frames: Frames, span: ObservedSpan, before: Iterable[Any], after: Iterable[Any], summary: Any
+) -> dict[str, ContentRef | None]:
+    """Returns the refs for the log event `playhead.compressed`.
+
+    Both threads extend the run's known threads: messages of earlier model calls are not hashed again here, nor are
+    these messages in the next call.
+    """
+    threads, redact = span.run.threads, span.redact
+    messages_after = list(after)
+    message = _summary_message(summary, messages_after)
+    return {
+        names.COMPRESSION_BEFORE_REF: to.thread(list(before), to_message, threads, frames, redact),
+        names.COMPRESSION_AFTER_REF: to.thread(messages_after, to_message, threads, frames, redact),
+        names.COMPRESSION_SUMMARY_REF: message and to.native_message(message, to_message, frames, redact),
+    }
+
+
+def _summary_message(summary: Any, messages: Sequence[Any]) -> Any:
+    """Returns the summary as a message. For a text: the first of `messages` that contains it, else a new message; None
+    for an empty text."""
+    if not isinstance(summary, str):
+        return summary
+    matching = (message for message in messages if summary and summary in _text(message))
+    return next(matching, {"role": "user", "content": summary} if summary else None)
+
+
+def _text(message: Any) -> str:
+    if isinstance(message, Mapping):
+        return message_text(to_message(cast(Mapping[str, Any], message)))
+    content = getattr(message, "content", None)  # a provider's own object
+    return content if isinstance(content, str) else ""
+
+
+def typed_payload(
+    to: Recorder, frames: Frames, span: ObservedSpan, name: str, value: Any
+) -> dict[str, ContentRef | str | None]:
+    """Records a value, and returns its attributes: the ref under `name`, and the ref of the data to restore its type,
+    or the reason why it cannot be restored."""
+    ref = to.payload(value, frames, span.redact, unbounded=True)
+    if ref is None:
+        return {names.UNRESTORABLE: "content is not recorded (PLAYHEAD_CAPTURE_CONTENT)"}
+    kind: Any = type(value)  # pyright: ignore[reportUnknownVariableType]
+    attributes: dict[str, ContentRef | str | None] = {name: ref}
+    attributes[names.OUTPUT_TYPE] = "text" if kind is str else "bytes" if kind is bytes else "json"
+    if (cut := frames.cut) is not None:
+        why: str | None = CUT_SENTENCES[cut]
+    elif not to.is_as_given(value, ref, span.redact, unbounded=True):
+        why = "it is redacted in the record"
+    else:
+        attributes[names.RESTORE_REF], why = to.faithful(value, frames, whole=False, redact=span.redact, unbounded=True)
+    if why is not None:
+        attributes[names.UNRESTORABLE] = why
+        warn_once(f"state {span.path} {why}", f"a state that {span.path} recorded cannot be given back later: {why}")
+    return attributes
+
 
 _Refer = Callable[[Recorder, Frames], Mapping[str, ContentRef | str | None]]
 P = ParamSpec("P")

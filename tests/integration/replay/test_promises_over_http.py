@@ -12,8 +12,8 @@ from typer.testing import CliRunner
 
 import playhead
 from playhead.api.promises import pending
-from playhead.api.promises.port import promise_store
 from playhead.api.promises.stopping import look_for_interrupts
+from playhead.api.promises.store import promise_store
 from playhead.api.promises.waiting import answer_of
 from playhead.cli import app
 from playhead.errors import Conflict

@@ -3,7 +3,7 @@
 import re
 from typing import Any, cast
 
-from playhead.api.promises.port import PromiseStore, promise_store
+from playhead.api.promises.store import PromiseStore, promise_store
 from playhead.api.promises.waiting import answer_of
 from playhead.calls import runtime
 from playhead.errors import NotFound

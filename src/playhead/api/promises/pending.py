@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
-from playhead.api.promises.port import PromiseStore, promise_store
+from playhead.api.promises.store import PromiseStore, promise_store
 from playhead.api.promises.waiting import (
     Question,
     answer_of,

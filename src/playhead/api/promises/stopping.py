@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 from weakref import WeakValueDictionary
 
-from playhead.api.promises.port import PromiseStore, promise_store
+from playhead.api.promises.store import PromiseStore, promise_store
 from playhead.api.scope import log_event_of
 from playhead.calls.replay import Replay, ReplayAnswer, ResponseRestorer
 from playhead.calls.run import ActiveRun

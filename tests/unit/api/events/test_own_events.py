@@ -10,7 +10,7 @@ import pytest
 
 import playhead
 from playhead import observe
-from playhead.api.events.context_warnings import ContextWarnings
+from playhead.api.context_warnings import ContextWarnings
 from playhead.calls.begin import begin
 from playhead.calls.lifecycle import enter, finish
 from playhead.journal import listeners

@@ -1,1 +1,0 @@
-"""[api]: scores that a program gives to runs and calls."""
