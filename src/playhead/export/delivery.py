@@ -22,7 +22,7 @@ from playhead.model.names import TAKEN_OVER_HEADER
 from playhead.model.ref import ContentRef
 from playhead.model.span import LogEvent, Span
 from playhead.outbound.otlp import logs_request, rejected_logs, rejected_spans, traces_request
-from playhead.refs.known_refs import KnownRefs
+from playhead.refs.intake import KnownRefs
 from playhead.settings.sdk import Settings
 from playhead.wire.pack import PACK, Pack, ThreadExtension, encode_pack
 from playhead.wire.retries import ProblemReporter, Unavailable

@@ -22,9 +22,8 @@ from playhead.model.objects.plain_tree import KeepBytes
 from playhead.model.objects.safe_json import safe_json
 from playhead.model.ref import ContentRef
 from playhead.refs.faithful import encode, encode_error, restore_data
-from playhead.refs.hidden_values import is_covered_by_recorded
 from playhead.refs.intake import PayloadIntake
-from playhead.refs.secrets import holds_secret, without_secrets
+from playhead.refs.secrets import holds_secret, is_covered_by_recorded, without_secrets
 from playhead.refs.threads import exact_thread, extend_thread, goes_on, native_ref, thread_ref
 
 # Events from which a program continues, or for which it waits, after its end: written at once, even if calls are kept

@@ -8,8 +8,7 @@ import pytest
 from playhead.model.canonical import content_of, value_of
 from playhead.model.ref import ContentRef
 from playhead.refs import intake as module
-from playhead.refs.intake import PayloadIntake
-from playhead.refs.known_refs import KnownRefs
+from playhead.refs.intake import KnownRefs, PayloadIntake
 from tests.unit.refs.kept import Kept
 
 
@@ -141,7 +140,7 @@ def test_when_the_journal_is_full_new_payloads_are_markers_and_old_ones_are_them
 
 
 def test_known_refs_are_bounded_and_keep_what_is_used(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("playhead.refs.known_refs._GENERATION", 3)
+    monkeypatch.setattr("playhead.refs.intake._GENERATION", 3)
     known = KnownRefs()
     refs = [content_of(str(n)).ref for n in range(10)]
 
