@@ -15,7 +15,7 @@ from playhead.kernel.ids import new_process_id, new_run_id
 from playhead.model import names
 from playhead.model.objects.interrupts import let_through
 from playhead.model.objects.plain_forms import safe_repr
-from playhead.settings.retention import RETENTION, retention_seconds
+from playhead.settings.sdk import RETENTION, retention_seconds
 
 _live: "WeakSet[ActiveRun]" = WeakSet()
 

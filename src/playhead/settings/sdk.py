@@ -1,7 +1,11 @@
-"""Settings of the SDK: one table, read once by `configure`.
+"""The SDK's settings.
+
+Settings of the SDK: one table, read once by `configure`.
 
 `PLAYHEAD_ENDPOINT` says where spans go. Without it, OpenTelemetry's variables are read: they often name another
 collector, so they count only if a Playhead collector answers there (see `export.http`).
+
+Bounds of the time for which the journal keeps delivered records: from an hour to 30 days.
 """
 
 import os
@@ -9,6 +13,8 @@ import re
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from datetime import timedelta
+from math import ceil
 from pathlib import Path
 from typing import Any, Literal
 from urllib.parse import unquote
@@ -18,17 +24,35 @@ from playhead.model.instrumentations import FAMILIES
 from playhead.model.names import VALUE_KINDS
 from playhead.model.objects.masking import DEFAULT_KEYS
 from playhead.settings import table as s
-from playhead.settings.retention import RETENTION
 from playhead.settings.table import (
     MIB,
     STOP,
     InForce,
     InvalidSettingValue,
     Setting,
+    ValueKind,
     default_of,
     in_force_of,
     setting,
     table_of,
+)
+
+# An hour: a failed program can still be inspected and resumed. 30 days: payloads are not kept for ever.
+MIN_SECONDS, MAX_SECONDS = 3_600.0, 2_592_000.0
+
+
+def retention_seconds(value: object) -> int:
+    """Converts seconds or a timedelta to whole seconds, rounded up. Raises TypeError, and ValueError out of bounds."""
+    if isinstance(value, bool) or not isinstance(value, (int, float, timedelta)):
+        raise TypeError
+    seconds = value.total_seconds() if isinstance(value, timedelta) else float(value)
+    if not MIN_SECONDS <= seconds <= MAX_SECONDS:
+        raise ValueError
+    return ceil(seconds)
+
+
+RETENTION = ValueKind(
+    "a number of seconds, from 3600 (an hour) to 2592000 (30 days)", lambda text: float(retention_seconds(float(text)))
 )
 
 

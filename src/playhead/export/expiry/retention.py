@@ -10,7 +10,7 @@ from pathlib import Path
 
 from playhead.journal.ended.noted_lines import NotedLines
 from playhead.journal.ended.runs_seen import RunsSeen
-from playhead.settings.retention import MAX_SECONDS, MIN_SECONDS
+from playhead.settings.sdk import MAX_SECONDS, MIN_SECONDS
 
 _FILE = "retention"
 
