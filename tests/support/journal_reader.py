@@ -23,7 +23,7 @@ from playhead.journal.frame import (
     read_thread,
 )
 from playhead.journal.lane import LaneReader, Position, lanes
-from playhead.journal.room.background import BACKGROUND_THREAD
+from playhead.journal.quota import BACKGROUND_THREAD
 from playhead.kernel import guard
 from playhead.model import names
 from playhead.model.canonical import Content, content_as, value_of

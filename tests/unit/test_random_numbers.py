@@ -5,7 +5,7 @@ import random
 from pathlib import Path
 
 from playhead.export.expiry.dead_lanes import Expiry
-from playhead.journal.room.allowance import Room
+from playhead.journal.quota import Room
 from playhead.wire.retries import backoff_delays
 
 SOURCES = sorted((Path(__file__).parents[2] / "src").rglob("*.py"))

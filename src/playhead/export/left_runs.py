@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from playhead.export.cursor import is_delivered
-from playhead.journal.ended.runs_seen import begun_and_open
+from playhead.journal.ended_runs import begun_and_open
 from playhead.journal.files import open_private
 from playhead.journal.lane import LaneReader, is_owned, lanes
 from playhead.journal.leases import abandoned_runs, journal_name, take_local

@@ -19,14 +19,12 @@ from pathlib import Path
 from time import perf_counter
 
 from playhead.errors import JournalUnusable
+from playhead.journal.files import is_held
 from playhead.journal.frame import RESOURCE, frame
 from playhead.journal.lane import SEGMENT_BYTES, LaneReader, LaneWriter, Position
 from playhead.journal.latencies import Latencies
-from playhead.journal.locking import is_held
-from playhead.journal.room.allowance import Room
-from playhead.journal.room.background import BackgroundJob
+from playhead.journal.quota import BackgroundJob, Room, journal_usage, reclaim
 from playhead.journal.segment import SegmentGone
-from playhead.journal.space import journal_usage, reclaim
 from playhead.model.canonical import canonical_json
 from playhead.model.span import Attributes
 

@@ -1,4 +1,6 @@
-"""refs → [journal] → export.  Lanes: each process appends to files of its own, so no process ever waits for another.
+"""refs → [journal] → export.  Writer, reader and adopter of lanes.
+
+Lanes: each process appends to files of its own, so no process ever waits for another.
 
 A journal is a folder of lanes. A lane is a folder with
 
@@ -17,6 +19,8 @@ The kernel releases a lock when its process ends, however it ends. Only the lock
 process id in a lane's name is for people, and means nothing in another container.
 
 Once an append returns, the data survive the end of the process: see `segment`.
+
+Positions in a lane, and the files that keep them.
 """
 
 import errno
@@ -33,11 +37,36 @@ from time import monotonic
 from weakref import WeakSet
 
 from playhead.errors import JournalUnusable
-from playhead.journal.files import OwnFile, make_private_folder, open_private
+from playhead.journal.files import OwnFile, is_held, lock_file, make_private_folder, open_private, share_lock
 from playhead.journal.frame import END, RESOURCE, end_frame, frames_in, may_be_lost_end, read_end
-from playhead.journal.locking import is_held, lock_file, share_lock
-from playhead.journal.position import Position, note_position, position_in
 from playhead.journal.segment import Segment, SegmentCut, SegmentGone
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Position:
+    """A position in a lane: segment number, and offset in bytes."""
+
+    segment: int
+    offset: int
+
+
+def position_in(path: Path) -> Position:
+    """The position stored in the file; the beginning of a lane if there is none.  Raises OSError."""
+    try:
+        segment, offset = path.read_text(errors="replace").split()
+        return Position(int(segment), int(offset))
+    except (FileNotFoundError, NotADirectoryError, ValueError):
+        return Position(1, 0)
+
+
+def note_position(path: Path, position: Position, *, is_there: bool = False) -> None:
+    """Stores the position in the file, in one small atomic write. `is_there`: do not create it. Raises OSError."""
+    fd = os.open(path, os.O_WRONLY | os.O_CLOEXEC) if is_there else open_private(path, os.O_WRONLY)
+    try:
+        os.pwrite(fd, f"{position.segment:020d} {position.offset:020d}\n".encode(), 0)
+    finally:
+        os.close(fd)
+
 
 # Space is freed by whole segments: small enough to stay close to the limit, large enough to be few.
 SEGMENT_BYTES = 16 * 2**20

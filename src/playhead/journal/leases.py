@@ -11,8 +11,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from weakref import WeakSet
 
-from playhead.journal.files import OwnFile, make_private_folder, open_private
-from playhead.journal.locking import lock_file, share_lock
+from playhead.journal.files import OwnFile, lock_file, make_private_folder, open_private, share_lock
 
 _FOLDER = "leases"
 _RUN_ID = re.compile("[0-9a-f]{32}")

@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from weakref import WeakValueDictionary
 
-from playhead.journal.ended.noted_lines import NotedLines
+from playhead.journal.ended_runs import NotedLines
 from playhead.journal.lane import is_own, is_owned
 from playhead.kernel.guard import log, swallowed
 from playhead.model.objects.interrupts import let_through

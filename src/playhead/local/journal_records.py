@@ -10,7 +10,7 @@ import orjson
 from playhead.errors import JournalUnusable
 from playhead.journal.frame import LOG, read_content, read_log, read_span, read_thread
 from playhead.journal.index.reading import JournalIndex
-from playhead.journal.index.scanning import START_BYTES
+from playhead.journal.index.updating import START_BYTES
 from playhead.journal.lane import is_owned
 from playhead.model import names
 from playhead.model.canonical import Content

@@ -4,7 +4,7 @@ import threading
 from pathlib import Path
 from typing import Any
 
-from playhead.promises.files import PromiseFiles
+from playhead.journal.promises import PromiseFiles
 from playhead.promises.store import Promises
 from playhead.settings.sdk import Settings
 

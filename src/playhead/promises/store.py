@@ -10,8 +10,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from playhead.errors import ClientError, CollectorUnreachable, Conflict, NotAuthorized, NotFound
+from playhead.journal.promises import PromiseFiles
 from playhead.promises.background import BackgroundTasks
-from playhead.promises.files import PromiseFiles
 from playhead.wire.operations.promises import Promise, PromiseAnswer
 
 log = logging.getLogger("playhead")

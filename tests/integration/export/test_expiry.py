@@ -11,7 +11,7 @@ import pytest
 
 from playhead.export.expiry.dead_lanes import Expiry
 from playhead.export.ship import Shipper
-from playhead.journal.ended.ended_runs import EndedRuns
+from playhead.journal.ended_runs import EndedRuns
 from playhead.journal.lane import LaneReader, LaneWriter, lanes
 from playhead.model import names
 from tests.integration.export.fake_collector import FakeCollector

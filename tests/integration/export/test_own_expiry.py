@@ -14,7 +14,7 @@ from playhead.calls import runtime
 from playhead.export.cursor import end_of
 from playhead.export.expiry.own_lane import OwnExpiry
 from playhead.export.ship import Shipper
-from playhead.journal.ended.runs_seen import runs_in
+from playhead.journal.ended_runs import runs_in
 from playhead.journal.lane import LaneReader, LaneWriter
 from playhead.journal.recorder import JournalRecorder
 from playhead.local.journal_records import JournalRecords

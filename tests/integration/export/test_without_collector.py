@@ -14,7 +14,7 @@ from playhead.export.expiry.dead_lanes import Expiry
 from playhead.export.expiry.own_lane import OwnExpiry
 from playhead.export.orphans import ship_orphans
 from playhead.journal.lane import LaneReader, LaneWriter, lanes
-from playhead.journal.space import reclaim
+from playhead.journal.quota import reclaim
 from playhead.settings.sdk import load
 from tests.integration.export.fake_collector import FakeCollector
 from tests.integration.export.test_expiry import call, root

@@ -17,9 +17,9 @@ from playhead.api.promises.store import promise_store
 from playhead.api.promises.waiting import answer_of
 from playhead.cli import app
 from playhead.errors import Conflict
+from playhead.journal.promises import PromiseFiles
 from playhead.model.promises import approval_id, event_id
 from playhead.promises import store
-from playhead.promises.files import PromiseFiles
 from playhead.wire.operations.promises import Promise
 from playhead_collector.process import CollectorProcess
 from tests.support.programs.examples import ROOT, run_example

@@ -15,11 +15,11 @@ import playhead
 from playhead import observe
 from playhead.export.cursor import end_of
 from playhead.journal import journal as journal_module
+from playhead.journal import quota
 from playhead.journal.frame import RESOURCE, frame
 from playhead.journal.journal import Journal
 from playhead.journal.lane import LaneReader, LaneWriter, Position, lanes
-from playhead.journal.room import allowance
-from playhead.journal.space import DiskUsage, journal_usage, reclaim
+from playhead.journal.quota import DiskUsage, journal_usage, reclaim
 from playhead.kernel import guard
 from playhead.model import names
 from playhead.recording import ProcessState
@@ -216,7 +216,7 @@ def test_a_call_waits_but_a_moment_for_a_folder_that_takes_long(tmp_path: Path, 
         return journal_usage(folder)
 
     monkeypatch.setattr(journal_module, "journal_usage", slow)
-    monkeypatch.setattr(allowance, "_WAIT_SECONDS", 0.001)
+    monkeypatch.setattr(quota, "_WAIT_SECONDS", 0.001)
     mine = journal(tmp_path, max_bytes=2**20)
     kept = [mine.append(frame(b"S", b"x" * 1_000)) for _ in range(100)]
     assert 30 <= sum(kept) < 40, "a 32nd of the limit is written unmeasured, and no more"

@@ -17,8 +17,8 @@ from playhead import Suspended, Unanswered
 from playhead.api.promises import pending
 from playhead.api.promises.waiting import answer_of
 from playhead.cli import app
+from playhead.journal.promises import PromiseFiles
 from playhead.model import event as ev
-from playhead.promises.files import PromiseFiles
 from playhead.wire.operations.promises import Promise
 from tests.support.journal_reader import Recording, start_recording
 from tests.support.projected import projected

@@ -14,8 +14,8 @@ from playhead.cli import output
 from playhead.cli.connection import CollectorAddress, is_run_id
 from playhead.cli.options import Json, Run
 from playhead.errors import CollectorUnreachable, Conflict, NotFound, PlayheadError
+from playhead.journal.promises import PromiseFiles
 from playhead.model import promises as p
-from playhead.promises.files import PromiseFiles
 from playhead.promises.store import Promises
 from playhead.settings.sdk import load
 from playhead.wire.operations.promises import Promise

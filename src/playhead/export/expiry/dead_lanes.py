@@ -17,10 +17,9 @@ from random import SystemRandom
 
 from playhead.export.cursor import is_released
 from playhead.export.expiry.retention import Retention
-from playhead.journal.ended.ended_runs import EndedRuns
-from playhead.journal.ended.runs_seen import RunsSeen, merge_runs_seen, runs_in
+from playhead.journal.ended_runs import EndedRuns, RunsSeen, merge_runs_seen, runs_in
 from playhead.journal.files import open_private
-from playhead.journal.index.pruning import prune
+from playhead.journal.index.updating import prune
 from playhead.journal.lane import LaneReader, adopt, names_in
 
 _MAX_BYTES = 64 * 2**20

@@ -6,8 +6,7 @@ from pathlib import Path
 
 from playhead.export.expiry.dead_lanes import last_record, since
 from playhead.export.expiry.retention import Retention
-from playhead.journal.ended.ended_runs import EndedRuns
-from playhead.journal.ended.runs_seen import RunsSeen, merge_runs_seen, runs_in
+from playhead.journal.ended_runs import EndedRuns, RunsSeen, merge_runs_seen, runs_in
 from playhead.journal.lane import LaneReader, LostEnd, is_owned, lanes
 from playhead.settings.sdk import Settings
 

@@ -13,9 +13,8 @@ from itertools import groupby
 from pathlib import Path
 
 from playhead.export.expiry.retention import Retention
-from playhead.journal.ended.ended_runs import EndedRuns
-from playhead.journal.ended.runs_seen import RunsSeen, merge_runs_seen, runs_in
-from playhead.journal.index.pruning import prune
+from playhead.journal.ended_runs import EndedRuns, RunsSeen, merge_runs_seen, runs_in
+from playhead.journal.index.updating import prune
 from playhead.journal.lane import LaneReader
 
 # Most bytes that one call reads: about 0.1 s of the shipping thread's time.

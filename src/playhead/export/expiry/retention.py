@@ -8,8 +8,7 @@ session have lanes of their own, and the lane that has the time may be deleted f
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from playhead.journal.ended.noted_lines import NotedLines
-from playhead.journal.ended.runs_seen import RunsSeen
+from playhead.journal.ended_runs import NotedLines, RunsSeen
 from playhead.settings.sdk import MAX_SECONDS, MIN_SECONDS
 
 _FILE = "retention"

@@ -10,8 +10,7 @@ from zlib import crc32
 
 from playhead.journal.frame import HEADER_BYTES, frames_in
 from playhead.journal.index import database
-from playhead.journal.index.scanning import NO_RESOURCE, SPOT
-from playhead.journal.index.updating import IndexUpdate, transaction
+from playhead.journal.index.updating import NO_RESOURCE, SPOT, IndexUpdate, transaction
 from playhead.journal.lane import LaneReader
 
 T = TypeVar("T")

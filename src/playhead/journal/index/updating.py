@@ -1,16 +1,116 @@
-"""[index]: brings the index up to date with the journal's folder."""
+"""Brings the index up to the folder's state.
+
+Brings the index up to date with the journal's folder.
+
+The frames of a segment → rows of the index.
+
+Removes from the index what was deleted from the journal, since the index, too, holds recorded content.
+"""
 
 import os
+import re
 import sqlite3
 import time
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
+from struct import Struct
+from typing import Any
 
+import orjson
+
+from playhead.journal.frame import (
+    ANNOUNCEMENT,
+    CONTENT,
+    HEADER_BYTES,
+    LOG,
+    RESOURCE,
+    SPAN,
+    THREAD,
+    is_cut_frame,
+    read_thread,
+    readable_frames,
+)
 from playhead.journal.index import database
-from playhead.journal.index.scanning import NO_RESOURCE, Scanned, Spots, scan
 from playhead.journal.lane import LaneReader, is_owned, names_in
+from playhead.model import names
+from playhead.model.thread import extend
+
+START_BYTES = 16
+# Offset of a frame, and size of its payload.
+SPOT = Struct(">II")
+_TRACE = re.compile("[0-9a-f]{32}")
+_RUN = re.compile(rb'"%s":"([0-9a-f]{32})"' % re.escape(names.RUN_ID.encode()))
+_FORK = re.compile(rb'"%s":"([0-9a-f]{32})"' % re.escape(names.FORK_OF.encode()))
+NO_RESOURCE = -1
+
+
+@dataclass(slots=True)
+class Scanned:
+    """Contents of a part of a segment.  Offsets are those of frames, from the beginning of the file."""
+
+    covered: int
+    """Where the last whole frame ends."""
+    resource: int
+    """Offset of the resource that applies after `covered`; NO_RESOURCE if there is none."""
+    damaged: int = 0
+    """Bytes before `covered` that are no frames."""
+    damaged_end: int = 0
+    """Damaged bytes after `covered`: neither a frame nor the incomplete frame of a crash or a running append."""
+    runs: dict[tuple[bytes, int], list[bytes]] = field(default_factory=dict[tuple[bytes, int], list[bytes]])
+    """By run and resource: a `SPOT` for each record."""
+    contents: dict[bytes, tuple[int, int]] = field(default_factory=dict[bytes, tuple[int, int]])
+    nodes: dict[bytes, tuple[int, int]] = field(default_factory=dict[bytes, tuple[int, int]])
+    forks: set[tuple[bytes, bytes]] = field(default_factory=set[tuple[bytes, bytes]])
+    """Pairs of a run and the run it was forked from."""
+
+
+def scan(data: bytes, start: int, resource: int) -> Scanned:
+    """Scans `data`, a segment's bytes from offset `start` on; `resource`: offset of the resource that applies there."""
+    scanned = Scanned(start, resource)
+    last = 0
+    for kind, payload, end in readable_frames(data):
+        offset = end - len(payload) - HEADER_BYTES
+        scanned.damaged += offset - last
+        last = end
+        _take(scanned, kind, payload, start + offset)
+    rest = data[last:]
+    scanned.covered = start + last
+    scanned.damaged_end = len(rest) if rest and not is_cut_frame(rest) else 0
+    return scanned
+
+
+def _take(scanned: Scanned, kind: bytes, payload: bytes, offset: int) -> None:
+    if kind == CONTENT:
+        scanned.contents[payload[:START_BYTES]] = offset, len(payload)
+    elif kind == THREAD:
+        extension = read_thread(payload)
+        for node in extend(extension.messages, extension.parent):
+            scanned.nodes[node.ref.digest[:START_BYTES]] = offset, len(payload)
+    elif kind == RESOURCE:
+        scanned.resource = offset
+    elif kind in (SPAN, ANNOUNCEMENT, LOG) and (run := run_in(kind, payload)) is not None:
+        scanned.runs.setdefault((run, scanned.resource), []).append(SPOT.pack(offset, len(payload)))
+        for parent in _FORK.findall(payload):
+            scanned.forks.add((run, bytes.fromhex(parent.decode())))
+
+
+def run_in(kind: bytes, payload: bytes) -> bytes | None:
+    """The id of a record's run, 16 bytes; the trace id if the record names no run.  None if it has neither."""
+    named = _RUN.search(payload)
+    if named is not None:
+        return bytes.fromhex(named[1].decode())
+    try:
+        record: Any = orjson.loads(payload)
+        trace = record[2] if kind == LOG else record[0]
+    except (ValueError, IndexError, TypeError, KeyError):
+        return None
+    return bytes.fromhex(trace) if isinstance(trace, str) and _TRACE.fullmatch(trace) else None
+
+
+Spots = Mapping[bytes, tuple[int, int]]
+
 
 # File systems round times of changes, some to 2 s: two changes within that time cannot be told apart.
 _SETTLED_NS = 3_000_000_000
@@ -223,3 +323,23 @@ def _may_be_owned(lane: Path) -> bool:
         return is_owned(lane)
     except OSError:  # a folder that can only be read
         return True
+
+
+# Short, for a shipping thread: a process that locks the index for longer brings it up to date anyway.
+_BUSY_SECONDS = 0.2
+_FILE = Path("index", "journal.sqlite")
+
+
+def prune(journal_dir: Path) -> None:
+    """Removes deleted segments from the index, if there is one (only commands and `playhead.replay` create it).  Call
+    it after segments were deleted, not on a thread of the program.  Never raises."""
+    if not (journal_dir / _FILE).exists():
+        return
+    with suppress(Exception):  # a damaged or busy index, or no SQLite: the next reader finds what is gone
+        from playhead.journal.index import database  # noqa: PLC0415 - most programs do without SQLite
+
+        db = database.open_file(journal_dir, _BUSY_SECONDS)
+        try:
+            IndexUpdate(db, journal_dir).prune()
+        finally:
+            db.close()

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from playhead.api.promises.waiting import answer_of
-from playhead.promises.files import PromiseFiles
+from playhead.journal.promises import PromiseFiles
 from playhead.wire.operations.promises import Promise
 from tests.support.journal_reader import Recording
 

@@ -21,10 +21,10 @@ from playhead.api.promises.stopping import look_for_interrupts
 from playhead.api.promises.waiting import answer_of
 from playhead.calls.joining import forget_parts
 from playhead.errors import Conflict, JournalUnusable, NotFound, ReplayDiverged, SettingInvalid
+from playhead.journal.promises import PromiseFiles
 from playhead.model import event as ev
 from playhead.model import names
 from playhead.model.promises import approval_id, event_id
-from playhead.promises.files import PromiseFiles
 from tests.support.journal_reader import Recording
 from tests.support.projected import projected
 from tests.unit.api.promises.conftest import wait_until_open

@@ -10,7 +10,7 @@ import pytest
 from playhead.journal.frame import RESOURCE, SPAN, frame
 from playhead.journal.index import database, reading
 from playhead.journal.index.reading import JournalIndex
-from playhead.journal.index.scanning import START_BYTES
+from playhead.journal.index.updating import START_BYTES
 from playhead.journal.lane import LaneReader, LaneWriter, adopt
 from playhead.local.journal_records import JournalRecords
 from playhead.model.canonical import content_of

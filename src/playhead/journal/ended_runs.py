@@ -1,9 +1,23 @@
-"""Finds the runs with records in a segment of the journal, which of them end, and how long to keep them. No I/O."""
+"""Ended runs: which, and kept in an append-only file.
 
+Finds the runs with records in a segment of the journal, which of them end, and how long to keep them. No I/O.
+
+A file of lines in the journal's folder that all processes append to; above 1 MiB, the older half is removed.
+
+Stores the ids of ended runs in a file of the journal's folder, since the lane with a run's end may be deleted.
+
+A run may end in another lane than the one in which it began: it was resumed, or its process forked. A lane can be
+deleted only when its runs are known to have ended, and the lane that has the end may be deleted first.
+"""
+
+import os
 import re
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
+from pathlib import Path
 
+from playhead.journal.files import open_private
 from playhead.journal.frame import ANNOUNCEMENT, SPAN, read_span, readable_frames
 from playhead.model import names
 from playhead.model.digest import sha256
@@ -89,3 +103,70 @@ def _key(session: bytes) -> bytes:
 
 def _longer(left: Mapping[bytes, float], right: Mapping[bytes, float]) -> dict[bytes, float]:
     return {key: max(left.get(key, 0.0), right.get(key, 0.0)) for key in {**left, **right}}
+
+
+# 1 MiB: 30,000 runs, more than are resumed or forked in an hour.
+_MAX_BYTES = 2**20
+
+
+class NotedLines:
+    """One file of lines. Belongs to one thread; other processes may use the same file at the same time."""
+
+    def __init__(self, path: Path):
+        """Does not access the disk."""
+        self._path = path
+
+    def known(self) -> list[bytes]:
+        """The lines, oldest first; empty if there is no file.  Raises OSError."""
+        try:
+            return [line for line in self._path.read_bytes().split(b"\n") if line]
+        except FileNotFoundError:
+            return []
+
+    def note(self, lines: Iterable[bytes]) -> None:
+        """Appends these lines to the file.  Raises OSError."""
+        data = b"".join(line + b"\n" for line in lines)
+        if not data:
+            return
+        fd = open_private(self._path, os.O_WRONLY | os.O_APPEND)
+        try:
+            os.write(fd, data)
+            size = os.fstat(fd).st_size
+        finally:
+            os.close(fd)
+        if size > _MAX_BYTES:
+            self._cut()
+
+    def _cut(self) -> None:
+        """Removes the older half of the file. Lines that another process appends at the same time may be lost."""
+        tail = self._path.read_bytes()[-_MAX_BYTES // 2 :].partition(b"\n")[2]
+        new = self._path.with_suffix(f".{os.getpid()}.new")
+        with suppress(FileNotFoundError):
+            new.unlink()
+        fd = open_private(new, os.O_WRONLY | os.O_EXCL)
+        with os.fdopen(fd, "wb") as file:
+            file.write(tail)
+        new.replace(self._path)
+
+
+_FILE = "ended-runs"
+
+
+class EndedRuns:
+    """The ended runs of one journal. Belongs to one thread; other processes may use the same file at the same time.
+
+    An id that is lost is found again in its lane; if that is gone, the other lanes of the run are kept until the
+    journal needs the space.
+    """
+
+    def __init__(self, journal_dir: Path):
+        """`journal_dir`: the folder of the journal. Does not access the disk."""
+        self._notes = NotedLines(journal_dir / _FILE)
+
+    def known(self) -> set[bytes]:
+        """The stored ids of ended runs; empty if there is no file.  Raises OSError."""
+        return set(self._notes.known())
+
+    def note(self, runs: Iterable[bytes]) -> None:
+        """Appends the ids of ended runs to the file.  Raises OSError."""
+        self._notes.note(sorted(runs))
