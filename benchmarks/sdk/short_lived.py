@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from benchmarks.sdk.sink import Sink
-from playhead.export.cursor import end_of
+from playhead.export.shipment import end_of
 from playhead.journal.frame import RESOURCE, SPAN, frame
 from playhead.journal.lane import LaneReader, LaneWriter
 from playhead.model import names

@@ -28,9 +28,9 @@ from playhead.calls.mirror_span import add_run_id_processor
 from playhead.calls.recorder import Redact
 from playhead.calls.run import ActiveRun, NextRun
 from playhead.calls.runtime import OFF, UNCONFIGURED, Runtime
-from playhead.export.cursor import is_delivered, is_released
 from playhead.export.keeping import JournalKeeper
 from playhead.export.ship import Shipper
+from playhead.export.shipment import is_delivered, is_released
 from playhead.export.shippers import MakeShipper, Shippers
 from playhead.export.target import ShipTarget
 from playhead.journal.journal import Journal, what_makes_room

@@ -15,8 +15,8 @@ from typing import Any
 
 import pytest
 
-from playhead.export.cursor import LaneCursor
-from playhead.export.destinations.contents import LaneContents
+from playhead.export.destinations.delivery import LaneContents
+from playhead.export.shipment import LaneCursor
 from playhead.journal.lane import LaneReader, lanes
 from playhead.model import names
 from playhead.model.span import STATUS_ERROR, Span

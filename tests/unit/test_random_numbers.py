@@ -4,7 +4,7 @@ import ast
 import random
 from pathlib import Path
 
-from playhead.export.expiry.dead_lanes import Expiry
+from playhead.export.expiry import Expiry
 from playhead.journal.quota import Room
 from playhead.wire.retries import backoff_delays
 

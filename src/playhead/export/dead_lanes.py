@@ -5,8 +5,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from playhead.export.counters import ShipCounters
-from playhead.export.cursor import LaneCursor, is_delivered
-from playhead.export.shipment import Shipment
+from playhead.export.shipment import LaneCursor, Shipment, is_delivered
 from playhead.journal.lane import AdoptedLane, LaneReader, adopt, lanes
 
 

@@ -1,12 +1,21 @@
-"""shipment → [delivery] → http. Sends contents first, then log events, then spans. Contents that the collector has are
+"""shipment → [delivery] → http.  Delivers a shipment; finds the items that are refused.
+
+Sends contents first, then log events, then spans. Contents that the collector has are
 not sent again.
 
 Imports HTTP, which takes a while: only the shipping thread imports this module.
+
+Sends many items, and finds those few that the collector refuses.
+
+A refused batch is halved until single items are left. An item is given up only when it is refused alone, its neighbours
+were accepted, and it is refused again after that. If the cause of a refusal may be temporary (see `http`), all items
+are first sent again after a wait.
 """
 
 import socket
 from collections.abc import Callable, Sequence
-from typing import Any, TypeVar, cast
+from dataclasses import dataclass, field
+from typing import Any, Generic, TypeVar, cast
 from urllib.parse import urlencode
 
 import orjson
@@ -15,7 +24,6 @@ from playhead.export.counters import ShipCounters
 from playhead.export.dead_letters import DeadLetters, Record
 from playhead.export.http import CollectorEndpoint, RequestRejected, everything_refused
 from playhead.export.left_runs import LeftRun
-from playhead.export.sending import GivenUp, Sending
 from playhead.export.shipment import Shipment
 from playhead.model.canonical import Content
 from playhead.model.names import TAKEN_OVER_HEADER
@@ -27,7 +35,120 @@ from playhead.settings.sdk import Settings
 from playhead.wire.pack import PACK, Pack, ThreadExtension, encode_pack
 from playhead.wire.retries import ProblemReporter, Unavailable
 
-T = TypeVar("T", Span, LogEvent, Content | ThreadExtension)
+Item = TypeVar("Item")
+
+# When 20 items in a row are refused, the cause is not the items.
+_MAX_REFUSED_IN_A_ROW = 20
+# With the delays of `backoff`, 5 tries take 3 to 6 s; after that the items are tried in smaller batches.
+_UNSURE_RETRIES = 5
+_TOO_LARGE = 413
+
+
+@dataclass(frozen=True, slots=True)
+class GivenUp(Generic[Item]):
+    """An item that the collector refused for good, and its reason."""
+
+    item: Item
+    why: str
+
+
+@dataclass(slots=True)
+class _Search(Generic[Item]):
+    taken: int = 0
+    suspects: list[Item] = field(default_factory=list[Item])
+    given_up: list[GivenUp[Item]] = field(default_factory=list[GivenUp[Item]])
+    in_a_row: int = 0
+
+
+class Sending:
+    """Sends items to one endpoint. Used by one thread."""
+
+    def __init__(self, shown: str):
+        """`shown`: the endpoint's name for messages to the user."""
+        self._shown = shown
+        self._doubts = 0
+
+    def send(
+        self, items: Sequence[Item], send: Callable[[Sequence[Item]], tuple[int, str]]
+    ) -> tuple[int, list[GivenUp[Item]]]:
+        """Returns the number of accepted items, and the items given up. Raises Unavailable.
+
+        `send` makes one request with the given items and may be called again with the same ones. It returns how many of
+        them the collector refused within an accepted request, and the reason. It raises RequestRejected or Unavailable,
+        and ValueError or TypeError for an item that cannot be encoded. It is also called with no items, to see whether
+        the collector accepts requests of this kind at all.
+        """
+        if not items:
+            return 0, []
+        search: _Search[Item] = _Search()
+        self._try(items, send, search)
+        if search.suspects:
+            self._confirm(send, search)
+        self._doubts = 0
+        return search.taken, search.given_up
+
+    def _try(
+        self, items: Sequence[Item], send: Callable[[Sequence[Item]], tuple[int, str]], search: _Search[Item]
+    ) -> None:
+        try:
+            left_out, why = send(items)
+        except RequestRejected as refused:
+            self._wait_out(refused, len(items))
+            if len(items) == 1:
+                self._suspect(items[0], refused, search)
+                return
+        except (ValueError, TypeError) as error:
+            if len(items) == 1:
+                search.given_up.append(GivenUp(items[0], repr(error)))
+                return
+        else:
+            search.in_a_row = 0
+            if not left_out:
+                search.taken += len(items)
+                return
+            if left_out >= len(items):
+                search.given_up += [GivenUp(item, why or "left out, and not said why") for item in items]
+                return
+        half = len(items) // 2
+        self._try(items[:half], send, search)
+        self._try(items[half:], send, search)
+
+    def _wait_out(self, rejected: RequestRejected, count: int) -> None:
+        # A proxy's limit on size may still let smaller batches pass.
+        if rejected.is_final or (rejected.status == _TOO_LARGE and count > 1) or self._doubts >= _UNSURE_RETRIES:
+            return
+        self._doubts += 1
+        raise Unavailable(
+            "odd answer",
+            f"{self._shown} answers {rejected}: what is recorded stays in the journal and is sent again; "
+            "see the log of the collector, and of what is between it and this program",
+        )
+
+    def _suspect(self, item: Item, rejected: RequestRejected, search: _Search[Item]) -> None:
+        search.suspects.append(item)
+        search.in_a_row += 1
+        if search.in_a_row > _MAX_REFUSED_IN_A_ROW:
+            raise everything_refused(self._shown, str(rejected))
+
+    def _confirm(self, send: Callable[[Sequence[Item]], tuple[int, str]], search: _Search[Item]) -> None:
+        """Sends the suspects again one by one, after their neighbours (or an empty request) were accepted. Those that
+        are refused now are given up."""
+        if not search.taken:
+            try:
+                send([])
+            except RequestRejected as refused:
+                raise everything_refused(self._shown, str(refused)) from refused
+        for item in search.suspects:
+            try:
+                left_out, why = send([item])
+            except RequestRejected as refused:
+                search.given_up.append(GivenUp(item, str(refused)))
+            else:
+                search.taken += not left_out
+                search.given_up += [GivenUp(item, why)] if left_out else []
+
+
+Sendable = TypeVar("Sendable", Span, LogEvent, Content | ThreadExtension)
 
 _PROTOBUF = "application/x-protobuf"
 # 1 KiB: asking for a ref costs about 100 bytes and a round trip; sending a smaller content costs little more.
@@ -186,7 +307,7 @@ class Delivery:
             self._problems.report("remark", f"{self._endpoint.shown} says: {why}")
         return count, why
 
-    def _send(self, items: Sequence[T], send: Callable[[Sequence[T]], tuple[int, str]]) -> int:
+    def _send(self, items: Sequence[Sendable], send: Callable[[Sequence[Sendable]], tuple[int, str]]) -> int:
         """Sends the items and returns how many were accepted; the others become dead letters."""
         accepted, given_up = self._sending.send(items, send)
         if given_up:

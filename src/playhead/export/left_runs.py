@@ -11,7 +11,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from playhead.export.cursor import is_delivered
+from playhead.export.shipment import is_delivered
 from playhead.journal.ended_runs import begun_and_open
 from playhead.journal.files import open_private
 from playhead.journal.lane import LaneReader, is_owned, lanes

@@ -12,14 +12,12 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from playhead.export.counters import ShipCounters
-from playhead.export.cursor import LaneCursor, end_of, is_delivered
 from playhead.export.dead_lanes import DeadLanes, undelivered
 from playhead.export.dead_letters import DeadLetters, most_bytes
 from playhead.export.destination_notes import note_destination
-from playhead.export.expiry.dead_lanes import Expiry
-from playhead.export.expiry.own_lane import OwnExpiry
+from playhead.export.expiry import Expiry, OwnExpiry
 from playhead.export.left_runs import tell_of_left_runs
-from playhead.export.shipment import Shipment, shipments_of
+from playhead.export.shipment import LaneCursor, Shipment, end_of, is_delivered, shipments_of
 from playhead.export.target import DeliversShipments, ShipTarget, to_collector
 from playhead.journal.lane import LaneReader, NoLane, Position
 from playhead.kernel.forks import delay_forks

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from playhead.export.expiry.dead_lanes import Expiry
+from playhead.export.expiry import Expiry
 from playhead.export.ship import Shipper
 from playhead.journal.ended_runs import EndedRuns
 from playhead.journal.lane import LaneReader, LaneWriter, lanes

@@ -9,7 +9,7 @@ from pathlib import Path
 import orjson
 import pytest
 
-from playhead.export.orphans import ship_orphans
+from playhead.export.dead_lane_delivery import ship_orphans
 from playhead.journal.lane import LaneWriter, lanes
 from playhead.settings.sdk import load
 from tests.integration.export.fake_collector import FakeCollector

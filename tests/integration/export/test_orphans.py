@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from playhead.export.orphans import ShipReport, ship_orphans
+from playhead.export.dead_lane_delivery import ShipReport, ship_orphans
 from playhead.export.ship import Shipper
 from playhead.journal.lane import LaneWriter, lanes
 from playhead.settings.sdk import Settings

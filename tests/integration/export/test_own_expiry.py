@@ -11,9 +11,9 @@ import pytest
 
 import playhead
 from playhead.calls import runtime
-from playhead.export.cursor import end_of
-from playhead.export.expiry.own_lane import OwnExpiry
+from playhead.export.expiry import OwnExpiry
 from playhead.export.ship import Shipper
+from playhead.export.shipment import end_of
 from playhead.journal.ended_runs import runs_in
 from playhead.journal.lane import LaneReader, LaneWriter
 from playhead.journal.recorder import JournalRecorder

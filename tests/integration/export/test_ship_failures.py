@@ -13,8 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceResponse
 
+from playhead.export.dead_lane_delivery import ship_orphans
 from playhead.export.dead_letters import DeadLetters, count_letters, dead_letters, read_letters
-from playhead.export.orphans import ship_orphans
 from playhead.export.ship import Shipper
 from playhead.export.shipment import Shipment
 from playhead.journal.frame import frames_in

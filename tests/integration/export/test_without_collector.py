@@ -10,9 +10,8 @@ import pytest
 
 import playhead
 from playhead.errors import SettingInvalid
-from playhead.export.expiry.dead_lanes import Expiry
-from playhead.export.expiry.own_lane import OwnExpiry
-from playhead.export.orphans import ship_orphans
+from playhead.export.dead_lane_delivery import ship_orphans
+from playhead.export.expiry import Expiry, OwnExpiry
 from playhead.journal.lane import LaneReader, LaneWriter, lanes
 from playhead.journal.quota import reclaim
 from playhead.settings.sdk import load

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import playhead
-from playhead.export.orphans import ship_orphans
+from playhead.export.dead_lane_delivery import ship_orphans
 from playhead.settings.sdk import load
 from tests.support.chaos import effects
 from tests.support.chaos.effects import Effects

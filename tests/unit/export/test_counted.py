@@ -1,4 +1,4 @@
-from playhead.export.destinations.counted import LatelyCounted
+from playhead.export.destinations.delivery import LatelyCounted
 from playhead.model import names
 from playhead.model.ref import ContentRef
 from playhead.model.span import Span

@@ -4,8 +4,7 @@ from pathlib import Path
 import pytest
 
 from playhead.export.counters import ShipCounters
-from playhead.export.cursor import LaneCursor, end_of, is_delivered
-from playhead.export.shipment import MAX_BYTES, MAX_SPANS
+from playhead.export.shipment import MAX_BYTES, MAX_SPANS, LaneCursor, end_of, is_delivered
 from playhead.journal.lane import LaneReader, LaneWriter, Position
 from tests.unit.export.records import WHO, content, span
 

@@ -13,7 +13,7 @@ import pytest
 
 import playhead
 from playhead import observe
-from playhead.export.cursor import end_of
+from playhead.export.shipment import end_of
 from playhead.journal import journal as journal_module
 from playhead.journal import quota
 from playhead.journal.frame import RESOURCE, frame

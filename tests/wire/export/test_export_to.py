@@ -18,8 +18,8 @@ from typer.testing import CliRunner
 import playhead
 from playhead.cli import app
 from playhead.errors import SettingInvalid
+from playhead.export.dead_lane_delivery import ship_orphans
 from playhead.export.destinations.target import export_target
-from playhead.export.orphans import ship_orphans
 from playhead.model import names
 from playhead.settings.sdk import load
 from tests.integration.export.fake_collector import FakeCollector

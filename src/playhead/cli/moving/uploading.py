@@ -13,8 +13,8 @@ from playhead.cli.moving.sources import ExportedScore, StoredContent, StoredThre
 from playhead.client import Client
 from playhead.errors import BadRequest, ClientError, CollectorUnreachable, Conflict, NotAuthorized, NotFound
 from playhead.export.counters import ShipCounters
+from playhead.export.delivery import Sending
 from playhead.export.http import CollectorEndpoint
-from playhead.export.sending import Sending
 from playhead.model.canonical import Content
 from playhead.model.names import STORED_HEADER
 from playhead.outbound.otlp import rejected_logs, rejected_spans

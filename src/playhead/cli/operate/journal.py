@@ -11,7 +11,7 @@ from playhead.cli import output
 from playhead.cli.connection import CollectorAddress
 from playhead.cli.options import Json
 from playhead.errors import JournalUnusable
-from playhead.export.expiry.forecast import LaneForecast, forecast
+from playhead.export.expiry_forecast import LaneForecast, forecast
 from playhead.settings.sdk import Settings, load
 
 if TYPE_CHECKING:

@@ -87,7 +87,7 @@ def ship(
 
     Keys of destinations are read from their own variables (LANGFUSE_*, PHOENIX_API_KEY).  Exits with 3 while anything
     is left or refused, and with 4 when a part of the journal was damaged and cannot be read."""
-    from playhead.export.orphans import ship_orphans  # noqa: PLC0415 - `--help` does without an HTTP library
+    from playhead.export.dead_lane_delivery import ship_orphans  # noqa: PLC0415 - `--help` does without an HTTP library
 
     # A folder named by a variable may not exist yet, if nothing was recorded. A folder that is typed has to exist.
     if journal_dir is not None and _is_typed(ctx, "journal_dir") and not journal_dir.exists():

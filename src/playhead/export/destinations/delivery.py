@@ -1,32 +1,180 @@
-"""shipment → [delivery] → requests. Sends spans of the journal with their content, in the destination's vocabulary.
+"""shipment → [delivery] → requests.  Delivers spans with content to a destination.
+
+Sends spans of the journal with their content, in the destination's vocabulary.
 
 Imports HTTP: only the shipping thread imports this module.
+
+Finds the content that spans of a lane refer to.
+
+A lane has all content that its spans refer to, but often long before them. Recent content is kept in memory; other
+content is read from the lane again, which is rare.
+
+Determines how the spans of this process are counted, for destinations that add them
+up.
+
+Recent calls are kept, so that a span is recognised as the duplicate of one that was sent already.
 """
 
 from collections import OrderedDict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from playhead.export.counters import ShipCounters
 from playhead.export.dead_letters import DeadLetters
-from playhead.export.destinations.contents import LaneContents
-from playhead.export.destinations.counted import LatelyCounted, run_key
+from playhead.export.delivery import Sending
 from playhead.export.destinations.requests import DestinationEndpoint
 from playhead.export.destinations.target import ExportTarget
 from playhead.export.http import RequestRejected
 from playhead.export.left_runs import LeftRun
-from playhead.export.sending import Sending
 from playhead.export.shipment import Shipment
+from playhead.journal.frame import CONTENT, THREAD, frames_in
+from playhead.journal.lane import LaneReader
 from playhead.model import names
+from playhead.model.canonical import Content
+from playhead.model.ref import ContentRef
 from playhead.model.span import Attributes, LogEvent, Span
-from playhead.outbound.contents import WantedRefs
-from playhead.outbound.counting import CountedSpan, counts_calls
+from playhead.model.thread import extend
+from playhead.outbound.contents import OutboundContents, WantedRefs
+from playhead.outbound.counting import OFTEN_TWICE, CountedSpan, counted_span, counts_calls, needs_run
 from playhead.outbound.encoding import encode, encode_log, media_of, wanted, wanted_of_log
 from playhead.outbound.otlp import logs_request, traces_request
 from playhead.outbound.span import OutboundRun, OutboundSpan, outbound_span, run_of
+from playhead.projection.attributes import kind_of
+from playhead.projection.counted_run import counted_run
 from playhead.settings.sdk import Settings
+from playhead.wire.pack import ThreadExtension
 from playhead.wire.retries import ProblemReporter
+
+# 32 MiB: the conversations of some dozens of agents at work. And at most so many nodes of threads (200 bytes each).
+_MOST_BYTES = 32 * 2**20
+_MOST_NODES = 100_000
+# Rounds of look-ups: threads and values, messages, large parts; and one more to see that nothing is missing.
+_ROUNDS = 4
+
+
+class LaneContents:
+    """Contents and threads of lanes in one journal.  Used by one thread."""
+
+    def __init__(self, most_bytes: int = _MOST_BYTES, most_nodes: int = _MOST_NODES) -> None:
+        self._contents: OrderedDict[ContentRef, Content] = OrderedDict()
+        self._nodes: OrderedDict[ContentRef, tuple[ContentRef | None, ContentRef]] = OrderedDict()
+        """Thread → the thread before its last message, and that message."""
+        self._bytes = 0
+        self._most_bytes, self._most_nodes = most_bytes, most_nodes
+
+    def take(self, contents: Iterable[Content], threads: Iterable[ThreadExtension]) -> None:
+        """Keeps the contents and threads of a shipment, and drops the oldest beyond the limits."""
+        for content in contents:
+            if content.ref.plain not in self._contents:
+                self._bytes += len(content.data)
+            self._contents[content.ref.plain] = content
+            self._contents.move_to_end(content.ref.plain)
+        for thread in threads:
+            for node in extend(thread.messages, thread.parent):
+                self._nodes[node.ref] = node.parent, node.message
+        while self._bytes > self._most_bytes and len(self._contents) > 1:
+            self._bytes -= len(self._contents.popitem(last=False)[1].data)
+        while len(self._nodes) > self._most_nodes:
+            self._nodes.popitem(last=False)
+
+    def find(self, wanted: WantedRefs, lane: Path | None) -> OutboundContents:
+        """Returns the wanted contents and threads that are kept or in the lane. Raises OSError."""
+        outbound = OutboundContents()
+        self.fill(outbound, wanted)
+        if lane is not None and outbound.missing(wanted):
+            everything = LaneContents(2**62, 2**62)
+            for shipment in _shipments(lane):
+                everything.take(shipment.contents.values(), shipment.threads)
+            everything.fill(outbound, wanted)
+        return outbound
+
+    def fill(self, outbound: OutboundContents, wanted: WantedRefs) -> None:
+        """Adds to `outbound` every content and thread of `wanted` that is kept, and what these refer to."""
+        for _ in range(_ROUNDS):
+            missing = outbound.missing(wanted)
+            contents = {ref: self._contents.get(ref) for ref in missing.contents}
+            threads = {ref: self._thread(ref) for ref in missing.threads}
+            for ref, content in contents.items():
+                if content is not None:
+                    outbound.add(ref, content)
+            for ref, messages in threads.items():
+                if messages is not None:
+                    outbound.add_thread(ref, messages)
+            if not any(contents.values()) and not any(threads.values()):
+                return
+
+    def _thread(self, ref: ContentRef) -> list[ContentRef] | None:
+        """The messages of a thread, first to last; None if a node is missing."""
+        messages: list[ContentRef] = []
+        thread: ContentRef | None = ref
+        while thread is not None:
+            node = self._nodes.get(thread)
+            if node is None:
+                return None
+            thread, message = node
+            messages.append(message)
+        return messages[::-1]
+
+
+def _shipments(lane: Path) -> Iterable[Shipment]:
+    """Yields the contents and threads of a lane, one shipment per segment."""
+    reader = LaneReader(lane)
+    for number in reader.segments():
+        shipment = Shipment()
+        try:
+            data = reader.segment_path(number).read_bytes()
+        except OSError:
+            continue
+        for kind, payload, _ in frames_in(data):
+            if kind in (CONTENT, THREAD):
+                shipment.add(kind, payload)
+        yield shipment
+
+
+T = TypeVar("T", Span, LogEvent)
+
+# 2 MB of payload-free spans: the spans of one call end within moments, with few other calls between them.
+_MOST_CALLS: Final = 1_000
+
+
+class LatelyCounted:
+    """Counts the spans of a process, shipment by shipment.  Used by one thread."""
+
+    def __init__(self) -> None:
+        self._calls: OrderedDict[str, Span] = OrderedDict()
+
+    def count(self, spans: Sequence[Span], logs: Iterable[LogEvent]) -> Mapping[str, CountedSpan]:
+        """Returns the spans by span id, as they count in their runs."""
+        self._keep(spans)
+        earlier, logs_of = _by_run(self._calls.values()), _by_run(logs)
+        counted_spans: dict[str, CountedSpan] = {}
+        for run, new in _by_run(spans).items():
+            together = [*earlier.get(run, ()), *new]  # some of them twice, which counts once
+            if needs_run(together, logs_of.get(run, ())):
+                counted = counted_run(run, together, logs_of.get(run, ()))
+                counted_spans |= {span.span_id: counted_span(counted, span) for span in new}
+            else:
+                counted_spans |= {span.span_id: CountedSpan(span) for span in new}
+        return counted_spans
+
+    def _keep(self, spans: Iterable[Span]) -> None:
+        self._calls.update((span.span_id, span) for span in spans if kind_of(span) in OFTEN_TWICE)
+        while len(self._calls) > _MOST_CALLS:
+            self._calls.popitem(last=False)
+
+
+def run_key(item: Span | LogEvent) -> str:
+    """Id of the run that the record belongs to: its run id, else its trace id."""
+    return str(item.attributes.get(names.RUN_ID) or item.trace_id or "")
+
+
+def _by_run(items: Iterable[T]) -> dict[str, list[T]]:
+    groups: dict[str, list[T]] = {}
+    for item in items:
+        groups.setdefault(run_key(item), []).append(item)
+    return groups
+
 
 # 2 MiB of attributes, or 100 spans: with their content, spans are large, and some servers take 4 MiB at most.
 _ENOUGH_BYTES: Final = 2 * 2**20

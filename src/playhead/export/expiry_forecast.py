@@ -4,8 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from playhead.export.expiry.dead_lanes import last_record, since
-from playhead.export.expiry.retention import Retention
+from playhead.export.expiry import Retention, last_record, since
 from playhead.journal.ended_runs import EndedRuns, RunsSeen, merge_runs_seen, runs_in
 from playhead.journal.lane import LaneReader, LostEnd, is_owned, lanes
 from playhead.settings.sdk import Settings
