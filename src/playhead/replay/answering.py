@@ -23,28 +23,25 @@ from playhead.model import names
 from playhead.model.canonical import value_of
 from playhead.model.ref import ContentRef
 from playhead.model.span import LogEvent
+from playhead.replay.cut_arguments import CutArguments
+from playhead.replay.divergence import Divergence, describe_divergence
 from playhead.replay.editing import Edits, is_edit, recorded_rules, rule_of
 from playhead.replay.effects import unwatched
-from playhead.replay.matching.cut_arguments import CutArguments
-from playhead.replay.matching.divergence import Divergence, describe_divergence
-from playhead.replay.matching.enclosing import EnclosingCalls
-from playhead.replay.matching.ending_order import EndingOrder, EndingTurn
-from playhead.replay.matching.identity import (
+from playhead.replay.enclosing import FOREVER, EnclosingCalls, Nesting
+from playhead.replay.ending_order import EndingOrder, EndingTurn
+from playhead.replay.matching import (
+    BeyondRecord,
     CallKeys,
+    Certainty,
+    Diverged,
+    Match,
+    MatchedCall,
+    Matcher,
+    Recognised,
     adopt_identity,
     is_inside_live_call,
     is_shared_with_parent,
     lookup_key,
-)
-from playhead.replay.matching.matching import BeyondRecord, Certainty, Diverged, Match, MatchedCall, Matcher, Recognised
-from playhead.replay.matching.nesting import FOREVER, Nesting
-from playhead.replay.matching.recorded_calls import (
-    REPEATABLE_KINDS,
-    Outcome,
-    RecordedCall,
-    arguments_of,
-    call_path_of,
-    request_refs_of,
 )
 from playhead.replay.policy import (
     DIVERGENCE_OPTIONS,
@@ -62,6 +59,14 @@ from playhead.replay.policy import (
 )
 from playhead.replay.promises import promise_answers, promises_opened
 from playhead.replay.record import Record, RecordWithPendingCall
+from playhead.replay.recorded_calls import (
+    REPEATABLE_KINDS,
+    Outcome,
+    RecordedCall,
+    arguments_of,
+    call_path_of,
+    request_refs_of,
+)
 from playhead.replay.restoring import answer_from_outcome, answer_from_record
 from playhead.replay.starting import order_of
 from playhead.wire.operations.promises import PromiseAnswer

@@ -1,4 +1,9 @@
-"""`resume()` and `fork()`: the next run that begins in the block continues from a record."""
+"""`resume()` and `fork()` as context managers.
+
+`resume()` and `fork()`: the next run that begins in the block continues from a record.
+
+Loads the recorded values (clock, random numbers, UUIDs) of a run into the run that continues it.
+"""
 
 import atexit
 import logging
@@ -11,6 +16,7 @@ from typing import Any, Self
 
 from opentelemetry import context as otel
 
+from playhead.api.recorded_values import kinds_of, set_recorded_values
 from playhead.calls.begin import NEXT_RUN
 from playhead.calls.lifecycle import current_span
 from playhead.calls.run import ActiveRun, NextRun
@@ -22,6 +28,7 @@ from playhead.model import names
 from playhead.model.span import LogEvent, Span
 from playhead.replay.answering import RecordReplay
 from playhead.replay.editing import is_edit, rule_of
+from playhead.replay.enclosing import as_of_fork, enclosing
 from playhead.replay.fork_options import (
     ForkOptions,
     ResumeOptions,
@@ -31,21 +38,52 @@ from playhead.replay.fork_options import (
     policy_of,
     recorded_outcome,
 )
+from playhead.replay.handed_on import handed_on_before
 from playhead.replay.lease import KnownRecord, LeaseTerms, RunLeaseHolder, local_lease, run_alive_error
 from playhead.replay.lost_ends import check_lost_ends, with_delivered_ends
-from playhead.replay.matching.handed_on import handed_on_before
-from playhead.replay.matching.missing_orders import has_all_orders, missing_orders
-from playhead.replay.matching.nesting import as_of_fork, enclosing
-from playhead.replay.matching.recorded_calls import Outcome, RecordedCall, recorded_calls, request_refs_of
 from playhead.replay.other_processes import CallsElsewhere, OtherProcesses
 from playhead.replay.policy import RERUN, Live, Policy, ReplayReport, Unrecorded, completed_run_sentence
-from playhead.replay.record import ForkRecord, KnownPart, MergedRecord, Record, attempt_of, last_attempt, read_local
-from playhead.replay.recorded_values import load_recorded_values
-from playhead.replay.remote import RemoteRecord
+from playhead.replay.record import (
+    ForkRecord,
+    KnownPart,
+    MergedRecord,
+    Record,
+    RemoteRecord,
+    attempt_of,
+    last_attempt,
+    read_local,
+)
+from playhead.replay.recorded_calls import (
+    Outcome,
+    RecordedCall,
+    has_all_orders,
+    missing_orders,
+    recorded_calls,
+    request_refs_of,
+)
 from playhead.replay.restoring import check_outcome
 from playhead.replay.starting import RecordedStart
 from playhead.replay.stops import StopNote, say_at_exit, say_now, stop_sentence
 from playhead.replay.unrecorded import stop_before_unrecorded
+
+
+def load_recorded_values(run: ActiveRun, record: Record, upto: int | None = None, since: int = 0) -> None:
+    """Gives the run the recorded values. `upto`: for a fork, only values read before the call with this order number;
+    `since`: for a run that continues from a checkpoint, only values read after this order number.
+
+    The run records the same kinds of values as its record, whatever the code says now.
+    """
+    roots = (span.attributes for span in record.spans if names.RECORDED_VALUES in span.attributes)
+    kinds = kinds_of(next((attributes[names.RECORDED_VALUES] for attributes in roots), None))
+    read = [(int(log.attributes.get(names.CALL_ORDER, 0)), log) for log in record.logs if log.name == names.VALUE_READ]
+    read = [pair for pair in read if (upto is None or pair[0] < upto) and (not since or pair[0] > since)]
+    read.sort(key=lambda pair: pair[0])
+    if kinds or read:
+        values = [(str(log.attributes.get(names.VALUE_OF)), log.attributes.get(names.VALUE)) for _, log in read]
+        set_recorded_values(run, kinds, values)
+    if kinds:
+        run.root = {**run.root, names.RECORDED_VALUES: ",".join(sorted(kinds))}
+
 
 log = logging.getLogger("playhead")
 

@@ -10,8 +10,7 @@ from typing import Any
 from playhead.errors import ClientError, InDoubt
 from playhead.model import names
 from playhead.replay.policy import Policy
-from playhead.replay.record import MergedRecord, Record, last_attempt
-from playhead.replay.remote import RemoteRecord
+from playhead.replay.record import MergedRecord, Record, RemoteRecord, last_attempt
 
 log = logging.getLogger("playhead")
 

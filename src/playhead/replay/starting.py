@@ -12,8 +12,8 @@ from playhead.model.canonical import parse_json
 from playhead.model.message import Message
 from playhead.model.ref import ContentRef
 from playhead.model.span import LogEvent
-from playhead.replay.matching.recorded_calls import recorded_calls
 from playhead.replay.record import Record
+from playhead.replay.recorded_calls import recorded_calls
 from playhead.replay.restoring import restored_payload
 
 _FOREVER = 2**62

@@ -16,10 +16,10 @@ from playhead.model.canonical import canonical_json, parse_json, value_of
 from playhead.model.message import read_message
 from playhead.model.objects.plain_forms import safe_repr
 from playhead.model.ref import ContentRef
-from playhead.replay.matching.nesting import FOREVER, Nesting
-from playhead.replay.matching.recorded_calls import Outcome, RecordedCall
+from playhead.replay.enclosing import FOREVER, Nesting
 from playhead.replay.policy import Unrecorded
 from playhead.replay.record import Record
+from playhead.replay.recorded_calls import Outcome, RecordedCall
 from playhead.replay.starting import order_of
 
 log = logging.getLogger("playhead")

@@ -10,8 +10,8 @@ import pytest
 
 from playhead.cli.rewinding import wilson
 from playhead.model import names
-from playhead.replay.matching.recorded_calls import recorded_calls
 from playhead.replay.record import read_local
+from playhead.replay.recorded_calls import recorded_calls
 from tests.support.journal_reader import read_journal
 from tests.support.programs import processes
 

@@ -14,8 +14,8 @@ import pytest
 
 import playhead
 from playhead import observe
-from playhead.replay.matching.ending_order import EndingOrder
-from playhead.replay.matching.recorded_calls import recorded_calls
+from playhead.replay.ending_order import EndingOrder
+from playhead.replay.recorded_calls import recorded_calls
 from playhead.rewind import Rewound
 from playhead.testing import MockModelServer, text
 from playhead.testing.answers import Said

@@ -10,7 +10,8 @@ from playhead.model import names
 from playhead.model.canonical import canonical_json, parse_json
 from playhead.model.message import message_lines, read_message
 from playhead.model.ref import ContentRef
-from playhead.replay.matching.recorded_calls import (
+from playhead.replay.record import Record
+from playhead.replay.recorded_calls import (
     RecordedCall,
     arguments_of,
     program_system,
@@ -18,7 +19,6 @@ from playhead.replay.matching.recorded_calls import (
     request_refs_of,
     settings_ref,
 )
-from playhead.replay.record import Record
 
 _WORDS = {
     names.SYSTEM_INSTRUCTIONS_REF: "system instructions",

@@ -1,4 +1,13 @@
-"""Recorded calls as replay needs them: path, request and outcome. Pure."""
+"""The recorded calls of a run.
+
+Recorded calls as replay needs them: path, request and outcome. Pure.
+
+Finds the order numbers of calls that a crash left no record of.
+
+A call that is not announced (a step) is recorded when it ends. If the process dies before that, only a gap in the order
+numbers is left. The next attempt makes the call again under another number, and records which numbers nobody need wait
+for (`playhead.resumed.without`).
+"""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -9,7 +18,9 @@ from playhead.calls.replay import idempotency_key_of
 from playhead.model import names
 from playhead.model.canonical import content_of
 from playhead.model.ref import ContentRef
-from playhead.model.span import STATUS_ERROR, Span
+from playhead.model.span import STATUS_ERROR, LogEvent, Span
+from playhead.projection.attributes import replaced_by
+from playhead.replay.record import Record
 
 # Attributes that identify a request, besides messages and system prompt: refs, so that comparing them compares
 # everything.
@@ -221,3 +232,41 @@ def _was_handled(span: Span, by_id: Mapping[str, Span]) -> bool:
 
 def _ended(attributes: Mapping[str, Any]) -> tuple[int, int]:
     return int(attributes.get(names.CALL_ENDED_AFTER, 0)), int(attributes.get(names.CALL_END_ORDER, 0))
+
+
+def missing_orders(record: Record, first: int) -> list[int]:
+    """Order numbers from `first` on that the record lacks, in pairs: first, last, first, last, ...
+
+    Another machine resumes a run only if its whole record has arrived, or if what is missing is given up.
+    """
+    orders = _orders(record)
+    return _ranges([order for order in range(first, max(orders, default=first)) if order not in orders])
+
+
+def has_all_orders(record: Record, first: int, last: int) -> bool:
+    """Whether the record has all order numbers from `first` to `last`, except those that a later attempt recorded as
+    missing."""
+    orders = _orders(record)
+    replaced = [span for log in record.logs if log.name == names.RESUMED for span in replaced_by(log)]
+    return all(
+        order in orders or any(low <= order <= high for low, high in replaced) for order in range(first, last + 1)
+    )
+
+
+def _orders(record: Record) -> set[int]:
+    return {_order(item) for item in (*record.spans, *record.logs)}
+
+
+def _order(item: Span | LogEvent) -> int:
+    order = item.attributes.get(names.CALL_ORDER)
+    return order if isinstance(order, int) else 0
+
+
+def _ranges(numbers: list[int]) -> list[int]:
+    bounds: list[int] = []
+    for number in numbers:
+        if bounds and bounds[-1] == number - 1:
+            bounds[-1] = number
+        else:
+            bounds += [number, number]
+    return bounds
