@@ -44,8 +44,8 @@ if TYPE_CHECKING:
         propagate,
         run,
     )
+    from playhead.capture.active import doctor
     from playhead.capture.frameworks.answers import answers, answers_async
-    from playhead.capture.others.active import doctor
     from playhead.capture.registry import instrument, uninstrument
     from playhead.client import AsyncClient, Client
     from playhead.configure import configure
@@ -161,7 +161,7 @@ _LAZY = {
     "counters": "playhead.recording",
     "current_run_id": "playhead.api.scope",
     "deny": "playhead.api.promises.answering",
-    "doctor": "playhead.capture.others.active",
+    "doctor": "playhead.capture.active",
     "event": "playhead.api.events",
     "export_to": "playhead.exporting",
     "flush": "playhead.recording",

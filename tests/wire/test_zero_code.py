@@ -105,7 +105,7 @@ def test_the_calls_of_a_request_are_one_run_the_trace_of_its_span(server: MockMo
 EVERY_LIBRARY = """
 import importlib, warnings
 import playhead
-from playhead.capture.others.active import doctor
+from playhead.capture.active import doctor
 from playhead.capture.registry import LIBRARIES, is_installed
 
 warnings.simplefilter("ignore")  # of the libraries

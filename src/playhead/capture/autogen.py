@@ -12,7 +12,7 @@ from typing import Any, cast
 from playhead.api import scope
 from playhead.calls import functions
 from playhead.calls.lifecycle import current_span, enter, fail_and_detach, finish, set_payload
-from playhead.capture.frameworks import (
+from playhead.capture.frameworks.observing import (
     Begin,
     agent,
     call_async,

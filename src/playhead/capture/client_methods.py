@@ -12,10 +12,14 @@ from typing import Any, cast
 from playhead.calls.recorded_answer import wait_for_turn
 from playhead.calls.replay import ResponseRestorer
 from playhead.calls.run import ActiveRun
-from playhead.capture.model_call import ObservedModelCall, ResponseReplayer
-from playhead.capture.model_values import ModelRequest, ModelResponse
+from playhead.capture.model_call import (
+    ModelRequest,
+    ModelResponse,
+    ObservedModelCall,
+    ResponseReplayer,
+    record_sent_body,
+)
 from playhead.capture.patching import Wrapper
-from playhead.capture.sent_request import record_sent_body
 from playhead.capture.streams import StreamRecording, observed_stream
 from playhead.kernel.guard import swallowed
 from playhead.model.objects.interrupts import let_through

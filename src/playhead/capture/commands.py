@@ -17,7 +17,7 @@ from playhead.api.observe import Observation
 from playhead.calls import functions
 from playhead.calls.grouping import belongs_to_run
 from playhead.calls.lifecycle import current_span
-from playhead.capture.frameworks import Begin, none_on_error
+from playhead.capture.frameworks.observing import Begin, none_on_error
 from playhead.capture.patching import Instrumentation, Wrap, Wrapper
 from playhead.errors import ReplayDiverged
 from playhead.model import names

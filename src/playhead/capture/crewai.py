@@ -13,7 +13,7 @@ from typing import Any, cast
 from playhead.calls.begin import begin
 from playhead.calls.lifecycle import current_span, finish
 from playhead.calls.span import ObservedSpan
-from playhead.capture.frameworks import (
+from playhead.capture.frameworks.observing import (
     Begin,
     agent,
     call,
@@ -22,8 +22,9 @@ from playhead.capture.frameworks import (
     is_observed,
     none_on_error,
     tool,
+    with_own_span,
+    with_own_span_async,
 )
-from playhead.capture.frameworks.own_span import with_own_span, with_own_span_async
 from playhead.capture.patching import Instrumentation, Wrap, Wrapper
 from playhead.model import names
 

@@ -11,7 +11,7 @@ from typing import Any, cast
 from playhead.api import scope
 from playhead.calls.lifecycle import detach, enter, fail, fail_and_detach, finish
 from playhead.calls.span import ObservedSpan
-from playhead.capture.frameworks import (
+from playhead.capture.frameworks.observing import (
     Begin,
     agent,
     call,

@@ -1,35 +1,268 @@
-"""Records one model call of any provider: an answer, or embeddings. Each capture module uses it.
+"""One model call: request and response values, begin, end, edits.
+
+Records one model call of any provider: an answer, or embeddings. Each capture module uses it.
 
 The call begins with a ModelRequest, and ends with a ModelResponse, an error, or both for a stream that broke off.
+
+Values that a capture module reads from a model call: the request, and the response.
+
+Applies a person's edit to a model call of a resumed run: other messages, or another system prompt.
+
+The span refers to both versions: the edited messages, which the model gets, and the program's own, by which the call is
+found when this run itself is resumed.
+
+Records the request body that a library sent for a model call, if it builds that from other arguments.
+
+LiteLLM is called with messages in one form, and sends each provider a body in that provider's own.  The list of
+messages in it is recorded as a thread, so that the calls of a conversation share it, whatever form the messages have.
+The content of `playhead.sent_ref`:
+
+    {"list": name | null, "body": ref, "messages": ref | null}    name of the list in the body, the other members of
+                                                                  the body, and how the messages differ from what
+                                                                  their canonical form restores (`playhead.exact_ref`)
+
+Finds out whether an instrumented client inside a framework's model class records the model call.
+
+A framework calls its model through a class of its own, which may call a client, which may be instrumented.  The
+framework's call begins first, but only the client's call is to be recorded, since the client sees the request as it is
+sent.  So the framework's call is a scope, and a model call that is recorded inside claims it.
 """
 
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from typing import Any, cast
 
+from opentelemetry import context as otel
 from opentelemetry.context import Context
 
 from playhead.calls.begin import CONTEXTS, CURRENT, begin
 from playhead.calls.caller_settings import compared_settings
 from playhead.calls.conversations import note_answers
-from playhead.calls.lifecycle import abort, enter, fail_and_detach, finish, set_payload
+from playhead.calls.lifecycle import abort, current_span, enter, fail_and_detach, finish, set_payload
 from playhead.calls.recorded_answer import recorded_answer
 from playhead.calls.recorder import RunThreads
-from playhead.calls.replay import ReplayAnswer, ResponseRestorer
+from playhead.calls.replay import ReplayAnswer, RequestEdit, ResponseRestorer
 from playhead.calls.requested_tools import note_requested_call
 from playhead.calls.run import ActiveRun
 from playhead.calls.span import ObservedSpan
-from playhead.capture.edited_call import BuildArguments, edited_arguments
-from playhead.capture.model_scope import claim_scope
-from playhead.capture.model_values import ModelRequest, ModelResponse
-from playhead.capture.sent_request import record_sent_body
+from playhead.dialect import openai_chat as dialect
+from playhead.errors import ReplayDiverged
 from playhead.kernel.guard import swallowed
 from playhead.model import names
 from playhead.model.canonical import canonical_json
 from playhead.model.message import Message, without_reasoning
 from playhead.model.objects.interrupts import let_through
 from playhead.model.ref import ContentRef
+
+
+@dataclass(slots=True)  # not frozen: that costs a microsecond of each call
+class ModelRequest:
+    """Request of a model call.
+
+    `messages` are in the provider's form, as sent; `to_message` converts one to the canonical form, and `from_message`
+    back. `settings` is the rest of the request, as sent. `attributes` are the GenAI conventions' `gen_ai.request.*`.
+    `shape` tells where the request has its messages; None: in a list `messages`, as in Chat Completions (see
+    `playhead_collector.read.context.request_body`). `as_native` converts a message whose `content` an edit has set to a
+    text to the provider's form; None: such a message is valid already.
+
+    A request for embeddings has an `embedding_input` (texts, or what the client accepts instead) and no messages.
+    """
+
+    provider: str
+    operation: str
+    model: str
+    messages: Sequence[Any]
+    to_message: Callable[[Mapping[str, Any]], Message]
+    from_message: Callable[[Message], Mapping[str, Any]]
+    tools: Any = None
+    system: Any = None
+    settings: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    attributes: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    shape: Mapping[str, Any] | None = None
+    embedding_input: Any = None
+    name: str | None = None
+    """The call's name in the paths of the run; None: the operation."""
+    as_native: Callable[[Any], Any] | None = None
+    whole: int = 0
+    """How many of the first messages are known to need no cutting: see `dialect._anthropic_turns`."""
+
+    @classmethod
+    def of_embeddings(
+        cls,
+        provider: str,
+        model: str,
+        embedding_input: Any,
+        *,
+        settings: Mapping[str, Any],
+        attributes: Mapping[str, Any] | None = None,
+    ) -> "ModelRequest":
+        """Returns a request for embeddings."""
+        return cls(
+            provider, "embeddings", model, (), _no_messages, _no_messages,
+            settings=settings, attributes=attributes or {}, embedding_input=embedding_input,
+        )  # fmt: skip
+
+
+@dataclass(slots=True)
+class ModelResponse:
+    """A model's response. `raw` is the response as received, as JSON values, for exact replay; embeddings have only
+    that, with vectors packed by `capture.vectors`. `ordered`: values in `raw` whose order of keys the program can see,
+    such as tool arguments that are objects instead of text."""
+
+    messages: Sequence[Message]
+    raw: Any
+    reasoning: Any = None
+    attributes: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    ordered: Sequence[Any] = ()
+
+
+def _no_messages(_: Any) -> Any:
+    raise TypeError("a request for embeddings has no messages")
+
+
+BuildArguments = Callable[[list[Any] | None, str | None], Any]
+"""Returns the call, in the capture module's own form, with other messages and another system prompt (None for either:
+unchanged). Returns None if the call cannot be edited."""
+
+
+def edited_arguments(
+    span: ObservedSpan, request: ModelRequest, edit: RequestEdit, build_arguments: BuildArguments | None
+) -> Any:
+    """Records the edit on the call's span. Returns the result of `build_arguments`: the arguments to call the model
+    with. Returns None if the edit does not concern this call. Raises RunStopped."""
+    to, attributes = span.recorder, span.attributes
+    native = request.as_native or _as_it_is
+    unused = to.frames()
+    unused.new = {}
+
+    def ref_of(message: Any) -> ContentRef | None:
+        return to.native_message(native(message), request.to_message, unused, span.redact)
+
+    edited = edit.apply(request.messages, attributes.get(names.SYSTEM_INSTRUCTIONS_REF), ref_of)
+    if edited is None:
+        return None
+    messages: list[Any] = [native(message) for message in edited.messages]
+    changed = messages if messages != list(request.messages) else None
+    arguments = build_arguments(changed, edited.system) if build_arguments is not None else None
+    if arguments is None:
+        raise ReplayDiverged(
+            f"what {span.name} asks cannot be edited: the server keeps its conversation, or this API is not known; "
+            'say what the model answers instead, {"message": ...}'
+        )
+    for asked_name, name in ((names.ASKED_MESSAGES_REF, names.INPUT_MESSAGES_REF), _SYSTEM):
+        if name in attributes:
+            attributes[asked_name] = attributes[name]
+    attributes.pop(names.EXACT_REF, None)
+    thread, exact = to.exact_thread(
+        messages, request.to_message, request.from_message, span.run.threads, span.frames,
+        shape=request.shape, redact=span.redact,
+    )  # fmt: skip
+    for name, ref in ((names.INPUT_MESSAGES_REF, thread), (names.EXACT_REF, exact)):
+        if ref is not None:
+            attributes[name] = ref
+    if edited.system is not None:
+        set_payload(span, names.SYSTEM_INSTRUCTIONS_REF, edited.system)
+    set_payload(span, names.EDIT_REF, edited.description)
+    return arguments
+
+
+def _as_it_is(message: Any) -> Any:
+    return message
+
+
+_SYSTEM = (names.ASKED_SYSTEM_REF, names.SYSTEM_INSTRUCTIONS_REF)
+
+
+_LISTS = ("messages", "contents", "input")  # of most providers; Gemini; OpenAI's Responses
+
+
+def note_sent_body(body: Callable[[], Mapping[str, Any] | None]) -> None:
+    """Notes how to read the body that is being sent for the current model call. The body of a retry or a fallback
+    replaces an earlier one."""
+    span = current_span()
+    if span is not None and span.kind == "llm" and span.inner_model_calls is not None and span.end_ns is None:
+        span.sent_body = body
+
+
+def record_sent_body(span: ObservedSpan) -> None:
+    """Records the last noted body, if there is one. Never raises."""
+    if span.sent_body is None:
+        return
+    read, span.sent_body = span.sent_body, None
+    try:
+        body = read()
+        if body is not None and span.run.recorded:
+            _record(span, body)
+    except BaseException as error:  # noqa: BLE001 - the guard
+        let_through(error)
+        swallowed("record the body of a model's request", error)
+
+
+def _record(span: ObservedSpan, body: Mapping[str, Any]) -> None:
+    to, frames = span.recorder, span.frames
+    name = next((name for name in _LISTS if _is_list_of_messages(body.get(name))), None)
+    rest = to.repeated({key: value for key, value in body.items() if key != name}, frames, span.redact)
+    if rest is None:
+        return
+    thread, sent = to.exact_thread(
+        () if name is None else body[name], dialect.to_message, dialect.from_message, span.run.threads, frames,
+        shape={"list": name, "body": rest}, redact=span.redact,
+    )  # fmt: skip
+    if sent is not None:
+        span.attributes[names.SENT_REF] = sent
+    if thread is not None:
+        span.attributes[names.SENT_MESSAGES_REF] = thread
+
+
+def _is_list_of_messages(value: Any) -> bool:
+    return isinstance(value, list) and all(isinstance(item, Mapping) for item in cast("list[Any]", value))
+
+
+_SCOPE = otel.create_key("playhead-model-scope")
+
+
+class ModelScope:
+    """A call of a framework's model, from its beginning until it is known who records it.  Safe for threads."""
+
+    __slots__ = ("_around", "is_claimed")
+
+    def __init__(self) -> None:
+        self.is_claimed = False
+        """Whether a model call was recorded inside."""
+        self._around = _scope_in(CONTEXTS.get_current())
+
+    @contextmanager
+    def current(self) -> Generator[None]:
+        """Context in which model calls claim this scope, also in tasks and threads that inherit the context."""
+        token = CONTEXTS.attach(Context({**CONTEXTS.get_current(), _SCOPE: self}))
+        try:
+            yield
+        finally:
+            with suppress(ValueError):  # the token is from another context
+                CONTEXTS.detach(token)
+
+    def claim(self) -> None:
+        """Notes that a model call inside is recorded.  Also claims the scopes around this one: a framework's model may
+        call another model of a framework."""
+        self.is_claimed = True
+        if self._around is not None:
+            self._around.claim()
+
+
+def claim_scope(where: Context) -> None:
+    """Claims the scope in this context, if there is one."""
+    if _SCOPE in where:  # cheap look-up first: most model calls have no framework around them
+        scope = _scope_in(where)
+        if scope is not None:
+            scope.claim()
+
+
+def _scope_in(where: Context) -> ModelScope | None:
+    scope = where.get(_SCOPE)
+    return scope if isinstance(scope, ModelScope) else None
+
 
 _CLIENT = 3  # OTLP's SpanKind for a call to another service
 

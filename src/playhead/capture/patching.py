@@ -11,7 +11,7 @@ from typing import Any, Protocol, cast
 
 import wrapt
 
-from playhead.capture.others.preference import is_left_to_others
+from playhead.capture.preference import is_left_to_others
 from playhead.kernel.guard import swallowed
 from playhead.model.objects.interrupts import let_through
 

@@ -14,7 +14,7 @@ from weakref import WeakKeyDictionary
 from playhead.api.scope import propagate
 from playhead.calls import functions
 from playhead.calls.lifecycle import current_span, set_payload
-from playhead.capture.frameworks import Begin, agent, call, is_inside_run, is_observed, none_on_error, tool
+from playhead.capture.frameworks.observing import Begin, agent, call, is_inside_run, is_observed, none_on_error, tool
 from playhead.capture.patching import Instrumentation, Wrap
 from playhead.errors import PlayheadError
 from playhead.model import names

@@ -11,8 +11,7 @@ from typing import Any, Self, cast
 import wrapt
 
 from playhead.calls.lifecycle import detach
-from playhead.capture.model_call import ObservedModelCall
-from playhead.capture.model_values import ModelResponse
+from playhead.capture.model_call import ModelResponse, ObservedModelCall
 from playhead.kernel.guard import swallowed
 from playhead.model.objects.interrupts import let_through
 

@@ -9,7 +9,7 @@ from opentelemetry.sdk.trace import ReadableSpan, Span, SpanProcessor
 
 from playhead.calls import runtime
 from playhead.calls.mirror_span import record_outermost, set_run_id
-from playhead.capture.others.preference import is_preferred_scope
+from playhead.capture.preference import is_preferred_scope
 from playhead.interop.readable_spans import with_refs
 from playhead.kernel.forks import fork_safe_lock
 from playhead.kernel.guard import swallowed

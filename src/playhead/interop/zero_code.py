@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, ClassVar
 from weakref import WeakSet
 
 from playhead.calls.own_code import Launcher
-from playhead.capture.others.report import report_at_exit_if_asked
+from playhead.capture.instrumented import report_at_exit_if_asked
 from playhead.capture.registry import LIBRARIES, OPT_IN, instrument
 from playhead.kernel.forks import delay_forks, fork_safe_lock
 from playhead.kernel.guard import swallowed, warn_once

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from playhead.capture.others.report import REPORT
+from playhead.capture.instrumented import REPORT
 
 SITE = Path(__file__).with_name("site")
 STARTED = "PLAYHEAD_RUN_PID"

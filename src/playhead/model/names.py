@@ -71,7 +71,7 @@ OUTPUT_REF: Final = "playhead.output_ref"
 REQUEST_REF: Final = "playhead.request_ref"
 EXACT_REF: Final = "playhead.exact_ref"  # JSON: how the request differs from its messages in canonical form
 # For a library that builds the provider's request from other arguments: the body that it sent last, and its list of
-# messages as a thread. JSON: see `playhead.capture.sent_request`.
+# messages as a thread. JSON: see `playhead.capture.model_call`.
 SENT_REF: Final = "playhead.sent_ref"
 SENT_MESSAGES_REF: Final = "playhead.sent_messages_ref"
 # In a replayed run: digest of the request's settings that replay compares, if it does not compare all (not those that

@@ -8,7 +8,7 @@ from anthropic.types.beta import BetaMessage
 from openai.types.chat import ChatCompletion, ChatCompletionChunk
 from openai.types.responses import Response
 
-from playhead.capture.stainless.reading import answer_json
+from playhead.capture.stainless import answer_json
 
 _TEXT = {"type": "text", "text": "Hi.", "added": {"later": [1, None]}}
 _MESSAGE = {"id": "msg_1", "type": "message", "role": "assistant", "model": "m", "content": [_TEXT], "unknown": 1.5}

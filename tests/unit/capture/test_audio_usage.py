@@ -4,7 +4,7 @@ from typing import Any
 
 from openai.types.chat import ChatCompletion, ChatCompletionChunk
 
-from playhead.capture.openai.chat_reading import assemble, read_response
+from playhead.capture.openai.chat import assemble, read_response
 from playhead.model import names
 
 _HEARD = {"audio_tokens": 40, "cached_tokens": 0}

@@ -14,7 +14,7 @@ from opentelemetry.instrumentation.openai import OpenAIInstrumentor as OpenLLMet
 
 import playhead
 from playhead.calls import runtime
-from playhead.capture.others.active import InstrumentedLibrary
+from playhead.capture.active import InstrumentedLibrary
 from tests.support.instrumentation_switches import Switches
 
 

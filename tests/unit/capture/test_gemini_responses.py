@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from playhead.capture.google_genai import GoogleGenAIInstrumentor, patch, unpatch
-from playhead.capture.google_genai.responses import assemble, json_of, read_recorded, read_response, usage_of
+from playhead.capture.google_genai.content import assemble, json_of, read_recorded, read_response, usage_of
 from playhead.model import names
 
 

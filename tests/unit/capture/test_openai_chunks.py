@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from playhead.capture.openai.chat_chunks import whole_completion
+from playhead.capture.openai.chat import whole_completion
 
 
 def chunk(*choices: dict[str, Any], **more: Any) -> dict[str, Any]:

@@ -4,8 +4,7 @@ from typing import Any
 
 import pytest
 
-from playhead.capture.openai.responses_events import events_of, whole_response
-from playhead.capture.openai.responses_outcome import with_message
+from playhead.capture.openai.responses import events_of, whole_response, with_message
 
 ITEMS: list[dict[str, Any]] = [
     {"type": "reasoning", "id": "rs_1", "summary": [{"type": "summary_text", "text": "first this"}]},

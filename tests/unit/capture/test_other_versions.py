@@ -10,7 +10,7 @@ import pytest
 import playhead
 from playhead.calls.lifecycle import current_span
 from playhead.capture import langchain, langgraph, openai_agents, pydantic_ai
-from playhead.capture.langchain import chat_models, embeddings, retrievers, tools
+from playhead.capture.langchain import chat_models, embeddings
 from tests.support.journal_reader import Recording, start_recording
 
 
@@ -42,11 +42,17 @@ async def answer_later(*args: Any, **kwargs: Any) -> tuple[Any, Any]:
     return args, kwargs
 
 
-TOOLS = [tools._run, tools._arun, pydantic_ai._call_tool]
+TOOLS = [langchain._run_tool, langchain._arun_tool, pydantic_ai._call_tool]
 [CHAT], [VECTORS] = (
     [patch.wrappers for patch in patches] for patches in (chat_models.CHAT_MODELS, embeddings.EMBEDDINGS)
 )
-AGENTS = [langgraph._invoke, langgraph._stream, openai_agents._run, openai_agents._run_streamed, pydantic_ai._iter]
+AGENTS = [
+    langgraph._invoke,
+    langgraph._stream,
+    openai_agents._run_agent,
+    openai_agents._run_streamed,
+    pydantic_ai._iter,
+]
 named = pytest.mark.parametrize("wrapper", TOOLS, ids=["langchain run", "langchain arun", "pydantic-ai"])
 begun = pytest.mark.parametrize("wrapper", AGENTS, ids=["invoke", "stream", "run", "run_streamed", "iter"])
 
@@ -58,7 +64,7 @@ def test_a_tool_of_another_version_runs_unobserved(wrapper: Any, caplog: pytest.
     assert "your program is unaffected" in caplog.text
 
 
-MODELS = [CHAT["_generate"], CHAT["_stream"], VECTORS["embed_query"], retrievers._invoke]
+MODELS = [CHAT["_generate"], CHAT["_stream"], VECTORS["embed_query"], langchain._invoke_retriever]
 
 
 @pytest.mark.parametrize("wrapper", MODELS, ids=["generate", "stream", "embed_query", "retriever"])
@@ -87,7 +93,7 @@ def test_a_result_of_another_version_is_the_programs_all_the_same() -> None:
         return strange
 
     strange = Strange()
-    made = openai_agents._run(lambda *args: result(), None, (ModuleType("triage"), "hi"), {})
+    made = openai_agents._run_agent(lambda *args: result(), None, (ModuleType("triage"), "hi"), {})
     assert asyncio.run(made) is strange
 
 

@@ -17,7 +17,7 @@ import pytest
 
 import playhead
 from playhead import observe
-from playhead.capture.anthropic.events import events_of
+from playhead.capture.anthropic.messages import events_of
 from playhead.model import names
 from tests.support.journal_reader import Recording, read_journal, start_recording
 

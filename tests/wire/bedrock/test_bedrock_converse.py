@@ -15,7 +15,7 @@ from botocore.exceptions import ClientError
 import playhead
 from playhead import observe
 from playhead.capture.botocore import _make_api_call
-from playhead.capture.botocore.replay import restore
+from playhead.capture.botocore.streams import restore
 from playhead.errors import CannotRestore
 from playhead.model import names
 from playhead.model.span import STATUS_ERROR

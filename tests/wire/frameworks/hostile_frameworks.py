@@ -123,8 +123,8 @@ def pydantic_ai() -> str:
 
 
 def openai() -> str:
-    from playhead.capture.openai.chat_reading import response_format
-    from playhead.capture.openai.responses_reading import text_format
+    from playhead.capture.openai.chat import response_format
+    from playhead.capture.openai.responses import text_format
 
     class Hostile:
         @classmethod

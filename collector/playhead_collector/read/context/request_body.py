@@ -88,7 +88,7 @@ def _body(
 async def _sent_body(
     record: RunRecord, begin: LlmCalled, sent: ContentRef, thread: ContentRef | None
 ) -> dict[str, Any]:
-    """Returns the body that a library built from its arguments: see `playhead.capture.sent_request`."""
+    """Returns the body that a library built from its arguments: see `playhead.capture.model_call`."""
     refs, cache = await fetch_thread(record.store, record.project_id, thread)
     shape, patches = await _read(record, begin, sent, len(refs))
     at = ContentRef(str(shape.get("body")))

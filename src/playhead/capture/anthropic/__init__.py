@@ -1,27 +1,59 @@
-"""The `anthropic` library: Messages and its beta, synchronous, asynchronous, streamed, `stream()`, `parse()`, raw
+"""What is wrapped in `anthropic`; its function tools.
+
+The `anthropic` library: Messages and its beta, synchronous, asynchronous, streamed, `stream()`, `parse()`, raw
 responses; also of the clients for Bedrock, Vertex and Foundry.  Tools of the tool runner are recorded as tool calls.
 
 The client's own retries happen inside the wrapped method, so they are one call here.  Token counting and batches are
 not recorded.
+
+Records function tools (`@beta_tool`), called by the tool runner or by the program.
 """
 
 from collections.abc import Collection, Iterator
+from functools import partial
 from itertools import product
-from typing import Any
+from typing import Any, cast
 
 from opentelemetry.instrumentation.instrumentor import BaseInstrumentor
 
-from playhead.capture.anthropic import reading
+from playhead.capture.anthropic import messages as reading
 from playhead.capture.anthropic.message_stream import observing_async_helper, observing_helper
-from playhead.capture.anthropic.outcome import with_message
-from playhead.capture.anthropic.reading import read_request, read_response
-from playhead.capture.anthropic.replay import restore
-from playhead.capture.anthropic.tools import call_tool, call_tool_async
+from playhead.capture.anthropic.messages import read_request, read_response, restore, with_message
 from playhead.capture.client_methods import ClientApi, MethodCall, observing, observing_async
+from playhead.capture.frameworks.observing import (
+    Begin,
+    call,
+    call_async,
+    is_inside_run,
+    is_observed,
+    none_on_error,
+    recorded_result,
+    tool,
+)
 from playhead.capture.patching import Instrumentation, Wrap, Wrapper
-from playhead.capture.stainless.results import record_result
+from playhead.capture.stainless import record_result
+from playhead.model import names
 
 __all__ = ["SUPPORTS", "AnthropicInstrumentor", "patch", "read_request", "read_response", "unpatch"]
+
+
+@none_on_error
+def _begin(instance: Any, args: Any, kwargs: Any) -> Begin | None:
+    if not is_inside_run() or is_observed(instance.func):
+        return None
+    tool_input = args[0] if args else kwargs.get("input")
+    arguments = cast("dict[str, Any]", tool_input) if isinstance(tool_input, dict) else {"input": tool_input}
+    return tool(instance.name, arguments, None)
+
+
+def call_tool(wrapped: Any, instance: Any, args: Any, kwargs: Any) -> Any:
+    """Wraps `BetaFunctionTool.call`.  The tool call gets the id of the model's request for it."""
+    begin = _begin(instance, args, kwargs)
+    return wrapped(*args, **kwargs) if begin is None else call(begin, names.TOOL_RESULT_REF, wrapped, args, kwargs)
+
+
+call_tool_async = recorded_result(_begin, partial(call_async, output=names.TOOL_RESULT_REF))
+
 
 SUPPORTS = "anthropic >= 0.60"
 

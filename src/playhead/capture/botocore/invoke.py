@@ -1,26 +1,380 @@
-"""Reads requests and answers of InvokeModel for the capture stage: each family of models has an API of its own.
+"""InvokeModel: the APIs of invoked models.
+
+Reads and writes the APIs of models behind InvokeModel: Anthropic's, Nova's (as Converse), Chat Completions, one
+text, embeddings.
+
+The API is recognized by the form of the request: the model id alone does not tell, since it may be the name of a
+profile.
+
+APIs with one text as the request and one as the answer: Llama, older Mistral, Cohere Command, Titan Text.
+
+Reads requests and answers of InvokeModel for the capture stage: each family of models has an API of its own.
 
 A request is read if its body is a JSON object of a known family.  Any other body (of an image model, or a file to read
 from) is recorded as a call without messages.
 """
 
+import copy
 from collections.abc import Mapping, Sequence
-from typing import Any, cast
+from typing import Any, Protocol, Self, cast
 
-from playhead.capture.botocore.converse import PROVIDER, usage_attributes
-from playhead.capture.botocore.families import Family, family_of
-from playhead.capture.botocore.replay import STREAMED, body_bytes
-from playhead.capture.botocore.wire_values import sent
+from playhead.capture.anthropic import messages
+from playhead.capture.anthropic import messages as messages_api
+from playhead.capture.anthropic.messages import whole_message
+from playhead.capture.botocore import converse
+from playhead.capture.botocore.converse import PROVIDER, events_of, sent, usage_attributes, whole_answer
+from playhead.capture.botocore.streams import STREAMED, body_bytes
 from playhead.capture.client_methods import MethodCall
-from playhead.capture.model_values import ModelRequest, ModelResponse
-from playhead.dialect import openai_chat
+from playhead.capture.model_call import ModelRequest, ModelResponse
+from playhead.dialect import bedrock, openai_chat
 from playhead.errors import CannotRestore
 from playhead.model import names
 from playhead.model.canonical import canonical_json, parse_json
+from playhead.model.message import Message, text_message
+
+_KEYS = ("prompt", "inputText", "message")
+"""Keys of the request's text.  Requests with `message` (Cohere's) also contain the earlier messages."""
+_TEXT_REQUEST_ATTRIBUTES = {
+    "temperature": names.REQUEST_TEMPERATURE,
+    "top_p": names.REQUEST_TOP_P,
+    "p": names.REQUEST_TOP_P,
+    "max_gen_len": names.REQUEST_MAX_TOKENS,
+    "max_tokens": names.REQUEST_MAX_TOKENS,
+}
+_TEXTS = ("generation", "outputText", "text", "completion")
+"""Keys of the answer's text, which is at the top, or in the first item of one of `_LISTS`."""
+_LISTS = ("outputs", "results", "generations")
+_REASONS = ("stop_reason", "finish_reason", "completionReason")
+_TEXT_USAGE = {
+    "prompt_token_count": names.INPUT_TOKENS,
+    "inputTextTokenCount": names.INPUT_TOKENS,
+    "generation_token_count": names.OUTPUT_TOKENS,
+    "tokenCount": names.OUTPUT_TOKENS,
+    "totalOutputTextTokenCount": names.OUTPUT_TOKENS,
+}
+_COHERE_ROLES = {"USER": "user", "CHATBOT": "assistant", "SYSTEM": "system"}
+DIALECT = "bedrock_text"
+
+
+class OneText:
+    """An API with one text as request and answer; see `families.Family`."""
+
+    def __init__(self, key: str):
+        self._key = key
+
+    @classmethod
+    def of(cls, body: Mapping[str, Any]) -> Self | None:
+        """Returns the API of a request; None if the request has no text."""
+        key = next((key for key in _KEYS if isinstance(body.get(key), str)), None)
+        return None if key is None else cls(key)
+
+    def read_request(self, model: str, body: dict[str, Any]) -> ModelRequest:
+        settings = {name: value for name, value in body.items() if name != self._key}
+        attributes = {to: body[name] for name, to in _TEXT_REQUEST_ATTRIBUTES.items() if body.get(name) is not None}
+        earlier = _earlier(body) if self._key == "message" else []
+        return ModelRequest(
+            provider=PROVIDER,
+            operation="chat",
+            model=model,
+            messages=[*earlier, {"role": "user", "content": body[self._key]}],
+            to_message=openai_chat.to_message,
+            from_message=openai_chat.from_message,
+            settings=settings,
+            attributes=attributes,
+            shape={"dialect": DIALECT, "input": self._key, "before": len(earlier)},
+        )
+
+    def whole(self, chunks: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+        texts: list[str] = []
+        answer: dict[str, Any] = {}
+        for chunk in chunks:
+            path = _text_path(chunk)
+            if path is not None and isinstance(text := path[0].get(path[1]), str):
+                texts.append(text)
+            flat = _flat(chunk)
+            answer |= {name: value for name, value in flat.items() if value is not None and name not in _TEXTS}
+        return {**answer, "text": "".join(texts)}
+
+    def read_answer(self, answer: Mapping[str, Any], raw: Any) -> ModelResponse:
+        path = _text_path(answer)
+        text: Any = path[0].get(path[1]) if path is not None else None
+        messages: list[Message] = [text_message("assistant", text)] if isinstance(text, str) else []
+        flat = _flat(answer)
+        attributes: dict[str, Any] = {
+            to: flat[name] for name, to in _TEXT_USAGE.items() if isinstance(flat.get(name), int)
+        }
+        if reason := next((flat[name] for name in _REASONS if flat.get(name)), None):
+            attributes[names.FINISH_REASONS] = [str(reason).lower()]
+        return ModelResponse(messages, raw, attributes=attributes)
+
+    def with_message(self, recorded: Sequence[Any], message: Any, *, streamed: bool) -> list[Any]:
+        content = cast("Mapping[str, Any]", message).get("content") if isinstance(message, Mapping) else message
+        if not recorded or not isinstance(content, str):
+            raise CannotRestore(
+                "this model's answer is one text, and none was recorded to put it into: give the outcome as "
+                '{"result": ...}'
+            )
+        changed = copy.deepcopy(recorded[0])
+        path = _text_path(changed)
+        if path is None:
+            raise CannotRestore('the form of the recorded answer is not known: give the outcome as {"result": ...}')
+        cast("dict[str, Any]", path[0])[path[1]] = content
+        return [changed, *([recorded[-1]] if streamed and len(recorded) > 1 and not _says(recorded[-1]) else [])]
+
+    def with_messages(self, body: dict[str, Any], messages: Sequence[Any]) -> dict[str, Any] | None:
+        if len(messages) != 1 or not isinstance(messages[0].get("content"), str):
+            return None
+        return {**body, self._key: messages[0]["content"]}
+
+
+def _earlier(body: Mapping[str, Any]) -> list[Any]:
+    """Returns Cohere's preamble (the system prompt) and the earlier messages."""
+    messages: list[Any] = []
+    if isinstance(preamble := body.get("preamble"), str):
+        messages.append({"role": "system", "content": preamble})
+    for entry in body.get("chat_history") or ():
+        role = str(entry.get("role"))
+        messages.append({"role": _COHERE_ROLES.get(role.upper(), role.lower()), "content": entry.get("message") or ""})
+    return messages
+
+
+def _text_path(answer: Mapping[str, Any]) -> tuple[Mapping[str, Any], str] | None:
+    """Returns the object that has the answer's text, and the key of the text; None if there is none."""
+    for name in _LISTS:
+        several = answer.get(name)
+        if isinstance(several, list) and several and isinstance(several[0], dict):
+            return _text_path(cast("dict[str, Any]", several[0]))
+    key = next((key for key in _TEXTS if key in answer), None)
+    return None if key is None else (answer, key)
+
+
+def _says(chunk: Mapping[str, Any]) -> bool:
+    path = _text_path(chunk)
+    return path is not None and bool(path[0].get(path[1]))
+
+
+def _flat(answer: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns the answer's values and those of the first item of each of its lists."""
+    flat = dict(answer)
+    for name in _LISTS:
+        several = flat.pop(name, None)
+        if isinstance(several, list) and several and isinstance(several[0], dict):
+            flat |= cast("dict[str, Any]", several[0])
+    return flat
+
+
+_METRICS = "amazon-bedrock-invocationMetrics"
+_REQUEST_ATTRIBUTES = {
+    "temperature": names.REQUEST_TEMPERATURE,
+    "top_p": names.REQUEST_TOP_P,
+    "max_tokens": names.REQUEST_MAX_TOKENS,
+    "max_completion_tokens": names.REQUEST_MAX_TOKENS,
+}
+_USAGE = {"prompt_tokens": names.INPUT_TOKENS, "completion_tokens": names.OUTPUT_TOKENS}
+
+
+class Family(Protocol):
+    """One API.  Requests, answers and chunks are JSON objects."""
+
+    def read_request(self, model: str, body: dict[str, Any]) -> ModelRequest:
+        """Reads the request."""
+        ...
+
+    def whole(self, chunks: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+        """Joins the chunks of a stream to one answer, as far as they were received."""
+        ...
+
+    def read_answer(self, answer: Mapping[str, Any], raw: Any) -> ModelResponse:
+        """Reads the answer; `raw` is its recorded form."""
+        ...
+
+    def with_message(self, recorded: Sequence[Any], message: Any, *, streamed: bool) -> list[Any]:
+        """Returns the answer, or the chunks, with this message.  `recorded`: those recorded.  Raises CannotRestore."""
+        ...
+
+    def with_messages(self, body: dict[str, Any], messages: Sequence[Any]) -> dict[str, Any] | None:
+        """Returns the request with other messages; None if it cannot be edited."""
+        ...
+
+
+def family_of(model: str, body: Mapping[str, Any] | None) -> Family | None:
+    """Returns the API that the request uses; None if it is unknown."""
+    if body is None:
+        return None
+    if "embed" in model or ("texts" in body and "input_type" in body):
+        return _EMBEDDINGS
+    messages = body.get("messages")
+    if isinstance(messages, list):
+        if "anthropic_version" in body:
+            return _ANTHROPIC
+        return _NOVA if _is_nova(model, body) else _CHAT
+    return OneText.of(body)
+
+
+def _is_nova(model: str, body: Mapping[str, Any]) -> bool:
+    return "amazon.nova" in model or "schemaVersion" in body or "inferenceConfig" in body
+
+
+class _Anthropic:
+    """Anthropic's Messages.  Model and streaming are parameters of the client, and not in the body."""
+
+    def read_request(self, model: str, body: dict[str, Any]) -> ModelRequest:
+        request = messages_api.read_request(None, body)
+        request.provider, request.model = converse.PROVIDER, model
+        return request
+
+    def whole(self, chunks: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+        return whole_message([{name: value for name, value in chunk.items() if name != _METRICS} for chunk in chunks])
+
+    def read_answer(self, answer: Mapping[str, Any], raw: Any) -> ModelResponse:
+        response = messages_api.read_recorded(dict(answer), cast(Any, None), {})
+        return ModelResponse(response.messages, raw, response.reasoning, response.attributes)
+
+    def with_message(self, recorded: Sequence[Any], message: Any, *, streamed: bool) -> list[Any]:
+        recorded_answer: Any = None
+        if recorded:
+            recorded_answer = {"stream": list(recorded)} if recorded[0].get("type") == "message_start" else recorded[0]
+        answer = messages.with_message(recorded_answer, message, model="", streamed=streamed)
+        return answer["stream"] if streamed else [answer]
+
+    def with_messages(self, body: dict[str, Any], messages: Sequence[Any]) -> dict[str, Any] | None:
+        return messages_api.with_edit(body, list(messages))
+
+
+class _Nova:
+    """Amazon Nova's API: requests, answers and the events of streams are those of Converse."""
+
+    def read_request(self, model: str, body: dict[str, Any]) -> ModelRequest:
+        return converse.request_of(model, body, streamed=False)
+
+    def whole(self, chunks: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+        return whole_answer([{name: value for name, value in chunk.items() if name != _METRICS} for chunk in chunks])
+
+    def read_answer(self, answer: Mapping[str, Any], raw: Any) -> ModelResponse:
+        return converse.response_of(answer, raw)
+
+    def with_message(self, recorded: Sequence[Any], message: Any, *, streamed: bool) -> list[Any]:
+        answer = converse.with_message(None, message, streamed=False)["body"]
+        return events_of(answer) if streamed else [answer]
+
+    def with_messages(self, body: dict[str, Any], messages: Sequence[Any]) -> dict[str, Any] | None:
+        as_blocks = [
+            {**native, "content": [{"text": native["content"]}]} if isinstance(native.get("content"), str) else native
+            for native in messages
+        ]
+        system, joined = bedrock.join_turns(as_blocks)
+        changed = {name: value for name, value in body.items() if name != "system"} | {"messages": joined}
+        return changed if system is None else {**changed, "system": system}
+
+
+class _Chat:
+    """APIs like Chat Completions: Mistral's, OpenAI's open models, DeepSeek's, Qwen's."""
+
+    def read_request(self, model: str, body: dict[str, Any]) -> ModelRequest:
+        settings = {name: value for name, value in body.items() if name not in ("messages", "tools")}
+        attributes = {to: body[name] for name, to in _REQUEST_ATTRIBUTES.items() if body.get(name) is not None}
+        return ModelRequest(
+            provider=converse.PROVIDER,
+            operation="chat",
+            model=model,
+            messages=body["messages"],
+            to_message=openai_chat.to_message,
+            from_message=openai_chat.from_message,
+            tools=body.get("tools"),
+            settings=settings,
+            attributes=attributes,
+        )
+
+    def whole(self, chunks: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+        """Joins texts and arguments of tool calls.  Mistral's chunks have a `message` where others have a `delta`."""
+        choice: dict[str, Any] = {"message": {"role": "assistant"}}
+        answer: dict[str, Any] = {}
+        for chunk in chunks:
+            answer |= {name: value for name, value in chunk.items() if name not in ("choices", _METRICS)}
+            for piece in chunk.get("choices") or ():
+                delta = cast("Mapping[str, Any]", piece.get("delta") or piece.get("message") or {})
+                _add(choice["message"], delta)
+                choice |= {name: piece[name] for name in ("finish_reason", "stop_reason") if piece.get(name)}
+        return {**answer, "choices": [choice]}
+
+    def read_answer(self, answer: Mapping[str, Any], raw: Any) -> ModelResponse:
+        read = [openai_chat.output_message(choice.get("message") or {}) for choice in answer.get("choices") or ()]
+        reasonings = [reasoning for _, reasoning in read if reasoning is not None]
+        reasons = [choice.get("finish_reason") or choice.get("stop_reason") for choice in answer.get("choices") or ()]
+        usage: Mapping[str, Any] = answer.get("usage") or {}
+        attributes: dict[str, Any] = {to: usage[name] for name, to in _USAGE.items() if name in usage}
+        if any(reasons):
+            attributes[names.FINISH_REASONS] = [str(reason) for reason in reasons]
+        if model := answer.get("model"):
+            attributes[names.RESPONSE_MODEL] = model
+        return ModelResponse([message for message, _ in read], raw, reasonings[0] if reasonings else None, attributes)
+
+    def with_message(self, recorded: Sequence[Any], message: Any, *, streamed: bool) -> list[Any]:
+        fields = {"content": message} if isinstance(message, str) else dict(message)
+        native = {"role": "assistant", **fields}
+        about: dict[str, Any] = {} if not recorded else {**recorded[0]}
+        choice: dict[str, Any] = {**((about.get("choices") or [{}])[0]), "index": 0}
+        key = "delta" if streamed and "message" not in choice else "message"
+        reason = "stop_reason" if "stop_reason" in choice else "finish_reason"
+        choice = {**choice, key: native, reason: "tool_calls" if native.get("tool_calls") else "stop"}
+        return [{**{name: value for name, value in about.items() if name != _METRICS}, "choices": [choice]}]
+
+    def with_messages(self, body: dict[str, Any], messages: Sequence[Any]) -> dict[str, Any] | None:
+        return {**body, "messages": list(messages)}
+
+
+def _add(message: dict[str, Any], piece: Mapping[str, Any]) -> None:
+    for name, value in piece.items():
+        if name == "tool_calls" and isinstance(value, list):
+            calls: list[Any] = message.setdefault("tool_calls", [])
+            for call in cast("list[dict[str, Any]]", value):
+                _add_call(calls, call)
+        elif isinstance(value, str) and name != "role":
+            message[name] = (message.get(name) or "") + value
+        elif value is not None:
+            message[name] = value
+
+
+def _add_call(calls: list[Any], piece: dict[str, Any]) -> None:
+    index = piece.get("index")
+    entry = next((call for call in calls if index is not None and call.get("index") == index), None)
+    if entry is None:
+        calls.append({**piece, "function": dict(piece.get("function") or {})})
+        return
+    function: dict[str, Any] = piece.get("function") or {}
+    entry["function"]["arguments"] = (entry["function"].get("arguments") or "") + (function.get("arguments") or "")
+
+
+class _Embeddings:
+    """Titan's and Cohere's embeddings."""
+
+    def read_request(self, model: str, body: dict[str, Any]) -> ModelRequest:
+        key = next((name for name in ("inputText", "texts", "inputs", "inputImage", "images") if name in body), None)
+        inputs = body[key] if key is not None else body
+        settings = {name: value for name, value in body.items() if name != key}
+        dimensions = body.get("dimensions") or body.get("output_dimension")
+        attributes = {} if dimensions is None else {names.EMBEDDING_DIMENSIONS: dimensions}
+        return ModelRequest.of_embeddings(converse.PROVIDER, model, inputs, settings=settings, attributes=attributes)
+
+    def whole(self, chunks: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+        return dict(chunks[0]) if chunks else {}
+
+    def read_answer(self, answer: Mapping[str, Any], raw: Any) -> ModelResponse:
+        count = answer.get("inputTextTokenCount")
+        return ModelResponse([], raw, attributes={} if count is None else {names.INPUT_TOKENS: count})
+
+    def with_message(self, recorded: Sequence[Any], message: Any, *, streamed: bool) -> list[Any]:
+        raise CannotRestore('an embedding has no message: give the outcome as {"result": ...} or {"error": ...}')
+
+    def with_messages(self, body: dict[str, Any], messages: Sequence[Any]) -> dict[str, Any] | None:
+        return None
+
+
+_ANTHROPIC, _NOVA, _CHAT, _EMBEDDINGS = _Anthropic(), _Nova(), _Chat(), _Embeddings()
+
 
 # Sent as headers, so not part of the body that `context` shows.
 _HEADERS = ("contentType", "accept")
-_METRICS = "amazon-bedrock-invocationMetrics"
 _COUNTS = {
     "x-amzn-bedrock-input-token-count": "inputTokens",
     "x-amzn-bedrock-output-token-count": "outputTokens",

@@ -4,7 +4,7 @@ convert."""
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from playhead.capture.model_values import ModelRequest, ModelResponse
+from playhead.capture.model_call import ModelRequest, ModelResponse
 from playhead.dialect import openai_chat as dialect
 from playhead.model import names
 

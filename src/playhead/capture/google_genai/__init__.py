@@ -1,27 +1,63 @@
-"""The `google-genai` library: content and embeddings, of the Gemini API and of Vertex AI; plain, asynchronous,
+"""What is wrapped in `google-genai`; automatic function calling.
+
+The `google-genai` library: content and embeddings, of the Gemini API and of Vertex AI; plain, asynchronous,
 streamed, in chats, and with automatic function calling, where each request is a model call and each function a tool.
 
 The wrapped methods are those that send a request and receive its answer, so the request is recorded as it is sent, and
 the client's own retries are one call.  Not recorded: `count_tokens`, batches, files, images, videos, the Live API and
 the Interactions API.
+
+Records the functions that the client calls for the model (automatic function calling): each call is a tool call.
+
+MCP tools are called in another way, and recorded by the instrumentation of `mcp`.
 """
 
-from collections.abc import Collection
-from typing import Any
+from collections.abc import Callable, Collection
+from functools import partial
+from typing import Any, cast
 
 from opentelemetry.instrumentation.instrumentor import BaseInstrumentor
 
 from playhead.capture.client_methods import ClientApi, MethodCall, observing, observing_async, record_result
-from playhead.capture.google_genai import replay, responses
+from playhead.capture.frameworks.observing import (
+    Begin,
+    call,
+    call_async,
+    is_inside_run,
+    is_observed,
+    none_on_error,
+    recorded_result,
+    tool,
+)
+from playhead.capture.google_genai import content
+from playhead.capture.google_genai.content import method_of, read_request, read_response, with_edit
 from playhead.capture.google_genai.embeddings import EMBEDDINGS, is_embedding
-from playhead.capture.google_genai.functions import invoke, invoke_async
-from playhead.capture.google_genai.requests import method_of, read_request, with_edit
-from playhead.capture.google_genai.responses import read_response
 from playhead.capture.model_call import ObservedModelCall
 from playhead.capture.patching import Instrumentation, Wrap, Wrapper
 from playhead.capture.streams import StreamRecording, observed_stream
+from playhead.model import names
 
 __all__ = ["SUPPORTS", "GoogleGenAIInstrumentor", "patch", "read_request", "read_response", "unpatch"]
+
+
+@none_on_error
+def _begin(instance: Any, args: Any, kwargs: Any) -> Begin | None:
+    parameters = {**dict(zip(("args", "function_to_invoke"), args, strict=False)), **kwargs}
+    function = cast("Callable[..., Any]", parameters["function_to_invoke"])
+    if not is_inside_run() or is_observed(function):
+        return None
+    return tool(function.__name__, dict(parameters["args"]), None)
+
+
+def invoke(wrapped: Any, instance: Any, args: Any, kwargs: Any) -> Any:
+    """Wraps `invoke_function_from_dict_args`."""
+    begin = _begin(instance, args, kwargs)
+    return wrapped(*args, **kwargs) if begin is None else call(begin, names.TOOL_RESULT_REF, wrapped, args, kwargs)
+
+
+invoke_async = recorded_result(_begin, partial(call_async, output=names.TOOL_RESULT_REF))
+"""Wraps `invoke_function_from_dict_args_async`."""
+
 
 SUPPORTS = "google-genai >= 1.10"
 
@@ -34,24 +70,24 @@ class _AnswerInChunks(StreamRecording):
 
     def add_chunk(self, chunk: Any) -> None:
         super().add_chunk(chunk)
-        if self.call is not None and responses.asks_for_functions(chunk):
+        if self.call is not None and content.asks_for_functions(chunk):
             self.call.note_requested_tools(lambda: read_response(chunk))
 
 
 def _record_result(api: ClientApi, observed: ObservedModelCall, result: Any, call: MethodCall) -> Any:
     if not api.is_streamed(call):
         return record_result(api, observed, result, call)
-    return observed_stream(result, _AnswerInChunks(observed, responses.assemble))
+    return observed_stream(result, _AnswerInChunks(observed, content.assemble))
 
 
 _CONTENT = ClientApi(
     read_request=read_request,
-    is_streamed=replay.is_streamed,
+    is_streamed=content.is_streamed,
     read_response=lambda answer, run, call: read_response(answer),
-    assemble=lambda chunks, run, call: responses.assemble(chunks),
-    read_recorded=lambda raw, run, call: responses.read_recorded(raw),
-    restore=replay.restore,
-    with_message=replay.with_message,
+    assemble=lambda chunks, run, call: content.assemble(chunks),
+    read_recorded=lambda raw, run, call: content.read_recorded(raw),
+    restore=content.restore,
+    with_message=content.with_message,
     with_edit=lambda call, messages, system: with_edit(call, messages),
     record_result=_record_result,
 )

@@ -8,10 +8,9 @@ from typing import Any, cast
 
 from playhead.calls.run import ActiveRun
 from playhead.capture.client_methods import ClientApi, MethodCall
-from playhead.capture.google_genai import replay
-from playhead.capture.google_genai.requests import body_of, model_of, provider_of
-from playhead.capture.google_genai.responses import json_of, usage_of
-from playhead.capture.model_values import ModelRequest, ModelResponse
+from playhead.capture.google_genai import content
+from playhead.capture.google_genai.content import body_of, json_of, model_of, provider_of, usage_of
+from playhead.capture.model_call import ModelRequest, ModelResponse
 from playhead.capture.vectors import pack_vector, unpack_vector
 from playhead.errors import CannotRestore
 from playhead.model import names
@@ -100,7 +99,7 @@ def _with_vectors(value: Any, change: Callable[[Any], Any]) -> Any:
 
 
 def _restore(raw: Any, call: MethodCall, ending: BaseException | None) -> Any:
-    return replay.restore(_with_vectors(raw, unpack_vector), call, ending)
+    return content.restore(_with_vectors(raw, unpack_vector), call, ending)
 
 
 def _with_message(_raw: Any, _message: Any, _call: MethodCall) -> Any:

@@ -1,13 +1,157 @@
-"""LangChain's tools, models, retrievers and embeddings: in LangGraph, in LangChain's agents, or called directly.
+"""LangChain tools and retrievers; what is wrapped.
+
+Records LangChain's tools.
+
+LangChain's retrievers: records the query and the found documents.
+
+LangChain's tools, models, retrievers and embeddings: in LangGraph, in LangChain's agents, or called directly.
 
 Models and embeddings are recorded here only if no instrumented client inside records them (`capture.frameworks.model`).
 """
 
+import json
+from collections.abc import Callable
+from functools import partial
+from typing import Any, cast
+
+from playhead.capture.frameworks.observing import (
+    Begin,
+    call,
+    call_async,
+    is_inside_run,
+    is_observed,
+    none_on_error,
+    recorded_result,
+    retriever,
+    tool,
+)
 from playhead.capture.langchain.chat_models import CHAT_MODELS
 from playhead.capture.langchain.embeddings import EMBEDDINGS
-from playhead.capture.langchain.retrievers import RETRIEVERS
-from playhead.capture.langchain.tools import TOOLS
-from playhead.capture.patching import Instrumentation
+from playhead.capture.patching import Instrumentation, Wrap
+from playhead.model import names
+
+
+@none_on_error
+def _begin_tool(instance: Any, args: Any, kwargs: Any) -> Begin | None:
+    if not is_inside_run():
+        return None
+    kind = cast(Any, type(instance))
+    functions = (getattr(instance, "func", None), getattr(instance, "coroutine", None), kind._run, kind._arun)
+    if any(map(is_observed, functions)):
+        return None
+    tool_input = args[0] if args else kwargs.get("tool_input")
+    fields = cast("dict[str, Any]", tool_input) if isinstance(tool_input, dict) else None
+    arguments: dict[str, Any] = {"input": tool_input} if fields is None else _without_injected(instance, fields)
+    return tool(instance.name, arguments, kwargs.get("tool_call_id"))
+
+
+def _without_injected(instance: Any, arguments: dict[str, Any]) -> dict[str, Any]:
+    """Returns the model's arguments, without the state, stores and contexts that the framework adds."""
+    own_filter = getattr(instance, "_filter_injected_args", None)  # since langchain-core 1.1
+    if own_filter is not None:
+        return own_filter(arguments)
+    schema: Any = instance.tool_call_schema
+    schema: Any = instance.tool_call_schema
+    parameters: Any = schema.model_fields if hasattr(schema, "model_fields") else schema.get("properties", {})
+    return {name: value for name, value in arguments.items() if name in parameters}
+
+
+def _call_id(kwargs: Any) -> str | None:
+    value = kwargs.get("tool_call_id")
+    return value if isinstance(value, str) else None
+
+
+def _as_output(instance: Any, call_id: str | None) -> Callable[[Any], Any]:
+    """Returns a function that converts a plain value to a `ToolMessage` with this call id, if the call has one."""
+
+    def fit(value: Any) -> Any:
+        from langchain_core.messages import ToolMessage  # noqa: PLC0415 - of the library that is in use
+        from langchain_core.messages.tool import ToolOutputMixin  # noqa: PLC0415 - as above
+
+        if call_id is None:
+            return value
+        if isinstance(value, ToolMessage):
+            return value.model_copy(update={"tool_call_id": call_id, "name": value.name or str(instance.name)})
+        items = cast("list[Any]", value) if isinstance(value, list) else [value]
+        if items and all(isinstance(item, ToolOutputMixin) for item in items):
+            return cast(Any, value)  # a LangGraph command, or several
+        content: Any
+        content, artifact = cast("tuple[Any, Any]", (value, None))
+        if instance.response_format == "content_and_artifact" and isinstance(value, tuple | list) and len(value) == 2:  # pyright: ignore[reportUnknownArgumentType]
+            content, artifact = cast("tuple[Any, Any]", value)
+        body = _as_content(content)
+        return ToolMessage(body, artifact=artifact, tool_call_id=call_id, name=str(instance.name), status="success")
+
+    return fit
+
+
+def _as_content(value: Any) -> Any:
+    """Converts a tool's return value to the content of its message, as the library does: a text, or content blocks."""
+    from langchain_core.tools.base import TOOL_MESSAGE_BLOCK_TYPES  # noqa: PLC0415 - of the library that is in use
+
+    if isinstance(value, str):
+        return value
+    items = cast("list[Any]", value) if isinstance(value, list) else [None]
+    if all(isinstance(item, str) or _type_of(item) in TOOL_MESSAGE_BLOCK_TYPES for item in items):
+        return items
+    try:
+        return json.dumps(value, ensure_ascii=False)
+    except (TypeError, ValueError):
+        return str(cast(Any, value))
+
+
+def _type_of(block: Any) -> Any:
+    return cast("dict[str, Any]", block).get("type") if isinstance(block, dict) else None
+
+
+def _run_tool(wrapped: Any, instance: Any, args: Any, kwargs: Any) -> Any:
+    begin = _begin_tool(instance, args, kwargs)
+    if begin is None:
+        return wrapped(*args, **kwargs)
+    return call(begin, names.TOOL_RESULT_REF, wrapped, args, kwargs, _as_output(instance, _call_id(kwargs)))
+
+
+def _arun_tool(wrapped: Any, instance: Any, args: Any, kwargs: Any) -> Any:
+    begin, made = _begin_tool(instance, args, kwargs), wrapped(*args, **kwargs)
+    if begin is None:
+        return made
+    return call_async(begin, made, names.TOOL_RESULT_REF, _as_output(instance, _call_id(kwargs)))
+
+
+_TOOLS_MODULE = "langchain_core.tools.base"
+TOOLS = (Wrap(_TOOLS_MODULE, "BaseTool.run", _run_tool), Wrap(_TOOLS_MODULE, "BaseTool.arun", _arun_tool))
+
+
+@none_on_error
+def _begin_retriever(instance: Any, args: Any, kwargs: Any) -> Begin:
+    query = {"query": args[0] if args else kwargs.get("input")}
+    options = {name: value for name, value in kwargs.items() if name not in ("input", "config")}
+    return retriever(str(instance.get_name()), query | options)
+
+
+def _as_documents(value: Any) -> Any:
+    """Converts texts to documents; a fork may set texts as the result."""
+    from langchain_core.documents import Document  # noqa: PLC0415 - of the library that is in use
+
+    items = cast("list[Any]", value) if isinstance(value, list) else [value]
+    return [Document(page_content=item) if isinstance(item, str) else item for item in items]
+
+
+def _invoke_retriever(wrapped: Any, instance: Any, args: Any, kwargs: Any) -> Any:
+    begin = _begin_retriever(instance, args, kwargs)
+    if begin is None:
+        return wrapped(*args, **kwargs)
+    return call(begin, names.OUTPUT_REF, wrapped, args, kwargs, _as_documents)
+
+
+_ainvoke_retriever = recorded_result(_begin_retriever, partial(call_async, output=names.OUTPUT_REF, fit=_as_documents))
+
+_RETRIEVERS_MODULE = "langchain_core.retrievers"
+RETRIEVERS = (
+    Wrap(_RETRIEVERS_MODULE, "BaseRetriever.invoke", _invoke_retriever),
+    Wrap(_RETRIEVERS_MODULE, "BaseRetriever.ainvoke", _ainvoke_retriever),
+)
+
 
 SUPPORTS = "langchain-core >= 1.0"
 

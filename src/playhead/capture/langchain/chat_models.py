@@ -10,14 +10,14 @@ from typing import Any, cast
 
 from playhead.capture.client_methods import MethodCall
 from playhead.capture.frameworks.chat import chat_request, chat_response
-from playhead.capture.frameworks.model_api import FrameworkModelApi
-from playhead.capture.frameworks.model_methods import (
+from playhead.capture.frameworks.model_calls import (
+    FrameworkModelApi,
     observing_model,
     observing_model_async,
     observing_model_stream,
     observing_model_stream_async,
 )
-from playhead.capture.model_values import ModelRequest, ModelResponse
+from playhead.capture.model_call import ModelRequest, ModelResponse
 from playhead.capture.patching import WrapSubclasses
 from playhead.model import names
 

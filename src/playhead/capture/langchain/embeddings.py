@@ -4,9 +4,8 @@ from functools import partial
 from typing import Any, cast
 
 from playhead.capture.client_methods import MethodCall
-from playhead.capture.frameworks.model_api import FrameworkModelApi
-from playhead.capture.frameworks.model_methods import observing_model, observing_model_async
-from playhead.capture.model_values import ModelRequest, ModelResponse
+from playhead.capture.frameworks.model_calls import FrameworkModelApi, observing_model, observing_model_async
+from playhead.capture.model_call import ModelRequest, ModelResponse
 from playhead.capture.patching import WrapSubclasses
 from playhead.capture.vectors import pack_vector, unpack_vector
 from playhead.errors import CannotRestore

@@ -1,10 +1,17 @@
-"""LangGraph's graphs.  The outermost graph is a run; a graph inside another is an agent of that run, if it has a name.
+"""Graphs and nodes.
+
+LangGraph's graphs.  The outermost graph is a run; a graph inside another is an agent of that run, if it has a name.
 
 A graph that was compiled without a name gets the name of the node or tool that it runs as.  Its tools and models are
 LangChain's.  Its thread id is the session of the run, if the program has not set one.
+
+LangGraph's nodes: each execution of a node is a step of the run, with the values that it wrote to the graph's state.
+
+A node's input is not recorded: it is the graph's whole state, again in every node.  A node that is itself a graph has
+only the graph's span.
 """
 
-from collections.abc import Generator
+from collections.abc import Generator, Iterable
 from contextlib import contextmanager
 from typing import Any, cast
 
@@ -12,20 +19,76 @@ from opentelemetry import context as otel
 
 from playhead.api.scope import log_event
 from playhead.calls import functions
-from playhead.calls.lifecycle import current_span
-from playhead.capture.frameworks import Begin, agent, call, call_async, none_on_error, set_session
+from playhead.calls.begin import begin
+from playhead.calls.lifecycle import current_span, fail_and_detach, finish
+from playhead.calls.span import ObservedSpan
+from playhead.capture.frameworks.observing import (
+    Begin,
+    agent,
+    call,
+    call_async,
+    none_on_error,
+    set_session,
+    with_own_span,
+    with_own_span_async,
+)
 from playhead.capture.langgraph.interrupts import (
     GraphAnswers,
     answers_in,
     declare_interrupts,
+    note_interrupts,
     noting_answers,
     noting_answers_async,
 )
-from playhead.capture.langgraph.nodes import NODES
 from playhead.capture.patching import Instrumentation, Wrap
 from playhead.kernel.guard import swallowed
 from playhead.model import names
 from playhead.model.objects.interrupts import let_through
+
+
+@none_on_error
+def _begin_node(_instance: Any, args: Any, kwargs: Any) -> ObservedSpan | None:
+    if current_span() is None:
+        return None
+    task = args[0] if args else kwargs["task"]
+    name = str(task.name)
+    if name.startswith("__") or task.subgraphs:
+        return None
+    return begin("step", name, attributes={names.GRAPH_NODE: name})
+
+
+@none_on_error
+def _written(args: Any, kwargs: Any) -> dict[str, Any]:
+    """Returns the values that the node wrote, by name of the graph's channel, without those that only choose the next
+    node."""
+    task = args[0] if args else kwargs["task"]
+    written = cast("Iterable[tuple[str, Any]]", task.writes)
+    return {str(name): value for name, value in written if not str(name).startswith(("__", "branch:"))}
+
+
+def _finish_node(span: ObservedSpan, _result: Any, args: Any, kwargs: Any) -> None:
+    finish(span, names.OUTPUT_REF, _written(args, kwargs))
+
+
+def _end_raised(span: ObservedSpan, raised: BaseException) -> None:
+    """Ends the step of a node that raised.  An interruption for a person, or a handoff, ends the step like a return."""
+    from langgraph.errors import GraphBubbleUp  # noqa: PLC0415 - imported with LangGraph
+
+    if isinstance(raised, GraphBubbleUp):
+        note_interrupts(span, raised)
+        finish(span)
+    else:
+        fail_and_detach(span, raised)
+
+
+_NODES_MODULE = "langgraph.pregel._runner"  # it calls them under its own names
+_run_node = with_own_span(_begin_node, _finish_node, _end_raised)
+_run_node_async = with_own_span_async(_begin_node, _finish_node, _end_raised)
+NODES = (
+    Wrap(_NODES_MODULE, "run_with_retry", _run_node, is_optional=True),
+    Wrap(_NODES_MODULE, "arun_with_retry", _run_node_async, is_optional=True),
+)
+
 
 SUPPORTS = "langgraph >= 1.0"
 
@@ -34,7 +97,7 @@ _ENTERED = otel.create_key("playhead-langgraph-entered")
 
 
 @none_on_error
-def _begin(instance: Any, args: Any, kwargs: Any) -> Begin | None:
+def _begin_graph(instance: Any, args: Any, kwargs: Any) -> Begin | None:
     if _is_entered(instance):
         return None
     config = _config(args, kwargs)
@@ -140,7 +203,7 @@ def _say_handoffs(bubbled: Any) -> None:
 
 
 def _invoke(wrapped: Any, instance: Any, args: Any, kwargs: Any) -> Any:
-    begin = _begin(instance, args, kwargs)
+    begin = _begin_graph(instance, args, kwargs)
     if begin is None:
         return wrapped(*args, **kwargs)
     observed, answers = _GraphCall(instance), _answers(instance, args, kwargs)
@@ -157,7 +220,7 @@ def _invoke(wrapped: Any, instance: Any, args: Any, kwargs: Any) -> Any:
 
 
 def _ainvoke(wrapped: Any, instance: Any, args: Any, kwargs: Any) -> Any:
-    begin, made = _begin(instance, args, kwargs), wrapped(*args, **kwargs)
+    begin, made = _begin_graph(instance, args, kwargs), wrapped(*args, **kwargs)
     if begin is None:
         return made
     return _ainvoked(begin, _GraphCall(instance), _answers(instance, args, kwargs), made)
@@ -176,7 +239,7 @@ async def _ainvoked(begin: Begin, observed: _GraphCall, answers: GraphAnswers | 
 
 
 def _stream(wrapped: Any, instance: Any, args: Any, kwargs: Any) -> Any:
-    begin, made = _begin(instance, args, kwargs), wrapped(*args, **kwargs)
+    begin, made = _begin_graph(instance, args, kwargs), wrapped(*args, **kwargs)
     if begin is None:
         return made
     answers = _answers(instance, args, kwargs)
@@ -184,7 +247,7 @@ def _stream(wrapped: Any, instance: Any, args: Any, kwargs: Any) -> Any:
 
 
 def _astream(wrapped: Any, instance: Any, args: Any, kwargs: Any) -> Any:
-    begin, made = _begin(instance, args, kwargs), wrapped(*args, **kwargs)
+    begin, made = _begin_graph(instance, args, kwargs), wrapped(*args, **kwargs)
     if begin is None:
         return made
     answers = _answers(instance, args, kwargs)

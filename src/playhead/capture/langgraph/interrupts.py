@@ -10,7 +10,7 @@ from playhead.api.promises.pending import PendingWait, open_wait, settle_wait
 from playhead.api.scope import log_event_of
 from playhead.calls.lifecycle import current_span, declare_waiting
 from playhead.calls.span import ObservedSpan
-from playhead.capture.frameworks import none_on_error
+from playhead.capture.frameworks.observing import none_on_error
 from playhead.kernel.guard import swallowed
 from playhead.model import names
 from playhead.model.promises import ANSWERED, INPUT

@@ -1,4 +1,9 @@
-"""Reads the arguments of LiteLLM's functions and its router, and the provider that answered. Changes nothing."""
+"""Reads LiteLLM arguments and `_hidden_params`.
+
+Reads the arguments of LiteLLM's functions and its router, and the provider that answered. Changes nothing.
+
+Reads and restores LiteLLM's metadata of an answer (`_hidden_params`): the provider that answered, and the price.
+"""
 
 from collections.abc import Mapping
 from functools import cache
@@ -80,7 +85,7 @@ def _without_secrets(value: Any) -> Any:
 
 def described_class(kind: type) -> Any:
     """Returns the schema of a class given as response format, as LiteLLM sends it."""
-    from playhead.capture.openai.chat_reading import response_format  # noqa: PLC0415 - only where a class is given
+    from playhead.capture.openai.chat import response_format  # noqa: PLC0415 - only where a class is given
 
     return response_format(kind)
 
@@ -101,3 +106,32 @@ def asked_provider(arguments: Mapping[str, Any]) -> str:
 def provider_name(name: Any) -> str:
     """Converts LiteLLM's name of a provider to the name in the GenAI conventions."""
     return _PROVIDERS.get(str(name), str(name))
+
+
+KEY = "_hidden_params"
+"""Key of the metadata in a recorded answer."""
+_KEPT = ("custom_llm_provider", "region_name", "model_id", "api_base", "response_cost", "litellm_model_name")
+
+
+def hidden_params_of(answer: Any) -> dict[str, Any]:
+    """Returns the part of the metadata that is recorded, without headers, call ids and times."""
+    hidden: Any = getattr(answer, KEY, None)
+    if not isinstance(hidden, Mapping):
+        return {}
+    params = cast("Mapping[str, Any]", hidden)
+    return {key: value for key in _KEPT if isinstance(value := params.get(key), str | int | float) and value != ""}
+
+
+def restore_hidden_params(answer: Any, raw: Mapping[str, Any]) -> Any:
+    """Sets the recorded metadata on a rebuilt answer, and returns the answer."""
+    params = raw.get(KEY)
+    if params:
+        answer._hidden_params = dict(cast("Mapping[str, Any]", params))
+    return answer
+
+
+def answering_provider(raw: Mapping[str, Any]) -> str | None:
+    """Returns the provider of a recorded answer by its name in the GenAI conventions; None if unknown."""
+    params: Mapping[str, Any] = raw.get(KEY) or {}
+    provider = params.get("custom_llm_provider")
+    return None if provider is None else provider_name(provider)

@@ -5,9 +5,16 @@ from typing import Any, cast
 
 from playhead.calls.run import ActiveRun
 from playhead.capture.client_methods import ClientApi, MethodCall
-from playhead.capture.litellm.arguments import asked_provider, named_arguments, settings_of
-from playhead.capture.litellm.hidden_params import KEY, answering_provider, hidden_params_of, restore_hidden_params
-from playhead.capture.model_values import ModelRequest, ModelResponse
+from playhead.capture.litellm.arguments import (
+    KEY,
+    answering_provider,
+    asked_provider,
+    hidden_params_of,
+    named_arguments,
+    restore_hidden_params,
+    settings_of,
+)
+from playhead.capture.model_call import ModelRequest, ModelResponse
 from playhead.capture.vectors import pack_vector, unpack_vector
 from playhead.errors import CannotRestore
 from playhead.model import names

@@ -15,15 +15,13 @@ from typing import Any
 from opentelemetry.instrumentation.instrumentor import BaseInstrumentor
 
 from playhead.capture.client_methods import ClientApi, MethodCall, observing, observing_async
-from playhead.capture.openai import responses_outcome, responses_reading
-from playhead.capture.openai.chat_chunks import kept
-from playhead.capture.openai.chat_outcome import with_message
-from playhead.capture.openai.chat_reading import assemble, read_recorded, read_request, read_response
+from playhead.capture.openai import responses
+from playhead.capture.openai.chat import assemble, kept, read_recorded, read_request, read_response, with_message
 from playhead.capture.openai.embeddings import EMBEDDINGS
 from playhead.capture.openai.replay import restore
-from playhead.capture.openai.responses_retrieval import RETRIEVAL
+from playhead.capture.openai.responses import RETRIEVAL
 from playhead.capture.patching import Instrumentation, Wrap
-from playhead.capture.stainless.results import record_result
+from playhead.capture.stainless import record_result
 
 SUPPORTS = "openai >= 1.60"
 
@@ -59,7 +57,7 @@ def _chat_with_edit(call: MethodCall, messages: list[Any] | None, system: str | 
 
 
 def _responses_with_edit(call: MethodCall, messages: list[Any] | None, system: str | None) -> MethodCall | None:
-    kwargs = responses_reading.with_edit(call.kwargs, messages, system)
+    kwargs = responses.with_edit(call.kwargs, messages, system)
     return None if kwargs is None else call.with_kwargs(kwargs)
 
 
@@ -85,16 +83,16 @@ _CHAT = _Methods(
 )
 _RESPONSES = _Methods(
     ClientApi(
-        read_request=lambda call: responses_reading.read_request(call.client, call.kwargs, call.method),
+        read_request=lambda call: responses.read_request(call.client, call.kwargs, call.method),
         is_streamed=_is_streamed,
-        read_response=lambda response, run, call: responses_reading.read_response(response, run, call.kwargs),
-        assemble=lambda events, run, call: responses_reading.assemble(events, run, call.kwargs),
-        read_recorded=lambda raw, run, call: responses_reading.read_recorded(raw, run, call.kwargs),
+        read_response=lambda response, run, call: responses.read_response(response, run, call.kwargs),
+        assemble=lambda events, run, call: responses.assemble(events, run, call.kwargs),
+        read_recorded=lambda raw, run, call: responses.read_recorded(raw, run, call.kwargs),
         restore=_restore,
-        with_message=_changed(responses_outcome.with_message),
+        with_message=_changed(responses.with_message),
         with_edit=_responses_with_edit,
         record_result=record_result,
-        keep_chunk=responses_reading.kept_event,
+        keep_chunk=responses.kept_event,
         one_shot=("input", "tools"),
     ),
     modules=("openai.resources.responses",),  # since openai 1.66

@@ -4,13 +4,11 @@ from collections.abc import Mapping
 from typing import Any, cast
 
 from playhead.calls.run import ActiveRun
+from playhead.capture import stainless
 from playhead.capture.client_methods import ClientApi, MethodCall
-from playhead.capture.model_values import ModelRequest, ModelResponse
-from playhead.capture.openai.chat_reading import provider_of
-from playhead.capture.stainless import replay
-from playhead.capture.stainless.reading import TRANSPORT, described, settings_of, usage_of
-from playhead.capture.stainless.replay import AnswerForm
-from playhead.capture.stainless.results import record_result
+from playhead.capture.model_call import ModelRequest, ModelResponse
+from playhead.capture.openai.chat import provider_of
+from playhead.capture.stainless import TRANSPORT, AnswerForm, described, record_result, settings_of, usage_of
 from playhead.capture.vectors import pack_vector, unpack_vector
 from playhead.errors import CannotRestore
 from playhead.model import names
@@ -53,7 +51,7 @@ def _with_vectors(response: Mapping[str, Any], change: Any) -> dict[str, Any]:
 def _restore(raw: Any, call: MethodCall, _ending: BaseException | None) -> Any:
     recorded = cast("dict[str, Any]", raw if isinstance(raw, dict) else {})
     unpacked = _with_vectors(recorded, unpack_vector) if "data" in recorded else recorded
-    return replay.restore(
+    return stainless.restore(
         unpacked, _FORM, call.kwargs, call.client, method=call.method, streamed=False, is_async=call.is_async
     )
 

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any, cast
 
-from playhead.capture.stainless import replay
-from playhead.capture.stainless.replay import AnswerForm
+from playhead.capture import stainless
+from playhead.capture.stainless import AnswerForm
 
 _CHAT = AnswerForm(
     "openai", "choices", "openai.types.chat", "ChatCompletion", names_events=False, last_event=b"data: [DONE]\n\n"
@@ -25,7 +25,7 @@ def restore(
 ) -> Any:
     """Rebuilds what `client.method(**kwargs)` returned from `raw`; see `stainless.replay`.  Raises CannotRestore."""
     streamed = kwargs.get("stream") is True
-    return replay.restore(
+    return stainless.restore(
         raw, _form(client), kwargs, client,
         method=method, streamed=streamed, is_async=is_async, headers=headers, ending=ending,
     )  # fmt: skip

@@ -1,27 +1,33 @@
-"""OpenAI Agents: its function tools, its agents and handoffs between them, guardrails, models without an instrumented
+"""Agents, tools and guardrails of OpenAI Agents.
+
+OpenAI Agents: its function tools, its agents and handoffs between them, guardrails, models without an instrumented
 client, and tool calls that wait for a person.
+
+Guardrails of OpenAI Agents: of an agent's input and output, and of a tool's.
+
+A guardrail whose tripwire was triggered has the outcome `tripped`. Its `output_info` is the span's output.
 """
 
 import asyncio
 import inspect
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from functools import partial
 from typing import Any, cast
 
 import wrapt
 
-from playhead.calls.lifecycle import current_span, detach, enter, note_error
-from playhead.capture.frameworks import (
+from playhead.calls.lifecycle import current_span, detach, enter, fail_and_detach, finish, note_error
+from playhead.capture.frameworks.observing import (
     Begin,
     agent,
     call_async,
+    guardrail,
     is_inside_run,
     is_observed,
     none_on_error,
     recorded_result,
     tool,
 )
-from playhead.capture.openai_agents.guardrails import GUARDRAILS
 from playhead.capture.openai_agents.handoffs import AgentRun, turn
 from playhead.capture.openai_agents.interruptions import note_decisions, note_interruptions
 from playhead.capture.openai_agents.models import MODELS
@@ -30,6 +36,63 @@ from playhead.kernel.guard import swallowed
 from playhead.model import names
 from playhead.model.canonical import parse_json
 from playhead.model.objects.interrupts import let_through
+
+
+@none_on_error
+def _begin_guardrail(instance: Any, args: Any, kwargs: Any) -> Begin | None:
+    if not is_inside_run() or is_observed(instance.guardrail_function):
+        return None
+    if "data" in kwargs or len(args) == 1:  # of a tool
+        data = kwargs.get("data", args[0] if args else None)
+        checked = {"tool": data.context.tool_name, "arguments": data.context.tool_arguments}
+        if hasattr(data, "output"):
+            checked["output"] = data.output
+    elif "agent_output" in kwargs or type(instance).__name__ == "OutputGuardrail":
+        checked = {"output": kwargs.get("agent_output", args[2] if len(args) > 2 else None)}
+    else:
+        checked = {"input": kwargs.get("input", args[1] if len(args) > 1 else None)}
+    return guardrail(str(instance.get_name()), checked)
+
+
+async def _recorded_guardrail(begin: Begin, made: Awaitable[Any]) -> Any:
+    span = begin()
+    if span is None:
+        return await made
+    enter(span)
+    try:
+        result = await made
+    except BaseException as error:
+        fail_and_detach(span, error)
+        raise
+    if _is_tripped(result):
+        span.attributes[names.OUTCOME] = names.TRIPPED
+    finish(span, names.OUTPUT_REF, _found(result))
+    return result
+
+
+@none_on_error
+def _is_tripped(result: Any) -> bool:
+    """Whether an agent's guardrail was triggered, or a tool's guardrail does not let the call pass."""
+    behavior: Any = getattr(result, "behavior", None)
+    if isinstance(behavior, dict):
+        return cast("dict[str, Any]", behavior).get("type") != "allow"
+    return result.output.tripwire_triggered is True
+
+
+@none_on_error
+def _found(result: Any) -> Any:
+    return getattr(result, "output", result).output_info
+
+
+_run_guardrail = recorded_result(_begin_guardrail, _recorded_guardrail)
+GUARDRAILS = (
+    *(Wrap("agents.guardrail", f"{kind}.run", _run_guardrail) for kind in ("InputGuardrail", "OutputGuardrail")),
+    *(
+        Wrap("agents.tool_guardrails", f"{kind}.run", _run_guardrail, is_optional=True)
+        for kind in ("ToolInputGuardrail", "ToolOutputGuardrail")
+    ),
+)
+
 
 SUPPORTS = "openai-agents >= 0.14"
 
@@ -153,7 +216,7 @@ def _final_output(result: Any) -> Any:
     return getattr(result, "final_output", None)
 
 
-async def _recorded(agent: tuple[Begin, Any, Any], made: Any) -> Any:
+async def _recorded_agent(agent: tuple[Begin, Any, Any], made: Any) -> Any:
     begin, starting, run_input = agent
     span = begin()
     if span is None:
@@ -172,7 +235,7 @@ async def _recorded(agent: tuple[Begin, Any, Any], made: Any) -> Any:
     return result
 
 
-_run = recorded_result(_agent, _recorded)
+_run_agent = recorded_result(_agent, _recorded_agent)
 
 
 def _run_streamed(wrapped: Any, instance: Any, args: Any, kwargs: Any) -> Any:
@@ -218,7 +281,7 @@ _agents = Instrumentation(
         _ToolFunctions(),
         # Converts the error that a tool raised to the text that the model gets.
         Wrap("agents.tool", "maybe_invoke_function_tool_failure_error_function", _swallowed, is_optional=True),
-        Wrap("agents.run", "AgentRunner.run", _run),  # which `run_sync` goes through
+        Wrap("agents.run", "AgentRunner.run", _run_agent),  # which `run_sync` goes through
         Wrap("agents.run", "AgentRunner.run_streamed", _run_streamed),
         # In each module that calls them: one imports them from the other.
         *(Wrap("agents.run", name, turn, is_optional=True) for name in _TURNS),

@@ -13,7 +13,7 @@ from opentelemetry import context as otel
 from playhead.api.scope import log_event_of
 from playhead.calls.lifecycle import detach, enter, fail, finish, inside
 from playhead.calls.span import ObservedSpan
-from playhead.capture.frameworks import agent
+from playhead.capture.frameworks.observing import agent
 from playhead.kernel.guard import swallowed
 from playhead.model import names
 from playhead.model.objects.interrupts import let_through

@@ -7,7 +7,7 @@ from typing import Any, cast
 
 from playhead.api.promises.pending import PendingWait, open_wait, settle_wait
 from playhead.calls.span import ObservedSpan
-from playhead.capture.frameworks import none_on_error
+from playhead.capture.frameworks.observing import none_on_error
 from playhead.model.canonical import parse_json
 from playhead.model.promises import APPROVAL, APPROVED, DENIED
 from playhead.wire.operations.promises import PromiseAnswer

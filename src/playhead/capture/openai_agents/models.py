@@ -6,11 +6,13 @@ from dataclasses import asdict, is_dataclass
 from typing import Any, cast
 
 from playhead.capture.client_methods import MethodCall
-from playhead.capture.frameworks.model_api import FrameworkModelApi
-from playhead.capture.frameworks.model_methods import observing_model_async, observing_model_stream_async
-from playhead.capture.model_values import ModelRequest, ModelResponse
-from playhead.capture.openai.responses_events import events_of, whole_response
-from playhead.capture.openai.responses_outcome import with_message
+from playhead.capture.frameworks.model_calls import (
+    FrameworkModelApi,
+    observing_model_async,
+    observing_model_stream_async,
+)
+from playhead.capture.model_call import ModelRequest, ModelResponse
+from playhead.capture.openai.responses import events_of, whole_response, with_message
 from playhead.capture.patching import WrapSubclasses
 from playhead.dialect import openai_responses as dialect
 from playhead.model import names

@@ -6,7 +6,7 @@ from typing import Any
 
 from playhead.calls.lifecycle import enter, fail, finish
 from playhead.calls.span import ObservedSpan
-from playhead.capture.frameworks import (
+from playhead.capture.frameworks.observing import (
     Begin,
     agent,
     call_async,

@@ -6,7 +6,7 @@ from typing import Any, Literal, cast
 
 from playhead.api.promises.pending import PendingWait, open_wait, settle_wait
 from playhead.calls.span import ObservedSpan
-from playhead.capture.frameworks import none_on_error
+from playhead.capture.frameworks.observing import none_on_error
 from playhead.model.promises import ANSWERED, APPROVAL, APPROVED, DENIED, INPUT
 from playhead.wire.operations.promises import PromiseAnswer
 

@@ -17,8 +17,8 @@ import playhead
 from playhead import observe
 from playhead.capture.client_methods import MethodCall
 from playhead.capture.frameworks.chat import chat_request, chat_response
-from playhead.capture.frameworks.model_api import FrameworkModelApi
-from playhead.capture.frameworks.model_methods import (
+from playhead.capture.frameworks.model_calls import (
+    FrameworkModelApi,
     observing_model,
     observing_model_async,
     observing_model_stream,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, cast
 
-from playhead.capture.anthropic.events import events_of
+from playhead.capture.anthropic.messages import events_of
 from playhead.dialect import anthropic, openai_chat
 from playhead.testing.answers import Failed
 from playhead.testing.completion import Completion

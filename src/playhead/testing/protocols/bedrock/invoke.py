@@ -12,7 +12,7 @@ from typing import Any
 
 import orjson
 
-from playhead.capture.botocore.event_frames import event_frame
+from playhead.capture.botocore.streams import event_frame
 from playhead.testing.answers import Failed
 from playhead.testing.completion import Completion
 from playhead.testing.http_response import Response, json_response

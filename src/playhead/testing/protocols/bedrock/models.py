@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Protocol
 
-from playhead.capture.anthropic.events import events_of
+from playhead.capture.anthropic.messages import events_of
 from playhead.dialect import bedrock, openai_chat
 from playhead.testing.completion import Completion
 from playhead.testing.http_response import in_pieces

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import orjson
 
-from playhead.capture.botocore.event_frames import event_frame
+from playhead.capture.botocore.streams import event_frame
 from playhead.testing.answers import Failed
 from playhead.testing.completion import Completion, EstimatedUsage
 from playhead.testing.http_response import Response, in_pieces, json_response

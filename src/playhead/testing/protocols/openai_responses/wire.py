@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from playhead.capture.openai.responses_events import events_of
+from playhead.capture.openai.responses import events_of
 from playhead.testing.completion import Completion, EstimatedUsage
 from playhead.testing.http_response import EVENTS_TYPE, Response, json_response, server_sent_event
 from playhead.testing.protocols.openai_responses.request import ResponsesRequest

@@ -1,13 +1,19 @@
-"""Reads requests and answers of Chat Completions for the capture stage. Changes nothing."""
+"""Chat Completions: read, join chunks, rebuild answers.
+
+Reads requests and answers of Chat Completions for the capture stage. Changes nothing.
+
+Joins the chunks of a streamed Chat Completion to a completion. Pure.
+
+Builds a Chat Completion with another message from the recorded one.
+"""
 
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any, cast
 from weakref import WeakKeyDictionary
 
-from playhead.capture.model_values import ModelRequest, ModelResponse
-from playhead.capture.openai.chat_chunks import whole_completion
-from playhead.capture.stainless.reading import (
+from playhead.capture.model_call import ModelRequest, ModelResponse
+from playhead.capture.stainless import (
     TRANSPORT,
     answer_json,
     audio_usage,
@@ -21,6 +27,77 @@ from playhead.dialect import openai_chat as dialect
 from playhead.model import names
 from playhead.model.message import Message
 from playhead.model.objects.interrupts import let_through
+
+_JOINED = ("content", "refusal", "reasoning_content", "reasoning")
+_CALLED = ("function", "custom")
+
+
+def kept(chunk: Any) -> Any:
+    """Returns a copy of a chunk that begins a tool call; any other chunk unchanged.
+
+    Programs use the first delta of a tool call as the call, and add the arguments of later deltas to it in place.
+    """
+    for choice in getattr(chunk, "choices", None) or ():
+        if any(called.id for called in getattr(choice.delta, "tool_calls", None) or ()):
+            return chunk.model_copy(deep=True)
+    return chunk
+
+
+def whole_completion(chunks: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
+    """Returns the completion in its unstreamed form, as far as it was received."""
+    whole: dict[str, Any] = {}
+    choices: dict[int, dict[str, Any]] = {}
+    for chunk in chunks:
+        for key in ("id", "created", "model", "system_fingerprint", "service_tier", "usage"):
+            if chunk.get(key) is not None:
+                whole[key] = chunk[key]
+        for piece in cast(list[dict[str, Any]], chunk.get("choices") or ()):
+            choice = choices.setdefault(piece.get("index", 0), {"message": {}})
+            choice["index"] = piece.get("index", 0)
+            if piece.get("finish_reason"):
+                choice["finish_reason"] = piece["finish_reason"]
+            _add(choice["message"], piece.get("delta") or {})
+    whole["object"] = "chat.completion"
+    whole["choices"] = [_in_order(choices[index]) for index in sorted(choices)]
+    return whole
+
+
+def _add(message: dict[str, Any], delta: Mapping[str, Any]) -> None:
+    for key, value in delta.items():
+        if key == "tool_calls":
+            _add_tool_calls(message.setdefault("tool_calls", {}), value or ())
+        elif key == "function_call" and isinstance(value, Mapping):
+            _join_strings(message.setdefault("function_call", {}), cast(Mapping[str, Any], value))
+        elif key in _JOINED and isinstance(value, str):
+            message[key] = (message.get(key) or "") + value
+        elif value is not None or key not in message:
+            message[key] = value
+
+
+def _add_tool_calls(calls: dict[int, dict[str, Any]], deltas: Iterable[Mapping[str, Any]]) -> None:
+    for delta in deltas:
+        call = calls.setdefault(delta.get("index", 0), {})
+        for key, value in delta.items():
+            if key in _CALLED and isinstance(value, Mapping):
+                _join_strings(call.setdefault(key, {}), cast(Mapping[str, Any], value))
+            elif key != "index" and value is not None:
+                call[key] = value
+
+
+def _join_strings(whole: dict[str, Any], delta: Mapping[str, Any]) -> None:
+    """Appends the strings of a delta: a name comes whole in the first delta, arguments come in many."""
+    for key, value in delta.items():
+        if isinstance(value, str):
+            whole[key] = whole.get(key, "") + value
+
+
+def _in_order(choice: dict[str, Any]) -> dict[str, Any]:
+    calls = choice["message"].get("tool_calls")
+    if isinstance(calls, dict):
+        by_index = cast(dict[int, dict[str, Any]], calls)
+        choice["message"]["tool_calls"] = [by_index[index] for index in sorted(by_index)]
+    return choice
+
 
 _NOT_SETTINGS = TRANSPORT | {"messages", "tools"}
 _REQUEST_ATTRIBUTES = {
@@ -196,3 +273,35 @@ def response_format(kind: type) -> Any:
     except BaseException as error:  # noqa: BLE001 - another version of the library, or a class that it does not take
         let_through(error)
         return described(kind)
+
+
+# Defaults for a call without a recorded answer: one that was in doubt.
+_UNKNOWN = {"id": "chatcmpl-playhead", "created": 0}
+# True of the recorded answer only, so not copied.
+_RECORDED_KEYS_REPLACED = {"choices", "usage", "stream"}
+
+
+def with_message(recorded: Any, message: str | Mapping[str, Any], *, model: str, streamed: bool) -> dict[str, Any]:
+    """Returns the recorded response with this message: a text, or a message in OpenAI's form."""
+    fields = {"content": message} if isinstance(message, str) else message
+    native: dict[str, Any] = {"role": "assistant", "content": None, **fields}
+    ending = "tool_calls" if native.get("tool_calls") else "stop"
+    about = _recorded_metadata(recorded) | {"object": "chat.completion.chunk" if streamed else "chat.completion"}
+    about = {**_UNKNOWN, "model": model, **about}
+    if not streamed:
+        choice = {"index": 0, "finish_reason": ending, "logprobs": None, "message": native}
+        return {**about, "choices": [choice]}
+    if native.get("tool_calls"):
+        native["tool_calls"] = [{"index": index, **call} for index, call in enumerate(native["tool_calls"])]
+    pieces: list[dict[str, Any]] = [
+        {"index": 0, "delta": native, "finish_reason": None},
+        {"index": 0, "delta": {}, "finish_reason": ending},
+    ]
+    return {"stream": [{**about, "choices": [piece]} for piece in pieces]}
+
+
+def _recorded_metadata(recorded: Any) -> dict[str, Any]:
+    answer = cast("dict[str, Any]", recorded) if isinstance(recorded, dict) else {}
+    if answer.get("stream"):
+        answer = cast("dict[str, Any]", answer["stream"][0])
+    return {key: value for key, value in answer.items() if key not in _RECORDED_KEYS_REPLACED}

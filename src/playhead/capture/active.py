@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any, cast
 
-from playhead.capture.others.known import INSTRUMENTORS, is_active
-from playhead.capture.others.preference import OURS, is_left_to_others
 from playhead.capture.patching import Instrumentation, wrappers_of
+from playhead.capture.preference import INSTRUMENTORS, OURS, is_active, is_left_to_others
 from playhead.capture.registry import LIBRARIES
 from playhead.model.instrumentations import FAMILIES, family_of
 

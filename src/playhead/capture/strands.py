@@ -11,7 +11,7 @@ from typing import Any, cast
 from playhead.calls.functions import NO_RESULT, EventReader, iterate_async
 from playhead.calls.lifecycle import current_span, note_error
 from playhead.calls.span import ObservedSpan
-from playhead.capture.frameworks import (
+from playhead.capture.frameworks.observing import (
     Begin,
     agent,
     is_inside_run,

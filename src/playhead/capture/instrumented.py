@@ -21,7 +21,7 @@ def report_at_exit_if_asked() -> None:
 
 def _report() -> None:
     try:
-        from playhead.capture.others.active import doctor  # noqa: PLC0415 - the program may import none of it
+        from playhead.capture.active import doctor  # noqa: PLC0415 - the program may import none of it
 
         text = "\n".join(map(str, doctor())) or "no library that Playhead records was imported"
         if sys.stderr is not None:

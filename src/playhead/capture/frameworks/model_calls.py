@@ -1,4 +1,6 @@
-"""Records the calls of a framework's own model classes where no instrumented client inside records them.
+"""Records a framework's own model classes; wrappers plain, async, streamed.
+
+Records the calls of a framework's own model classes where no instrumented client inside records them.
 
 A framework's module describes its models' methods in a `FrameworkModelApi`, and wraps them with the functions of
 `model_methods`.  Who records a call is decided as follows:
@@ -10,11 +12,17 @@ A framework's module describes its models' methods in a `FrameworkModelApi`, and
   their start, like a client's.  If a client is called inside one of them after all, the client's call is part of that
   one, and later calls of the class are begun late again.
 - In a resumed run whose record has a call here, the call is answered from the record, before anything is called.
+
+Describes a framework's model classes to the wrappers that record them.
+
+Wrappers that record the methods of frameworks' models: plain, asynchronous, streamed.
 """
 
-from collections.abc import Callable
+import asyncio
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager
-from typing import Any, ClassVar
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, cast
 from weakref import WeakSet
 
 from playhead.calls import runtime
@@ -23,12 +31,81 @@ from playhead.calls.lifecycle import detach, inside
 from playhead.calls.replay import ResponseRestorer
 from playhead.calls.span import ObservedSpan
 from playhead.capture.client_methods import MethodCall
-from playhead.capture.frameworks.model_api import FrameworkModelApi
-from playhead.capture.model_call import CallStart, ObservedModelCall, ResponseReplayer
-from playhead.capture.model_scope import ModelScope
-from playhead.capture.model_values import ModelResponse
+from playhead.capture.model_call import (
+    CallStart,
+    ModelRequest,
+    ModelResponse,
+    ModelScope,
+    ObservedModelCall,
+    ResponseReplayer,
+)
+from playhead.capture.patching import Wrapper
+from playhead.errors import CannotRestore, RunStopped
 from playhead.kernel.guard import swallowed
 from playhead.model.objects.interrupts import let_through
+
+
+@dataclass(frozen=True, slots=True)
+class FrameworkModelApi:
+    """How one method of a framework's models is called, and what it returns.
+
+    Messages are dictionaries as in Chat Completions, in requests and in edits, so that they have the same refs as
+    through any client (`capture.frameworks.chat` helps).  "Raw" is the recorded form: an answer, or a chunk of one,
+    as JSON values.  Any function may raise: the call is then recorded without what the function would have returned, or
+    cannot be restored.
+    """
+
+    read_request: Callable[[MethodCall], ModelRequest]
+    """`ModelRequest.name` should be the model's class: the call's name in the run."""
+    with_messages: Callable[[MethodCall, list[Any]], MethodCall | None]
+    """Returns the call with other messages (as in Chat Completions); None if the call cannot be edited."""
+    dump: Callable[[Any], Any]
+    """Returns the raw form of the method's result; for a method that streams, of one chunk."""
+    load: Callable[[Any], Any]
+    """Reverses `dump`: makes the framework's own object.  Raises CannotRestore."""
+    read: Callable[[Any], ModelResponse | None]
+    """Reads the raw answer; for a stream, the one that `join` returns."""
+    from_message: Callable[[Mapping[str, Any], MethodCall], Any]
+    """Makes a raw answer from a message in the form of Chat Completions."""
+    join: Callable[[list[Any]], Any] | None = None
+    """Joins the raw chunks of a stream to one raw answer; None: the method does not stream."""
+    split: Callable[[Any], list[Any]] = lambda raw: [raw]
+    """Splits a raw answer into raw chunks."""
+
+    def read_recorded(self, raw: Any) -> ModelResponse | None:
+        """Reads a recorded answer; None if it is not an answer."""
+        if self.join is None:
+            return self.read(raw)
+        read = self.read(self.join(raw["stream"]))
+        return None if read is None else replace(read, raw=raw)
+
+    def restore(self, raw: Any, ending: BaseException | None) -> Any:
+        """Rebuilds the method's result: the answer, or an iterator of its chunks that raises `ending` at its end.  If
+        the method does not stream, raises `ending` itself, unless it is RunStopped.  Raises CannotRestore."""
+        recorded = cast("dict[str, Any]", raw) if isinstance(raw, dict) else {}
+        if isinstance(recorded.get("$playhead"), str):  # a marker in the place of content that was not kept
+            raise CannotRestore(f"the answer was not kept ({recorded['$playhead']}); fork the run before this call")
+        if self.join is None and ending is not None and not isinstance(ending, RunStopped):
+            raise ending
+        try:
+            if self.join is None:
+                return self.load(raw)
+            return _with_ending([self.load(chunk) for chunk in recorded["stream"]], ending)
+        except Exception as error:
+            raise CannotRestore(f"the recorded answer cannot be read ({type(error).__name__}: {error})") from error
+
+    def with_message(self, message: Any, call: MethodCall) -> Any:
+        """Makes the recorded form of an answer with this message (a text, or a message as in Chat Completions)."""
+        fields: Mapping[str, Any] = {"content": message} if isinstance(message, str) else message
+        raw = self.from_message({"role": "assistant", **fields}, call)
+        return raw if self.join is None else {"stream": self.split(raw)}
+
+
+def _with_ending(chunks: list[Any], ending: BaseException | None) -> Iterator[Any]:
+    yield from chunks
+    if ending is not None:
+        raise ending
+
 
 # Bounds the memory of a stream without end.  No provider's answer has nearly as many chunks.
 _MAX_CHUNKS = 200_000
@@ -193,3 +270,116 @@ def _may_be_resumed() -> bool:
     if isinstance(above, ObservedSpan):
         return above.run.replay is not None
     return above is None and (where.get(NEXT_RUN) is not None or runtime.current.next_run is not None)
+
+
+def observing_model(api: FrameworkModelApi) -> Wrapper:
+    """Returns the wrapper for a plain method that returns the answer."""
+
+    def call(wrapped: Any, instance: Any, args: Any, kwargs: Any) -> Any:
+        recording = FrameworkModelCall(api, MethodCall(instance, wrapped.__name__, args, kwargs))
+        recording.begin()
+        if recording.has_answer:
+            return recording.answer()
+        method_call = recording.asked
+        try:
+            with recording.current():
+                result = wrapped(*method_call.args, **method_call.kwargs)
+        except BaseException as error:
+            recording.fail(error)
+            raise
+        recording.end(result)
+        return result
+
+    return call
+
+
+def observing_model_async(api: FrameworkModelApi) -> Wrapper:
+    """Returns the wrapper for a coroutine method that returns the answer."""
+
+    async def call(wrapped: Any, instance: Any, args: Any, kwargs: Any) -> Any:
+        recording = FrameworkModelCall(api, MethodCall(instance, wrapped.__name__, args, kwargs, is_async=True))
+        recording.begin()
+        if recording.has_answer:
+            return recording.answer()
+        method_call = recording.asked
+        try:
+            with recording.current():
+                result = await wrapped(*method_call.args, **method_call.kwargs)
+        except BaseException as error:
+            recording.fail(error)
+            raise
+        recording.end(result)
+        return result
+
+    return call
+
+
+def observing_model_stream(api: FrameworkModelApi) -> Wrapper:
+    """Returns the wrapper for a method that returns an iterator of chunks."""
+
+    def call(wrapped: Any, instance: Any, args: Any, kwargs: Any) -> Iterator[Any]:
+        recording = FrameworkModelCall(api, MethodCall(instance, wrapped.__name__, args, kwargs))
+        recording.begin()
+        if recording.has_answer:
+            yield from recording.answer()
+            return
+        method_call = recording.asked
+        chunks: Any = None
+        try:
+            with recording.current():
+                chunks = iter(wrapped(*method_call.args, **method_call.kwargs))
+            while True:
+                with recording.current():
+                    chunk = next(chunks, _END)
+                if chunk is _END:
+                    break
+                recording.add_chunk(chunk)
+                yield chunk
+        except BaseException as error:
+            if isinstance(error, GeneratorExit) and hasattr(chunks, "close"):
+                chunks.close()
+            recording.fail(error)
+            raise
+        recording.end_stream()
+
+    return call
+
+
+def observing_model_stream_async(api: FrameworkModelApi) -> Wrapper:
+    """Returns the wrapper for a method that returns an asynchronous iterator of chunks, or a coroutine of one."""
+
+    async def call(wrapped: Any, instance: Any, args: Any, kwargs: Any) -> AsyncIterator[Any]:
+        recording = FrameworkModelCall(api, MethodCall(instance, wrapped.__name__, args, kwargs, is_async=True))
+        recording.begin()
+        if recording.has_answer:
+            for chunk in cast("Iterable[Any]", recording.answer()):
+                yield chunk
+            return
+        method_call = recording.asked
+        chunks: Any = None
+        leaving = False
+        try:
+            with recording.current():
+                made = wrapped(*method_call.args, **method_call.kwargs)
+                chunks = aiter(await made if asyncio.iscoroutine(made) else made)
+            while True:
+                with recording.current():
+                    chunk = await anext(chunks, _END)
+                if chunk is _END:
+                    break
+                recording.add_chunk(chunk)
+                leaving = True
+                yield chunk
+                leaving = False
+        except BaseException as error:
+            if isinstance(error, GeneratorExit) and hasattr(chunks, "aclose"):
+                await chunks.aclose()
+            # An event loop that shuts down cancels generators whose reader stopped early.
+            recording.fail(GeneratorExit() if leaving else error)
+            raise
+        recording.end_stream()
+
+    return call
+
+
+_END: Any = object()

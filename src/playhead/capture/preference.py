@@ -1,10 +1,22 @@
-"""Lists other projects' instrumentors of the libraries that we instrument, and tells whether they are switched on."""
+"""Known foreign instrumentors, and which one counts.
+
+Lists other projects' instrumentors of the libraries that we instrument, and tells whether they are switched on.
+
+Decides whose record of a model call counts if several instrumentations of a library are on: `PLAYHEAD_PREFER`.
+
+Ours counts by default.  If another family is preferred and its instrumentor of a library is on, ours does not record
+that library's calls: they have only the other family's span, and cannot be resumed.
+"""
 
 import sys
 from collections.abc import Iterator
 from typing import Any, Final, cast
 
 from opentelemetry.instrumentation.instrumentor import BaseInstrumentor
+
+from playhead.calls import runtime
+from playhead.calls.runtime import UNCONFIGURED
+from playhead.model.instrumentations import FAMILIES, family_of
 
 # Top module of the library -> family -> modules with its instrumentor.
 INSTRUMENTORS: Final[dict[str, dict[str, tuple[str, ...]]]] = {
@@ -53,3 +65,22 @@ def _instrumentors(module: Any) -> Iterator[BaseInstrumentor]:
             instance = cast(Any, value)._instance
             if instance is not None:
                 yield instance
+
+
+OURS = FAMILIES[0]
+
+
+def is_left_to_others(library: str) -> bool:
+    """Whether a preferred instrumentation of others records the calls of this library (given by its top module)."""
+    if runtime.current is UNCONFIGURED:
+        runtime.recorder()
+    family = runtime.current.prefer
+    if family == OURS:
+        return False
+    return any(map(is_active, INSTRUMENTORS.get(library, {}).get(family, ())))
+
+
+def is_preferred_scope(scope: str) -> bool:
+    """Whether spans of this instrumentation scope belong to the family that is preferred to ours."""
+    family = runtime.current.prefer
+    return family != OURS and family_of(scope) == family

@@ -1,0 +1,281 @@
+"""Bedrock's streams: recorded while read, made again from a record.
+
+Records the streams in Bedrock's responses while the program reads them, and rebuilds them from a record.
+
+Writes AWS's binary event streams (`application/vnd.amazon.eventstream`), one frame per event.  Pure.
+
+A frame is its length, the length of its headers, a checksum of these two, the headers, the payload, and a checksum of
+all that; integers are 4 bytes, most significant first, checksums CRC-32.
+
+Restores recorded answers of Bedrock in the form that the live call returned.
+
+The client's own parser reads the recorded body, so that types (bytes, event streams, bodies to read) are the library's,
+whatever its version.  Nothing leaves the process.
+"""
+
+import base64
+import dataclasses
+import io
+import struct
+import zlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import lru_cache
+from sys import modules
+from typing import Any, cast
+
+import wrapt
+
+from playhead.calls.replay import ReplayAnswer
+from playhead.capture.streams import StreamRecording
+from playhead.errors import CannotRestore
+from playhead.kernel.guard import swallowed
+from playhead.model.canonical import canonical_json
+from playhead.model.objects.interrupts import let_through
+
+
+def observe_events(stream: Any, recording: StreamRecording, copy_of: Callable[[Any], Any]) -> None:
+    """Changes an `EventStream` of the client so that its call ends when reading ends, in whatever way.  `copy_of`
+    returns the copy of an event to record: programs change events (langchain-aws pops the usage from them).
+
+    Sets the class of the object to a subclass.  A proxy would not do: it behaves differently in `list += stream`.
+    """
+    recording.begun = True
+    stream._playhead_recording, stream._playhead_copy = recording, copy_of
+    stream.__class__ = _observed_class(cast(Any, type(stream)))
+
+
+def _copied(copy_of: Callable[[Any], Any], event: Any) -> Any:
+    try:
+        return copy_of(event)
+    except BaseException as error:  # noqa: BLE001 - the guard
+        let_through(error)
+        swallowed("record an event of a stream", error)
+        return {}
+
+
+@lru_cache(maxsize=8)
+def _observed_class(kind: Any) -> Any:
+    def iterate(self: Any) -> Iterator[Any]:
+        watch, events = self._playhead_recording, kind.__iter__(self)
+        while True:
+            try:
+                event = next(events)
+            except StopIteration:
+                watch.finish()
+                return
+            except BaseException as error:
+                watch.fail(error)
+                raise
+            watch.add_chunk(_copied(self._playhead_copy, event))
+            yield event
+
+    def close(self: Any) -> Any:
+        self._playhead_recording.finish(aborted=True)
+        return kind.close(self)
+
+    names = {"__module__": kind.__module__, "__qualname__": kind.__qualname__, "__doc__": kind.__doc__}
+    return type(kind.__name__, (kind,), {"__iter__": iterate, "close": close, **names})
+
+
+class ObservedBody(wrapt.ObjectProxy):  # pyright: ignore[reportMissingTypeArgument]
+    """Proxy of a `StreamingBody`'s raw stream: ends the call when the body ends, whichever method the program reads it
+    with."""
+
+    def __init__(self, raw: Any, length: int | None, recording: StreamRecording):
+        super().__init__(raw)  # pyright: ignore[reportUnknownMemberType]
+        self._self_raw = raw
+        self._self_left = length
+        self._self_watch = recording
+        self._self_read: list[bytes] = []
+
+    def read(self, *args: Any, **kwargs: Any) -> Any:
+        """Reads from the body, and records the bytes."""
+        wanted = args[0] if args else kwargs.get("amt")
+        data = self._reading(lambda: self._self_raw.read(*args, **kwargs))
+        self._note(data, is_last=wanted is None or (wanted > 0 and not data))
+        return data
+
+    def readinto(self, buffer: Any) -> Any:
+        """Reads from the body, and records the bytes."""
+        count = self._reading(lambda: self._self_raw.readinto(buffer))
+        self._note(bytes(memoryview(buffer)[:count]), is_last=count == 0 and len(buffer) > 0)
+        return count
+
+    def readlines(self, *args: Any) -> Any:
+        """Reads from the body, and records the bytes."""
+        lines = self._reading(lambda: self._self_raw.readlines(*args))
+        self._note(b"".join(lines), is_last=not args)
+        return lines
+
+    def close(self) -> Any:
+        """Ends the call with the bytes read so far, and closes the body."""
+        self._self_watch.chunks = [b"".join(self._self_read)]
+        self._self_watch.finish(aborted=True)
+        return self._self_raw.close()
+
+    def _reading(self, read: Callable[[], Any]) -> Any:
+        try:
+            return read()
+        except BaseException as error:
+            self._self_watch.chunks = [b"".join(self._self_read)]
+            self._self_watch.fail(error)
+            raise
+
+    def _note(self, data: bytes, *, is_last: bool) -> None:
+        self._self_watch.begun = True
+        if self._self_watch.call is None:
+            return
+        self._self_read.append(data)
+        if self._self_left is not None:
+            self._self_left -= len(data)
+            is_last = is_last or self._self_left <= 0
+        if is_last:
+            self._self_watch.finish_unstreamed(b"".join(self._self_read))
+        else:  # the answer to record if the program drops the body now
+            self._self_watch.chunks = self._self_read
+
+
+class RecordedBytes(io.BytesIO):
+    """A recorded body to read from; reading raises `ending` (None: nothing) at its end."""
+
+    def __init__(self, data: bytes, ending: BaseException | None):
+        super().__init__(data)
+        self._ending = ending
+
+    def read(self, size: int | None = -1, /) -> bytes:
+        data = super().read(size)
+        if self._ending is not None and (size is None or size < 0 or not data):
+            raise self._ending
+        return data
+
+
+class RecordedFrames:
+    """Frames of a recorded event stream, with the interface of the HTTP library's response."""
+
+    def __init__(self, frames: Sequence[bytes], ending: BaseException | None):
+        self._frames = frames
+        self._ending = ending
+        self._is_closed = False
+
+    def stream(self, *_: Any, **__: Any) -> Iterator[bytes]:
+        """Yields one frame after the other, then raises `ending` if there is one."""
+        for frame in self._frames:
+            if self._is_closed:
+                return
+            yield frame
+        if self._ending is not None:
+            raise self._ending
+
+    def close(self) -> None:
+        """Ends the iteration of `stream`."""
+        self._is_closed = True
+
+
+_TEXT = 7  # the type of a header whose value is a string
+_OVERHEAD = 16  # two lengths and two checksums
+
+
+def event_frame(event: str, payload: Mapping[str, object]) -> bytes:
+    """Returns the frame of an event with a JSON payload."""
+    about = {":event-type": event, ":content-type": "application/json", ":message-type": "event"}
+    return frame(about, canonical_json(payload))
+
+
+def exception_frame(kind: str, payload: Mapping[str, object]) -> bytes:
+    """Returns the frame of an exception of the service's model; such a frame ends a stream."""
+    about = {":exception-type": kind, ":content-type": "application/json", ":message-type": "exception"}
+    return frame(about, canonical_json(payload))
+
+
+def frame(headers: Mapping[str, str], payload: bytes) -> bytes:
+    """Returns one frame with these headers."""
+    head = b"".join(_header(name, value) for name, value in headers.items())
+    prelude = struct.pack("!II", _OVERHEAD + len(head) + len(payload), len(head))
+    message = prelude + struct.pack("!I", zlib.crc32(prelude)) + head + payload
+    return message + struct.pack("!I", zlib.crc32(message))
+
+
+def _header(name: str, value: str) -> bytes:
+    key, text = name.encode(), value.encode()
+    return struct.pack("!B", len(key)) + key + struct.pack("!BH", _TEXT, len(text)) + text
+
+
+STREAMED = frozenset({"ConverseStream", "InvokeModelWithResponseStream"})
+INVOKED = frozenset({"InvokeModel", "InvokeModelWithResponseStream"})
+_JSON = "application/json"
+_UNKNOWN_MEMBER = "SDK_UNKNOWN_MEMBER"
+
+
+def restore(raw: Any, client: Any, operation: str, ending: BaseException | None) -> Any:
+    """Rebuilds the client's response to this operation from `raw`.  Raises CannotRestore."""
+    recorded = cast("dict[str, Any]", raw if isinstance(raw, dict) else {})
+    if isinstance(recorded.get("$playhead"), str):  # a marker in the place of content that was not kept
+        raise CannotRestore(f"the model's answer was not kept ({recorded['$playhead']}); fork the run before this call")
+    is_stream = isinstance(recorded.get("stream"), list)
+    if is_stream != (operation in STREAMED):
+        wanted = "a stream" if operation in STREAMED else "an unstreamed answer"
+        raise CannotRestore(f"{wanted} is asked for, and none was recorded")
+    try:
+        return _parsed(recorded, client, operation, ending)
+    except CannotRestore:
+        raise
+    except Exception as error:
+        message = f"botocore cannot read the recorded answer ({type(error).__name__}: {error})"
+        raise CannotRestore(message) from error
+
+
+def _parsed(recorded: Mapping[str, Any], client: Any, operation: str, ending: BaseException | None) -> Any:
+    model = client.meta.service_model.operation_model(operation)
+    headers = modules["botocore.awsrequest"].HeadersDict({"content-type": _JSON, **(recorded.get("headers") or {})})
+    response: dict[str, Any] = {"headers": headers, "status_code": 200, "context": {"operation_name": operation}}
+    if operation in STREAMED:
+        events = _with_unknown_members(recorded["stream"])
+        frames = [event_frame(name, payload) for event in events for name, payload in _payloads(event)]
+        response["body"] = RecordedFrames(frames, ending)
+    elif operation in INVOKED:
+        data = body_bytes(recorded)
+        streaming_body = modules["botocore.response"].StreamingBody
+        response["body"] = streaming_body(RecordedBytes(data, ending), str(len(data)))
+    else:
+        response["body"] = canonical_json(_with_unknown_members(recorded.get("body")))
+    return client._response_parser.parse(response, model.output_shape)
+
+
+def _with_unknown_members(value: Any) -> Any:
+    """Replaces the client's markers for blocks of a kind unknown to its version by empty blocks of that kind."""
+    if isinstance(value, list):
+        return [_with_unknown_members(item) for item in cast("list[Any]", value)]
+    if not isinstance(value, dict):
+        return value
+    fields = cast("dict[str, Any]", value)
+    marker = fields.get(_UNKNOWN_MEMBER)
+    if len(fields) == 1 and isinstance(marker, dict):
+        return {str(cast("dict[str, Any]", marker).get("name")): {}}
+    return {name: _with_unknown_members(item) for name, item in fields.items()}
+
+
+def body_bytes(recorded: Mapping[str, Any]) -> bytes:
+    """Returns the recorded body of an invoked model.  Raises CannotRestore."""
+    if isinstance(text := recorded.get("text"), str):
+        return text.encode()
+    if isinstance(data := recorded.get("base64"), str):
+        return base64.b64decode(data)
+    raise CannotRestore("the model's answer was not recorded whole")
+
+
+def _payloads(event: Mapping[str, Any]) -> list[tuple[str, Mapping[str, Any]]]:
+    """Returns the event's type and payload; a chunk of an invoked model's answer is sent as base64 of its bytes."""
+    if isinstance(event.get("chunk"), Mapping):
+        return [("chunk", {"bytes": base64.b64encode(body_bytes(event["chunk"])).decode()})]
+    return list(event.items())
+
+
+def with_own_error(answer: ReplayAnswer, client: Any) -> ReplayAnswer:
+    """Converts the answer's error to the client's own exception class, which each client makes per error code."""
+    response = getattr(answer.error, "response", None)
+    operation = getattr(answer.error, "operation_name", None)
+    if answer.is_new or not isinstance(response, dict) or not isinstance(operation, str):
+        return answer
+    code = cast("dict[str, Any]", response).get("Error", {}).get("Code")
+    kind = client.exceptions.from_code(code)
+    return answer if isinstance(answer.error, kind) else dataclasses.replace(answer, error=kind(response, operation))

@@ -1,0 +1,212 @@
+"""Spans of tools, agents, retrievers, guardrails; wrappers with their own span.
+
+Shared by the modules of agent frameworks: observes tools where the framework calls them, and agents where they
+start.
+
+A framework is patched when the program imports it. A tool whose function is under `@observe` is not recorded again.
+Each agent has a span: the outermost agent is a run, agents that start inside are agents of that run.
+
+Wrappers for a framework's methods that get a span of their own and run again on resume: only the calls inside are
+answered from the record.
+
+`begin` gets the object, args and kwargs of a call, and returns its span (None: the call is not recorded).  `end` gets
+span, result, args and kwargs, and ends the span.  `fail` ends it with the exception, which is then raised again.
+"""
+
+import functools
+import inspect
+from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping
+from typing import Any, ParamSpec, TypeVar, cast
+
+from playhead.api.observe import Observation
+from playhead.calls import functions
+from playhead.calls.lifecycle import current_span, enter, fail_and_detach
+from playhead.calls.proxy import ObservedFunction
+from playhead.calls.run import root_attributes
+from playhead.calls.span import ObservedSpan
+from playhead.capture.patching import Wrapper
+from playhead.kernel.guard import swallowed
+from playhead.model import names
+from playhead.model.objects.interrupts import let_through
+
+P = ParamSpec("P")
+T = TypeVar("T")
+Begin = Callable[[], ObservedSpan | None]
+
+_TOOL = Observation(None, "tool", True, True, None, {}, None)
+_RETRIEVER = Observation(None, "retriever", True, True, None, {}, None)
+_GUARDRAIL = Observation(None, "guardrail", True, True, None, {}, None)
+_AGENT = Observation(None, "agent", True, True, None, {}, None)
+
+
+def none_on_error(read: Callable[P, T]) -> Callable[P, T | None]:
+    """Decorator for functions that inspect a framework's objects: any error is logged, and the result is None."""
+
+    @functools.wraps(read)
+    def quiet(*args: P.args, **kwargs: P.kwargs) -> T | None:
+        try:
+            return read(*args, **kwargs)
+        except BaseException as error:  # noqa: BLE001 - the guard
+            let_through(error)
+            swallowed(f"observe what {read.__module__.rpartition('.')[2]} does", error)
+            return None
+
+    return quiet
+
+
+def is_observed(function: Any) -> bool:
+    """Whether calls of the function are recorded already, by `@observe`."""
+    return any(isinstance(layer, ObservedFunction) for layer in _layers(function))
+
+
+def _layers(function: Any) -> Iterator[Any]:
+    while function is not None:
+        yield function
+        inner = getattr(function, "__func__", None) or getattr(function, "func", None)
+        function = inner or (None if isinstance(function, ObservedFunction) else getattr(function, "__wrapped__", None))
+
+
+def tool(name: str, arguments: dict[str, Any], call_id: Any, *, is_agent: bool = False) -> Begin:
+    """Returns a `Begin` for the span of a tool call, with its arguments and the id of the model's request.
+
+    `is_agent`: the tool only runs an agent, so it is idempotent: a call that was cut off is made again on resume.
+    """
+    more: dict[str, Any] = {names.TOOL_CALL_ID: call_id} if isinstance(call_id, str) and call_id else {}
+    if is_agent:
+        more[names.IDEMPOTENT] = True
+    return lambda: _TOOL.begin(name, arguments, more)
+
+
+def retriever(name: str, query: dict[str, Any]) -> Begin:
+    """Returns a `Begin` for the span of a retrieval. `query`: the search arguments by name."""
+    return lambda: _RETRIEVER.begin(name, query, {})
+
+
+def guardrail(name: str, checked: dict[str, Any]) -> Begin:
+    """Returns a `Begin` for the span of a check of an agent's input or output. `checked`: the values by name."""
+    return lambda: _GUARDRAIL.begin(name, checked, {})
+
+
+def agent(name: str, agent_input: Any, *, session: Any = None) -> Begin:
+    """Returns a `Begin` for the span of an agent: a run if none is current, else an agent of the current run.
+    `agent_input`: the agent's input, or None. `session`: the session of the run, if a run begins here."""
+    observation = _AGENT
+    if session is not None:
+        observation = Observation(None, "agent", True, True, None, root_attributes(session, None, None), None)
+    return lambda: observation.begin(name, None if agent_input is None else {"input": agent_input}, {})
+
+
+def set_session(session: Any) -> None:
+    """Sets the session of the current run, unless the program has set one. None: changes nothing."""
+    root = current_span() if session is not None else None
+    while root is not None and root.enclosing is not None:
+        root = root.enclosing
+    if root is not None and names.RUN_ROOT in root.attributes:
+        root.attributes.setdefault(names.CONVERSATION, str(session))
+
+
+def recorded_result(read: Callable[[Any, Any, Any], T | None], record: Callable[[T, Any], Any]) -> Wrapper:
+    """Returns a wrapper that calls the function, passes its result (a coroutine, a stream, a context manager) to
+    `record`, and returns what `record` returns.
+
+    `read` gets the object, args and kwargs of the call, and returns what to record, e.g. a `Begin`; None: nothing is
+    recorded.
+    """
+
+    def wrapper(wrapped: Any, instance: Any, args: Any, kwargs: Any) -> Any:
+        target, made = read(instance, args, kwargs), wrapped(*args, **kwargs)
+        return made if target is None else record(target, made)
+
+    return wrapper
+
+
+def enclosing_tool_call(name: str, arguments: Mapping[str, Any]) -> ObservedSpan | None:
+    """Returns the current span if an outer layer already records this same tool call; else None.
+
+    A framework calls a tool of an MCP server through its own tool class, and that through the server's client: that is
+    one call, recorded by the outermost layer. It is the same call if the arguments are equal and the outer name is the
+    tool's, or ends with it after a prefix such as the server's name.
+    """
+    span = current_span()
+    while span is not None and span.kind == "step":
+        span = span.enclosing
+    if span is None or span.kind != "tool" or not _is_name_of(name, span.attributes.get(names.TOOL_NAME)):
+        return None
+    unused = span.recorder.frames()
+    unused.new = {}
+    ref = span.recorder.payload(arguments, unused, span.redact)
+    return span if ref == span.attributes.get(names.TOOL_ARGUMENTS_REF) else None
+
+
+def _is_name_of(name: str, outer: Any) -> bool:
+    if not isinstance(outer, str) or not outer.endswith(name):
+        return False
+    prefix = outer.removesuffix(name)
+    return not prefix or not prefix[-1].isalnum()
+
+
+def is_inside_run() -> bool:
+    """Whether a recorded call is current here."""
+    return current_span() is not None
+
+
+def call(
+    begin: Begin, output: str, wrapped: Callable[..., Any], args: Any, kwargs: Any, fit: functions.Fit | None = None
+) -> Any:
+    """Calls a plain function and records the call, or returns the recorded answer. `fit` converts an outcome that a
+    person set."""
+    span = begin()
+    return wrapped(*args, **kwargs) if span is None else functions.call(span, output, wrapped, args, kwargs, fit)
+
+
+def call_async(begin: Begin, made: Awaitable[Any], output: str, fit: functions.Fit | None = None) -> Awaitable[Any]:
+    """Awaits a framework's coroutine and records the call, or returns the recorded answer. `fit`: as in `call`."""
+    coroutine = made if inspect.iscoroutine(made) else _awaited(made)
+    return functions.call_async(begin, output, cast("Coroutine[Any, Any, Any]", coroutine), fit)
+
+
+async def _awaited(made: Awaitable[Any]) -> Any:
+    return await made
+
+
+BeginSpan = Callable[[Any, Any, Any], ObservedSpan | None]
+EndSpan = Callable[[ObservedSpan, Any, Any, Any], None]
+FailSpan = Callable[[ObservedSpan, BaseException], None]
+
+
+def with_own_span(begin: BeginSpan, end: EndSpan, fail: FailSpan = fail_and_detach) -> Wrapper:
+    """Returns the wrapper for a plain method."""
+
+    def run(wrapped: Any, instance: Any, args: Any, kwargs: Any) -> Any:
+        span = begin(instance, args, kwargs)
+        if span is None:
+            return wrapped(*args, **kwargs)
+        enter(span)
+        try:
+            result = wrapped(*args, **kwargs)
+        except BaseException as error:
+            fail(span, error)
+            raise
+        end(span, result, args, kwargs)
+        return result
+
+    return run
+
+
+def with_own_span_async(begin: BeginSpan, end: EndSpan, fail: FailSpan = fail_and_detach) -> Wrapper:
+    """Returns the wrapper for a method whose result is awaited."""
+
+    async def run(wrapped: Any, instance: Any, args: Any, kwargs: Any) -> Any:
+        span = begin(instance, args, kwargs)
+        if span is None:
+            return await wrapped(*args, **kwargs)
+        enter(span)
+        try:
+            result = await wrapped(*args, **kwargs)
+        except BaseException as error:
+            fail(span, error)
+            raise
+        end(span, result, args, kwargs)
+        return result
+
+    return run

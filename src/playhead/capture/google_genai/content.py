@@ -1,0 +1,341 @@
+"""GenerateContent: read requests and answers, give recorded ones back.
+
+Reads answers of Gemini's API, streamed or not. Changes nothing.
+
+Reads requests of Gemini's API as the client is about to send them. Changes nothing.
+
+Gives the client recorded answers in the place of the server's.
+
+The wrapped methods receive the answer to a request, so the client makes its own objects from recorded answers as from
+live ones: chunk by chunk, parsed to the requested schema, in chats and in automatic function calling. Nothing leaves
+the process.
+"""
+
+import copy
+import json
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from sys import modules
+from typing import Any, cast
+
+from playhead.capture.client_methods import MethodCall
+from playhead.capture.model_call import ModelRequest, ModelResponse
+from playhead.dialect import google_genai as dialect
+from playhead.errors import CannotRestore
+from playhead.model import names
+from playhead.model.canonical import parse_json
+
+# Gemini's reason → the reason's name in Chat Completions; others are kept.
+_FINISH_REASONS = {"STOP": "stop", "MAX_TOKENS": "length"}
+_FILTERED = frozenset({
+    "SAFETY", "RECITATION", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII", "LANGUAGE", "IMAGE_SAFETY", "IMAGE_RECITATION",
+    "IMAGE_PROHIBITED_CONTENT",
+})  # fmt: skip
+_AUDIO = {
+    names.AUDIO_INPUT_TOKENS: "promptTokensDetails",
+    names.AUDIO_OUTPUT_TOKENS: "candidatesTokensDetails",
+}
+_TOOL_CALLS = "tool_calls"
+_CONTENT_FILTER = "content_filter"
+
+
+def json_of(answer: Any) -> dict[str, Any] | None:
+    """Returns the JSON that the client received: the body of an HTTP response, or in older versions the JSON itself;
+    None for any other value."""
+    value: Any = answer
+    if not isinstance(answer, dict):
+        body = getattr(answer, "body", None)
+        value = parse_json(body) if isinstance(body, str | bytes) and body else None
+    return cast("dict[str, Any]", value) if isinstance(value, dict) else None
+
+
+def read_response(answer: Any) -> ModelResponse | None:
+    """Reads an answer that is not streamed; None for anything else."""
+    raw = json_of(answer)
+    return None if raw is None else _response(raw, raw)
+
+
+def asks_for_functions(chunk: Any) -> bool:
+    """Whether a chunk may request a function call."""
+    body: Any = getattr(chunk, "body", None)
+    return "functionCall" in (body if isinstance(body, str) else repr(chunk))
+
+
+def assemble(chunks: Sequence[Any]) -> ModelResponse | None:
+    """Reads the chunks of a stream; None if there are none."""
+    read = [raw for chunk in chunks if (raw := json_of(chunk)) is not None]
+    return _response(whole_response(read), {"stream": read}) if read else None
+
+
+def read_recorded(raw: dict[str, Any]) -> ModelResponse:
+    """Reads a recorded response, streamed or not."""
+    return _response(whole_response(raw["stream"]) if "stream" in raw else raw, raw)
+
+
+def whole_response(chunks: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Returns the response in its unstreamed form, as far as it was received."""
+    whole: dict[str, Any] = {}
+    candidates: dict[int, dict[str, Any]] = {}
+    contents: dict[int, list[Any]] = {}
+    for chunk in chunks:
+        whole |= {key: value for key, value in chunk.items() if key not in ("candidates", "usageMetadata")}
+        if isinstance(chunk.get("usageMetadata"), dict):
+            whole["usageMetadata"] = {**whole.get("usageMetadata", {}), **chunk["usageMetadata"]}
+        for candidate in _objects(chunk.get("candidates")):
+            index = candidate.get("index") or 0
+            about = {key: value for key, value in candidate.items() if key != "content"}
+            candidates[index] = {**candidates.get(index, {}), **about}
+            if _parts(candidate):
+                contents.setdefault(index, []).append({"role": "model", "parts": _parts(candidate)})
+    for index, turns in contents.items():
+        candidates[index]["content"] = dialect.joined_turn(turns)
+    return {**whole, "candidates": [candidates[index] for index in sorted(candidates)]}
+
+
+def _response(response: Mapping[str, Any], raw: dict[str, Any]) -> ModelResponse:
+    candidates = _objects(response.get("candidates"))
+    read = [dialect.output_message(candidate["content"]) for candidate in candidates if _parts(candidate)]
+    reasonings = [reasoning for _, reasoning in read if reasoning is not None]
+    attributes: dict[str, Any] = usage_of(response.get("usageMetadata"))
+    attributes[names.FINISH_REASONS] = _finish_reasons(response, candidates)
+    for key, name in (("responseId", names.RESPONSE_ID), ("modelVersion", names.RESPONSE_MODEL)):
+        if response.get(key):
+            attributes[name] = response[key]
+    reasoning = reasonings[0] if len(reasonings) == 1 else reasonings or None
+    arguments = [_called(part).get("args") for candidate in candidates for part in _parts(candidate)]
+    return ModelResponse(
+        [message for message, _ in read], raw, reasoning, attributes, ordered=[value for value in arguments if value]
+    )
+
+
+def usage_of(usage: Any) -> dict[str, Any]:
+    """Returns attributes with the token counts.  In the conventions, input includes cached tokens, and output includes
+    reasoning; Gemini counts reasoning, and the tokens that its own tools add to the prompt, separately."""
+    counts = cast("dict[str, Any]", usage) if isinstance(usage, dict) else {}
+    sums = {
+        names.INPUT_TOKENS: ("promptTokenCount", "toolUsePromptTokenCount"),
+        names.OUTPUT_TOKENS: ("candidatesTokenCount", "thoughtsTokenCount"),
+        names.CACHE_READ_TOKENS: ("cachedContentTokenCount",),
+        names.REASONING_TOKENS: ("thoughtsTokenCount",),
+    }
+    attributes: dict[str, Any] = {}
+    for name, keys in sums.items():
+        numbers = [counts[key] for key in keys if isinstance(counts.get(key), int)]
+        if numbers:  # absent is not zero
+            attributes[name] = sum(numbers)
+    for name, key in _AUDIO.items():
+        for detail in _objects(counts.get(key)):
+            if detail.get("modality") == "AUDIO" and isinstance(detail.get("tokenCount"), int):
+                attributes[name] = attributes.get(name, 0) + detail["tokenCount"]
+    return attributes
+
+
+def _finish_reasons(response: Mapping[str, Any], candidates: Sequence[Mapping[str, Any]]) -> list[str]:
+    feedback = response.get("promptFeedback")
+    if not candidates and isinstance(feedback, dict) and cast("dict[str, Any]", feedback).get("blockReason"):
+        return [_CONTENT_FILTER]
+    return [_finish_reason(candidate) for candidate in candidates]
+
+
+def _finish_reason(candidate: Mapping[str, Any]) -> str:
+    reason = str(candidate.get("finishReason") or "")
+    if reason in _FILTERED:
+        return _CONTENT_FILTER
+    if reason == "STOP" and any(_called(part) for part in _parts(candidate)):
+        return _TOOL_CALLS
+    return _FINISH_REASONS.get(reason, reason.lower())
+
+
+def _parts(candidate: Mapping[str, Any]) -> list[Any]:
+    content = candidate.get("content")
+    parts = cast("dict[str, Any]", content).get("parts") if isinstance(content, dict) else None
+    return cast("list[Any]", parts) if isinstance(parts, list) else []
+
+
+def _called(part: Any) -> dict[str, Any]:
+    call = cast("dict[str, Any]", part).get("functionCall") if isinstance(part, dict) else None
+    return cast("dict[str, Any]", call) if isinstance(call, dict) else {}
+
+
+def _objects(values: Any) -> list[dict[str, Any]]:
+    listed = cast("list[Any]", values) if isinstance(values, list) else []
+    return [cast("dict[str, Any]", value) for value in listed if isinstance(value, dict)]
+
+
+_ELSEWHERE = frozenset({"contents", "systemInstruction", "tools"})
+_REQUEST_ATTRIBUTES = {
+    "temperature": names.REQUEST_TEMPERATURE,
+    "topP": names.REQUEST_TOP_P,
+    "maxOutputTokens": names.REQUEST_MAX_TOKENS,
+    "seed": names.REQUEST_SEED,
+}
+_PLAIN = (int, float, str)
+
+
+def method_of(kwargs: Mapping[str, Any]) -> str:
+    """Returns the API method that the request calls, such as `generateContent`."""
+    return str(kwargs.get("path", "")).partition("?")[0].rpartition(":")[2]
+
+
+def model_of(kwargs: Mapping[str, Any]) -> str:
+    """Returns the model's name; for a tuned model or an endpoint, its whole resource name."""
+    resource = str(kwargs.get("path", "")).partition("?")[0].rpartition(":")[0]
+    above, _, name = resource.rpartition("/")
+    return name if name and (above == "models" or above.endswith("/models")) else resource
+
+
+def provider_of(client: Any) -> str:
+    """Returns the provider's name in the GenAI conventions."""
+    return "gcp.vertex_ai" if getattr(client, "vertexai", False) else "gcp.gemini"
+
+
+def body_of(call: MethodCall) -> dict[str, Any]:
+    """Returns the request's body as it is sent."""
+    request_dict = cast("dict[str, Any]", call.kwargs["request_dict"])
+    options = call.kwargs.get("http_options")
+    if _has_extra_body(options) or _has_extra_body(getattr(call.client, "_http_options", None)):
+        # The client merges the extra body in place and in its own way, so it gets a copy.
+        request = call.client._build_request("post", call.kwargs["path"], copy.deepcopy(request_dict), options)
+        return cast("dict[str, Any]", request.data)
+    return {key: value for key, value in request_dict.items() if not key.startswith("_")}
+
+
+def read_request(call: MethodCall) -> ModelRequest:
+    """Reads a request for content."""
+    body = body_of(call)
+    system = body.get("systemInstruction")
+    if not isinstance(system, dict) or not isinstance(cast("dict[str, Any]", system).get("parts"), list):
+        system = None
+    contents = body.get("contents")
+    thread, shape = dialect.thread_of(cast("list[Any]", contents) if isinstance(contents, list) else [], system)
+    elsewhere = _ELSEWHERE if system is not None else _ELSEWHERE - {"systemInstruction"}
+    return ModelRequest(
+        provider=provider_of(call.client),
+        operation="generate_content",
+        model=model_of(call.kwargs),
+        messages=thread,
+        to_message=dialect.to_message,
+        from_message=dialect.from_message,
+        tools=body.get("tools"),
+        settings={key: value for key, value in body.items() if key not in elsewhere},
+        attributes=_attributes(body, is_streamed="streamed" in call.method),
+        shape={"dialect": dialect.NAME, **shape},
+        as_native=_as_content,
+    )
+
+
+def with_edit(call: MethodCall, messages: list[Any] | None) -> MethodCall:
+    """Returns the call with other messages; the system instruction is the first of them."""
+    if messages is None:
+        return call
+    contents, system = dialect.contents_of(messages, {})
+    body = {**call.kwargs["request_dict"], "contents": contents}
+    body.pop("systemInstruction", None)
+    if system is not None:
+        body["systemInstruction"] = system
+    return call.with_kwargs({**call.kwargs, "request_dict": body})
+
+
+def _as_content(message: Any) -> Any:
+    """Converts a message whose `content` an edit has set to a text: its parts become the text, or a function response
+    whose result is the text."""
+    fields = cast("dict[str, Any]", message) if isinstance(message, dict) else {}
+    text = fields.get("content")
+    if not isinstance(text, str):
+        return cast("object", message)
+    parts: list[Any] = [{"text": text}]
+    old_parts: Any = fields.get("parts")
+    if isinstance(old_parts, list) and len(cast("list[Any]", old_parts)) == 1 and "functionResponse" in old_parts[0]:
+        parts = [{"functionResponse": {**old_parts[0]["functionResponse"], "response": {"result": text}}}]
+    role = fields.get("role")
+    return {"role": "model" if role == "assistant" else role, "parts": parts}
+
+
+def _attributes(body: Mapping[str, Any], *, is_streamed: bool) -> dict[str, Any]:
+    generation_config = body.get("generationConfig")
+    config = cast("dict[str, Any]", generation_config) if isinstance(generation_config, dict) else {}
+    attributes: dict[str, Any] = {
+        name: config[key] for key, name in _REQUEST_ATTRIBUTES.items() if isinstance(config.get(key), _PLAIN)
+    }
+    if (choices := config.get("candidateCount", 1)) != 1:
+        attributes[names.REQUEST_CHOICES] = choices
+    if is_streamed:
+        attributes[names.REQUEST_STREAM] = True
+    return attributes
+
+
+def _has_extra_body(options: Any) -> bool:
+    """Whether options of the client, or of one request, add to the body.  In older versions the options are
+    dictionaries."""
+    if isinstance(options, Mapping):
+        return bool(cast("Mapping[str, Any]", options).get("extra_body"))
+    return bool(getattr(options, "extra_body", None))
+
+
+_HEADERS = {"content-type": "application/json"}
+# True of the recorded answer only, so not copied.
+_RECORDED_KEYS_REPLACED = frozenset({"candidates", "usageMetadata", "promptFeedback", "stream"})
+
+
+def is_streamed(call: MethodCall) -> bool:
+    """Whether the client reads the answer in chunks."""
+    return "streamed" in call.method
+
+
+def restore(raw: Any, call: MethodCall, ending: BaseException | None) -> Any:
+    """Rebuilds what the client's method returned from `raw`; see `ClientApi.restore`.  Raises CannotRestore."""
+    recorded = cast("dict[str, Any]", raw) if isinstance(raw, dict) else {}
+    if isinstance(recorded.get("$playhead"), str):  # a marker in the place of content that was not kept
+        raise CannotRestore(f"the model's answer was not kept ({recorded['$playhead']}); fork the run before this call")
+    make = _maker()
+    if is_streamed(call):
+        if not isinstance(recorded.get("stream"), list):
+            raise CannotRestore("a stream is asked for, and none was recorded")
+        chunks = cast("list[Any]", recorded["stream"])
+        return _awaited(_chunks_later(chunks, make, ending)) if call.is_async else _chunks(chunks, make, ending)
+    if "stream" in recorded or not isinstance(raw, dict):
+        raise CannotRestore("an unstreamed answer is asked for, and none was recorded")
+    answer = make(recorded)
+    return _awaited(answer) if call.is_async else answer
+
+
+def with_message(recorded: Any, message: str | Mapping[str, Any], call: MethodCall) -> dict[str, Any]:
+    """Returns the recorded response with this answer: a text, or a content as the API writes it."""
+    content: dict[str, Any] = {"parts": [{"text": message}]} if isinstance(message, str) else dict(message)
+    response = {"modelVersion": model_of(call.kwargs), **_recorded_metadata(recorded)}
+    candidate = {"content": {"role": "model", **content}, "finishReason": "STOP", "index": 0}
+    whole = {**response, "candidates": [candidate]}
+    return {"stream": [whole]} if is_streamed(call) else whole
+
+
+def _recorded_metadata(recorded: Any) -> dict[str, Any]:
+    answer = cast("dict[str, Any]", recorded) if isinstance(recorded, dict) else {}
+    if answer.get("stream"):
+        answer = cast("dict[str, Any]", answer["stream"][0])
+    return {key: value for key, value in answer.items() if key not in _RECORDED_KEYS_REPLACED}
+
+
+def _maker() -> Callable[[Any], Any]:
+    """Returns a function that makes the return value of the client's methods from JSON: an HTTP response, or in older
+    versions the JSON itself."""
+    kind = getattr(modules["google.genai._api_client"], "SdkHttpResponse", None)
+    if kind is None:
+        return lambda value: value
+    return lambda value: kind(headers=dict(_HEADERS), body=json.dumps(value))
+
+
+def _chunks(chunks: Sequence[Any], make: Callable[[Any], Any], ending: BaseException | None) -> Iterator[Any]:
+    for chunk in chunks:
+        yield make(chunk)
+    if ending is not None:
+        raise ending
+
+
+async def _chunks_later(
+    chunks: Sequence[Any], make: Callable[[Any], Any], ending: BaseException | None
+) -> AsyncIterator[Any]:
+    for chunk in _chunks(chunks, make, ending):
+        yield chunk
+
+
+async def _awaited(value: Any) -> Any:
+    return value

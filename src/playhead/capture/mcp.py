@@ -1,0 +1,329 @@
+"""MCP client calls and the trace context in `_meta`.
+
+Records a client's call of an MCP server, unless a framework's tool call around it already records it.
+
+The trace context in a request's `_meta`: a server's work for a recorded call belongs to that call and its run.
+
+mcp 2 writes and reads `traceparent` and `tracestate` itself, by OpenTelemetry's propagator; before 2.0 we do. As in any
+other request, `api.calls.trace_state` writes the entry in `tracestate` that names the run.
+
+Reads a client's request to an MCP server from the arguments of the library's methods.
+
+The `mcp` library: a client's tool calls, resources and prompts.  The server's work is part of the client's run.
+
+Not recorded: `list_tools` and the like, `initialize`, `ping` and `complete`, which are cheap and have no effect; also a
+server's requests to its client (sampling, elicitation, roots) and progress.
+"""
+
+import json
+from collections.abc import Callable, Collection, Mapping
+from contextlib import nullcontext
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, cast
+from weakref import WeakKeyDictionary
+
+from opentelemetry import trace
+from opentelemetry.context import Context
+from opentelemetry.instrumentation.instrumentor import BaseInstrumentor
+from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
+
+from playhead.api.observe import Observation
+from playhead.calls import runtime
+from playhead.calls.functions import call_async
+from playhead.calls.joining import joined_call
+from playhead.calls.lifecycle import current_span, inside
+from playhead.calls.mirror_span import add_run_id_processor
+from playhead.calls.span import ObservedSpan
+from playhead.capture.frameworks.observing import enclosing_tool_call, none_on_error
+from playhead.capture.patching import Instrumentation, Wrap, Wrapper
+from playhead.model import names
+
+_propagator = TraceContextTextMapPropagator()
+_HEADERS = ("traceparent", "tracestate")
+
+
+async def handle_request(wrapped: Any, instance: Any, args: Any, kwargs: Any) -> Any:
+    """Wraps the server's `_on_request(dctx, method, params)`."""
+    with _as_part_of(_meta_of_params(args, kwargs)):
+        return await wrapped(*args, **kwargs)
+
+
+async def handle_request_v1(wrapped: Any, instance: Any, args: Any, kwargs: Any) -> Any:
+    """Wraps the server's `_handle_request(message, ...)` of mcp 1."""
+    with _as_part_of(_meta_of_message(args, kwargs)):
+        return await wrapped(*args, **kwargs)
+
+
+async def send_request_v1(wrapped: Any, instance: Any, args: Any, kwargs: Any) -> Any:
+    """Wraps `send_request(request, ...)` of mcp 1: adds the trace context of a recorded call."""
+    span = current_span()
+    if span is not None and names.MCP_METHOD in span.attributes:
+        _add_trace_context(span, args[0] if args else kwargs.get("request"))
+    return await wrapped(*args, **kwargs)
+
+
+def trace_context(span: ObservedSpan) -> dict[str, str]:
+    """Returns the trace context headers of this call, for a request's `_meta`."""
+    headers: dict[str, str] = {}
+    _propagator.inject(headers, trace.set_span_in_context(span, Context()))
+    return headers
+
+
+@none_on_error
+def _add_trace_context(span: ObservedSpan, request: Any) -> None:
+    request = getattr(request, "root", request)
+    params = getattr(request, "params", None)
+    if getattr(request, "method", None) != span.attributes[names.MCP_METHOD] or params is None:
+        return
+    headers = trace_context(span)
+    meta_type: Any = cast(Any, type(params)).Meta
+    fields: dict[str, Any] = {} if params.meta is None else params.meta.model_dump(by_alias=True, exclude_unset=True)
+    params.meta = meta_type(**{**headers, **fields})
+
+
+def _as_part_of(meta: Any) -> Any:
+    """Returns the context in which the call named in a request's `_meta` is current; does nothing if none is named."""
+    call = _remote_parent(meta)
+    return nullcontext() if call is None else inside(call)
+
+
+@none_on_error
+def _meta_of_params(args: Any, kwargs: Any) -> Any:
+    params: Any = args[2] if len(args) > 2 else kwargs.get("params")
+    return None if params is None else params.get("_meta")
+
+
+@none_on_error
+def _meta_of_message(args: Any, kwargs: Any) -> Any:
+    message: Any = args[0] if args else kwargs.get("message")
+    meta = getattr(message, "request_meta", None)
+    return None if meta is None else meta.model_extra
+
+
+@none_on_error
+def _remote_parent(meta: Any) -> ObservedSpan | None:
+    if not isinstance(meta, Mapping):
+        return None
+    fields = cast("Mapping[str, Any]", meta)
+    headers = {name: fields[name] for name in _HEADERS if isinstance(fields.get(name), str)}
+    context = trace.get_current_span(_propagator.extract(headers, Context())).get_span_context()
+    recorder = runtime.current.recorder or runtime.recorder()
+    call = None if recorder is None else joined_call(context, recorder)
+    if call is not None:
+        add_run_id_processor()  # before the library makes a span of its own for the request
+    return call
+
+
+_TOOL = Observation(None, "tool", True, True, None, {}, None)
+_RETRIEVER = Observation(None, "retriever", True, True, None, {}, None)
+_RESOURCE = "read_resource"
+_CLIENT = 3  # OTLP's SpanKind for a call to another service
+_EXTENSION = "extension"  # the conventions' word for a tool that the agent's side runs by calling another system
+
+servers: "WeakKeyDictionary[Any, str]" = WeakKeyDictionary()
+"""Session → name of its server, for sessions that do not keep it (before mcp 2.0)."""
+
+
+@dataclass(frozen=True, slots=True)
+class ServerCall:
+    """A call of an MCP server: `name` is the tool's or the prompt's name, or `read_resource` for all resources."""
+
+    kind: str
+    name: str
+    arguments: Mapping[str, Any]
+    attributes: dict[str, Any]
+
+    def begin(self) -> ObservedSpan | None:
+        """Begins the span of the call; returns None if the call is not recorded."""
+        observation = _TOOL if self.kind == "tool" else _RETRIEVER
+        span = observation.begin(self.name, dict(self.arguments), self.attributes)
+        if span is not None:
+            span.otel_kind = _CLIENT
+        return span
+
+
+@none_on_error
+def read_tool_call(client: Any, args: Any, kwargs: Any) -> ServerCall:
+    """Reads `call_tool(name, arguments, ...)`."""
+    parameters = _named(("name", "arguments"), args, kwargs)
+    about = {names.TOOL_TYPE: _EXTENSION, **_about(client, "tools/call")}
+    return ServerCall("tool", str(parameters["name"]), _mapping(parameters.get("arguments")), about)
+
+
+@none_on_error
+def read_resource(client: Any, args: Any, kwargs: Any) -> ServerCall:
+    """Reads `read_resource(uri, ...)`."""
+    uri = str(_named(("uri",), args, kwargs)["uri"])
+    about = {names.MCP_RESOURCE: uri, names.IDEMPOTENT: True, **_about(client, "resources/read")}
+    return ServerCall("retriever", _RESOURCE, {"uri": uri}, about)  # addresses are many, and have slashes
+
+
+@none_on_error
+def read_prompt(client: Any, args: Any, kwargs: Any) -> ServerCall:
+    """Reads `get_prompt(name, arguments, ...)`."""
+    parameters = _named(("name", "arguments"), args, kwargs)
+    name, arguments = str(parameters["name"]), _mapping(parameters.get("arguments"))
+    about = {names.PROMPT_NAME: name, names.IDEMPOTENT: True, **_about(client, "prompts/get")}
+    return ServerCall("retriever", name, {"name": name, "arguments": arguments}, about)
+
+
+def _named(parameters: tuple[str, ...], args: Any, kwargs: Any) -> dict[str, Any]:
+    return {**dict(zip(parameters, args, strict=False)), **kwargs}
+
+
+def _mapping(arguments: Any) -> Mapping[str, Any]:
+    return cast("Mapping[str, Any]", arguments) if isinstance(arguments, Mapping) else {}
+
+
+def _about(client: Any, method: str) -> dict[str, Any]:
+    attributes = {names.MCP_METHOD: method, names.MCP_SERVER: _server_name(client)}
+    attributes[names.MCP_PROTOCOL] = getattr(client, "protocol_version", None)
+    return {name: value for name, value in attributes.items() if isinstance(value, str)}
+
+
+def _server_name(client: Any) -> Any:
+    try:
+        server_info = getattr(client, "server_info", None)
+    except RuntimeError:  # of a client that is not connected: the library will say so
+        return None
+    return servers.get(client) if server_info is None else getattr(server_info, "name", None)
+
+
+_ERROR = 2  # OTLP's status code
+_TOOL_ERROR = "tool_error"  # the conventions' `error.type` of a result marked as an error
+_MAX_ERROR_TEXT = 256
+
+
+def observing(read: Callable[[Any, Any, Any], ServerCall | None]) -> Wrapper:
+    """Returns a wrapper for one of a client's methods.  `read` reads its arguments; None: the call is not recorded."""
+
+    def wrapper(wrapped: Any, instance: Any, args: Any, kwargs: Any) -> Any:
+        call = read(instance, args, kwargs)
+        return wrapped(*args, **kwargs) if call is None else _observed(call, wrapped, args, kwargs)
+
+    return wrapper
+
+
+async def _observed(call: ServerCall, wrapped: Any, args: Any, kwargs: Any) -> Any:
+    outer = _same_call(call)
+    sending = _send(wrapped, args, kwargs)
+    if outer is not None:
+        _describe(outer, call)
+        return await sending
+    output = names.TOOL_RESULT_REF if call.kind == "tool" else names.OUTPUT_REF
+    return await call_async(call.begin, output, sending, partial(_as_result, call))
+
+
+def _as_result(call: ServerCall, value: Any) -> Any:
+    """Converts a plain value to the library's result with this text, or with the value's JSON.  For a tool, a
+    dictionary with `content` is the result itself."""
+    from mcp import types  # noqa: PLC0415 - of the library that is in use
+
+    if isinstance(value, types.Result):
+        return value
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
+    if names.MCP_RESOURCE in call.attributes:
+        return types.ReadResourceResult.model_validate({"contents": [{"uri": call.arguments["uri"], "text": text}]})
+    block = {"type": "text", "text": text}
+    if names.PROMPT_NAME in call.attributes:
+        return types.GetPromptResult.model_validate({"messages": [{"role": "user", "content": block}]})
+    fields = cast("dict[str, Any]", value) if isinstance(value, dict) else {}
+    return types.CallToolResult.model_validate(fields if "content" in fields else {"content": [block]})
+
+
+@none_on_error
+def _same_call(call: ServerCall) -> ObservedSpan | None:
+    """Returns the enclosing span if it records this same call (of a framework, or of `Client` around its session)."""
+    if call.kind == "tool":
+        return enclosing_tool_call(call.name, call.arguments)
+    span = current_span()
+    same = (names.MCP_METHOD, names.MCP_RESOURCE, names.PROMPT_NAME)
+    if span is None or any(span.attributes.get(name) != call.attributes.get(name) for name in same):
+        return None
+    return span
+
+
+@none_on_error
+def _describe(span: ObservedSpan, call: ServerCall) -> None:
+    """Adds the server's attributes to the span of a framework's tool call."""
+    for name, value in call.attributes.items():
+        span.attributes.setdefault(name, value)
+
+
+async def _send(wrapped: Any, args: Any, kwargs: Any) -> Any:
+    span = current_span()
+    if span is None or names.MCP_METHOD not in span.attributes:  # not recorded
+        return await wrapped(*args, **kwargs)
+    result = await wrapped(*args, **kwargs)
+    _note_error(span, result)
+    return result
+
+
+@none_on_error
+def _note_error(span: ObservedSpan, result: Any) -> None:
+    """Marks a tool call as failed if its result is an error; the program gets that result, also on resume."""
+    if getattr(result, "is_error", None) is not True and getattr(result, "isError", None) is not True:
+        return
+    text = " ".join(str(part.text) for part in result.content if isinstance(getattr(part, "text", None), str))
+    span.attributes[names.ERROR_TYPE] = _TOOL_ERROR
+    span.status = _ERROR
+    span.status_message = span.recorder.text(text, span.redact)[:_MAX_ERROR_TEXT]
+
+
+async def remember_server(wrapped: Any, instance: Any, args: Any, kwargs: Any) -> Any:
+    """Wraps `initialize`: stores the server's name, for sessions that do not keep it."""
+    result = await wrapped(*args, **kwargs)
+    _remember(instance, result)
+    return result
+
+
+@none_on_error
+def _remember(session: Any, result: Any) -> None:
+    name = getattr(getattr(result, "serverInfo", None), "name", None)
+    if isinstance(name, str):
+        servers[session] = name
+
+
+SUPPORTS = "mcp >= 1.10"
+
+_READERS = {"call_tool": read_tool_call, "read_resource": read_resource, "get_prompt": read_prompt}
+_CLIENTS = (
+    ("mcp.client.session", "ClientSession", False),
+    (
+        "mcp.client.client",
+        "Client",
+        True,
+    ),  # since mcp 2.0; repeats a session's call until the server has everything it asks for
+)
+
+
+class McpInstrumentor(BaseInstrumentor):
+    """For `opentelemetry-instrument`, and for programs that use OpenTelemetry's instrumentors."""
+
+    def instrumentation_dependencies(self) -> Collection[str]:
+        """Returns the supported versions of the library."""
+        return (SUPPORTS,)
+
+    def _instrument(self, **kwargs: Any) -> None:
+        patch()
+
+    def _uninstrument(self, **kwargs: Any) -> None:
+        unpatch()
+
+
+_mcp = Instrumentation(
+    [
+        *(
+            Wrap(module, f"{owner}.{method}", observing(read), is_optional=is_optional)
+            for module, owner, is_optional in _CLIENTS
+            for method, read in _READERS.items()
+        ),
+        Wrap("mcp.client.session", "ClientSession.initialize", remember_server, is_optional=True),
+        Wrap("mcp.server.runner", "ServerRunner._on_request", handle_request, is_optional=True),
+        # Before mcp 2.0:
+        Wrap("mcp.shared.session", "BaseSession.send_request", send_request_v1, is_optional=True),
+        Wrap("mcp.server.lowlevel.server", "Server._handle_request", handle_request_v1, is_optional=True),
+    ]
+)
+patch, unpatch = _mcp.patch, _mcp.unpatch

@@ -1,0 +1,550 @@
+"""Responses API: read, join events, rebuild, history behind `previous_response_id`.
+
+Reads requests and answers of Responses for the capture stage, as `chat_reading` does for Chat Completions.
+
+Joins the typed events of a streamed response to one response, and splits a response into events. Pure.
+
+The conversation before a `previous_response_id`: the server has it, the request does not contain it.
+
+Items that this run sent and received are known, and complete the recorded context. A part `playhead.elsewhere` stands
+for unknown ones (a response of another run, a conversation that the server keeps).
+
+Builds a Responses answer with another output from the recorded one.
+
+`responses.retrieve()`: records the polling of a response that runs in the background.
+
+Each poll is one call of operation `fetch_response`. Its input is the response's input. Tokens count once: in the first
+call that gets the ended response.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, cast
+
+from playhead.calls.lifecycle import current_span
+from playhead.calls.run import ActiveRun
+from playhead.capture.client_methods import ClientApi, MethodCall
+from playhead.capture.model_call import ModelRequest, ModelResponse
+from playhead.capture.openai.chat import provider_of, response_format
+from playhead.capture.openai.replay import restore
+from playhead.capture.stainless import (
+    LEFT_OUT,
+    TRANSPORT,
+    answer_json,
+    described,
+    dumped,
+    listed,
+    record_result,
+    settings_of,
+    usage_of,
+)
+from playhead.dialect import openai_responses as dialect
+from playhead.dialect.parts import provider_edits
+from playhead.model import names
+from playhead.model.message import Message
+from playhead.model.objects.interrupts import let_through
+
+_OVER = frozenset({"completed", "incomplete", "failed", "cancelled"})
+# Event with a piece of a text → where the piece belongs in its item: list, key of the index, empty part, key.
+_PIECES = {
+    "response.output_text.delta": ("content", "content_index", {"type": "output_text"}, "text"),
+    "response.refusal.delta": ("content", "content_index", {"type": "refusal"}, "refusal"),
+    "response.reasoning_text.delta": ("content", "content_index", {"type": "reasoning_text"}, "text"),
+    "response.reasoning_summary_text.delta": ("summary", "summary_index", {"type": "summary_text"}, "text"),
+}
+_ARGUMENTS = {
+    "response.function_call_arguments.delta": "arguments",
+    "response.custom_tool_call_input.delta": "input",
+}
+
+
+def whole_response(events: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
+    """Returns the response in its unstreamed form, as far as it was received."""
+    response: dict[str, Any] = {}
+    items: dict[int, dict[str, Any]] = {}
+    for event in events:
+        if isinstance(event.get("response"), dict):
+            response = cast(dict[str, Any], event["response"])
+        _add(items, event)
+    if response.get("status") in _OVER and (response.get("output") or not items):
+        return response
+    return {**response, "output": [items[index] for index in sorted(items)]}
+
+
+def _add(items: dict[int, dict[str, Any]], event: Mapping[str, Any]) -> None:
+    index, kind = event.get("output_index"), str(event.get("type"))
+    if not isinstance(index, int):
+        return
+    if isinstance(event.get("item"), dict):
+        # A copy: pieces are added to it, and the event must not change.
+        items[index] = {**event["item"]}
+    elif kind in _ARGUMENTS:
+        item, key = items.setdefault(index, {}), _ARGUMENTS[kind]
+        item[key] = f"{item.get(key) or ''}{event.get('delta', '')}"
+    elif kind in _PIECES:
+        key, place, empty, text = _PIECES[kind]
+        item = items.setdefault(index, {})
+        part_index = event.get(place) or 0
+        parts = [dict(part) for part in item.get(key) or ()]
+        parts += [dict(empty) for _ in range(part_index + 1 - len(parts))]
+        parts[part_index][text] = f"{parts[part_index].get(text) or ''}{event.get('delta', '')}"
+        item[key] = parts
+
+
+def events_of(response: Mapping[str, Any], piece_characters: int | None = None) -> list[dict[str, Any]]:
+    """Returns the events of a stream of this response; texts and arguments in pieces of `piece_characters` (None:
+    whole)."""
+    begun: dict[str, Any] = {
+        **response,
+        "status": "in_progress",
+        "incomplete_details": None,
+        "output": [],
+        "usage": None,
+    }
+    events: list[dict[str, Any]] = [
+        {"type": "response.created", "response": begun},
+        {"type": "response.in_progress", "response": begun},
+    ]
+    for index, item in enumerate(response["output"]):
+        events += _item_events(item, index, piece_characters)
+    events.append({"type": f"response.{response.get('status', 'completed')}", "response": dict(response)})
+    return [{**event, "sequence_number": number} for number, event in enumerate(events)]
+
+
+def _item_events(item: Mapping[str, Any], index: int, characters: int | None) -> Iterator[dict[str, Any]]:
+    kind, where = item.get("type"), {"item_id": item.get("id"), "output_index": index}
+    writer = _WRITERS.get(str(kind))
+    key, empty, write = writer if writer else (None, None, None)
+    begun = {**item, **({} if kind == "reasoning" else {"status": "in_progress"}), **({key: empty} if key else {})}
+    yield {"type": "response.output_item.added", "output_index": index, "item": begun}
+    if write is not None and key is not None:
+        yield from write(item[key], item, where, characters)
+    yield {"type": "response.output_item.done", "output_index": index, "item": dict(item)}
+
+
+def _content(parts: Any, item: Any, where: dict[str, Any], characters: int | None) -> Iterator[dict[str, Any]]:
+    for index, part in enumerate(parts):
+        refused = part["type"] == "refusal"
+        name, key = ("refusal", "refusal") if refused else ("output_text", "text")
+        more: dict[str, Any] = {} if refused else {"logprobs": []}
+        here = {**where, "content_index": index}
+        yield {"type": "response.content_part.added", **here, "part": {**part, key: ""}}
+        for piece in _pieces(part[key], characters):
+            yield {"type": f"response.{name}.delta", **here, "delta": piece, **more}
+        yield {"type": f"response.{name}.done", **here, key: part[key], **more}
+        yield {"type": "response.content_part.done", **here, "part": part}
+
+
+def _summary(parts: Any, item: Any, where: dict[str, Any], characters: int | None) -> Iterator[dict[str, Any]]:
+    for index, part in enumerate(parts):
+        here = {**where, "summary_index": index}
+        yield {"type": "response.reasoning_summary_part.added", **here, "part": {**part, "text": ""}}
+        for piece in _pieces(part["text"], characters):
+            yield {"type": "response.reasoning_summary_text.delta", **here, "delta": piece}
+        yield {"type": "response.reasoning_summary_text.done", **here, "text": part["text"]}
+        yield {"type": "response.reasoning_summary_part.done", **here, "part": part}
+
+
+def _arguments(text: Any, item: Any, where: dict[str, Any], characters: int | None) -> Iterator[dict[str, Any]]:
+    for piece in _pieces(text, characters):
+        yield {"type": "response.function_call_arguments.delta", **where, "delta": piece}
+    yield {"type": "response.function_call_arguments.done", **where, "name": item.get("name"), "arguments": text}
+
+
+_WRITERS: dict[str, tuple[str, Any, Any]] = {
+    "message": ("content", [], _content),
+    "reasoning": ("summary", [], _summary),
+    "function_call": ("arguments", "", _arguments),
+}
+
+
+def _pieces(text: str, characters: int | None) -> list[str]:
+    if not characters:
+        return [text] if text else []
+    return [text[start : start + characters] for start in range(0, len(text), characters)]
+
+
+# Limits the memory of an endless run; the oldest are forgotten first.
+_MAX_REMEMBERED = 4096
+
+
+@dataclass(frozen=True, slots=True)
+class KnownResponse:
+    """A response that this run has seen: the id of the previous response, the items sent since, and its output (empty
+    while it runs in the background)."""
+
+    previous: str | None
+    sent: Sequence[Any]
+    output: Sequence[Any]
+    model: str
+    is_ended: bool
+
+
+def previous_items(run: ActiveRun | None, request: Mapping[str, Any]) -> list[Any]:
+    """Returns the items of the conversation before those of this request."""
+    conversation = request.get("conversation")
+    if isinstance(conversation, dict | str):
+        return [_elsewhere("conversation", conversation)]
+    turns: list[Sequence[Any]] = []
+    response_id = request.get("previous_response_id")
+    while isinstance(response_id, str):
+        response = known_response(run, response_id)
+        if response is None:
+            turns.append([_elsewhere("previous_response_id", response_id)])
+            break
+        response_id = response.previous
+        turns.append([*response.sent, *response.output])
+    return [item for items in reversed(turns) for item in items]
+
+
+def items_asked(run: ActiveRun | None, response_id: str) -> list[Any]:
+    """Returns the input items of a response: the conversation before it, and the items sent with its request."""
+    response = known_response(run, response_id)
+    if response is None:
+        return [_elsewhere("response_id", response_id)]
+    return [*previous_items(run, {"previous_response_id": response.previous}), *response.sent]
+
+
+def known_response(run: ActiveRun | None, response_id: str) -> KnownResponse | None:
+    """Returns the response of this id; None if this run has not seen it."""
+    return run.responses.get(response_id) if run is not None else None
+
+
+def remember(run: ActiveRun, request: Mapping[str, Any], sent: Sequence[Any], response: Mapping[str, Any]) -> None:
+    """Remembers a response, so that a later request can name it as the previous one."""
+    previous = request.get("previous_response_id")
+    # In a `conversation`, each response follows all earlier items, of which only a part is known.
+    head = previous_items(run, request) if isinstance(request.get("conversation"), dict | str) else []
+    _keep(run, response, previous if isinstance(previous, str) and not head else None, [*head, *sent])
+
+
+def remember_retrieved(run: ActiveRun, response_id: str, response: Mapping[str, Any]) -> None:
+    """Remembers the fetched state of a response that runs in the background."""
+    remembered = known_response(run, response_id)
+    if remembered is None:
+        _keep(run, response, None, items_asked(run, response_id))
+    else:
+        _keep(run, response, remembered.previous, remembered.sent)
+
+
+def _keep(run: ActiveRun, response: Mapping[str, Any], previous: str | None, sent: Sequence[Any]) -> None:
+    name = response.get("id")
+    if not isinstance(name, str):
+        return
+    output, model = response.get("output") or (), str(response.get("model") or "")
+    is_ended = response.get("status") not in ("queued", "in_progress")
+    run.responses[name] = KnownResponse(previous, sent, output, model, is_ended)
+    while len(run.responses) > _MAX_REMEMBERED:
+        run.responses.pop(next(iter(run.responses)), None)
+
+
+def _elsewhere(key: str, value: Any) -> dict[str, Any]:
+    return {"role": "system", "content": [{"type": "playhead.elsewhere", key: value}]}
+
+
+_NOT_SETTINGS = TRANSPORT | {"input", "instructions", "tools", "text_format"}
+_REQUEST_ATTRIBUTES = {
+    "temperature": names.REQUEST_TEMPERATURE,
+    "top_p": names.REQUEST_TOP_P,
+    "max_output_tokens": names.REQUEST_MAX_TOKENS,
+    "stream": names.REQUEST_STREAM,
+}
+_USAGE = (
+    ("", "input_tokens", names.INPUT_TOKENS),
+    ("", "output_tokens", names.OUTPUT_TOKENS),
+    ("input_tokens_details", "cached_tokens", names.CACHE_READ_TOKENS),
+    ("input_tokens_details", "cache_write_tokens", names.CACHE_WRITE_TOKENS),
+    ("output_tokens_details", "reasoning_tokens", names.REASONING_TOKENS),
+)
+_CALLS = frozenset({"function_call", "custom_tool_call"})
+# Added by the client after parsing; the provider did not send them.
+_PARSED = ("parsed", "parsed_arguments")
+_ADDED = frozenset({*_PARSED, "content"})
+
+
+def read_request(client: Any, kwargs: Mapping[str, Any], method: str = "create") -> ModelRequest:
+    """Reads a request from its keyword arguments (the client takes no positional ones)."""
+    settings, attributes = settings_of(kwargs, _NOT_SETTINGS, _REQUEST_ATTRIBUTES, response_format)
+    tools, instructions, kind = kwargs.get("tools"), kwargs.get("instructions"), kwargs.get("text_format")
+    if isinstance(kind, type):
+        settings["text"] = {**(kwargs.get("text") or {}), "format": text_format(kind)}
+    if not isinstance(instructions, str | None) and type(instructions).__name__ not in LEFT_OUT:
+        settings["instructions"] = instructions
+    above = current_span()
+    earlier = previous_items(above.run if above is not None else None, kwargs)
+    return ModelRequest(
+        provider=provider_of(client),
+        operation="chat",
+        model=str(kwargs.get("model", "")),
+        messages=[*earlier, *_sent(kwargs)],
+        to_message=to_message,
+        from_message=dialect.from_message,
+        tools=listed(tools),
+        system=instructions if isinstance(instructions, str) else None,
+        settings=settings,
+        attributes=attributes,
+        shape={"dialect": dialect.NAME, "input": _form_of(kwargs.get("input")), "before": len(earlier)},
+    )
+
+
+def text_format(kind: type) -> Any:
+    """Returns the schema that the client sends for a class given as text format."""
+    try:
+        from openai.lib._parsing._responses import type_to_text_format_param  # noqa: PLC0415 - the library is the user's
+
+        return type_to_text_format_param(kind)
+    except BaseException as error:  # noqa: BLE001 - another version of the library, or a class that it does not take
+        let_through(error)
+        return described(kind)
+
+
+def _form_of(value: Any) -> str:
+    """Returns the form of `input` in the request: `text`, `items`, or `absent`."""
+    if isinstance(value, str):
+        return "text"
+    return "items" if isinstance(value, Sequence) else "absent"
+
+
+def read_response(response: Any, run: ActiveRun, kwargs: Mapping[str, Any]) -> ModelResponse | None:
+    """Reads a `Response`; None for anything else."""
+    return _remembered(plain_response(response), run, kwargs)
+
+
+def assemble(events: list[Any], run: ActiveRun, kwargs: Mapping[str, Any]) -> ModelResponse | None:
+    """Reads the events of a stream; None if there are none."""
+    return _remembered(plain_stream(events), run, kwargs)
+
+
+def read_recorded(raw: dict[str, Any], run: ActiveRun, kwargs: Mapping[str, Any]) -> ModelResponse | None:
+    """Reads a recorded response, streamed or not."""
+    return _remembered(raw, run, kwargs)
+
+
+def _remembered(raw: dict[str, Any] | None, run: ActiveRun, kwargs: Mapping[str, Any]) -> ModelResponse | None:
+    if raw is None:
+        return None
+    response = model_response(raw)
+    remember(run, kwargs, _sent(kwargs), whole(raw))
+    return response
+
+
+def plain_response(response: Any) -> dict[str, Any] | None:
+    """Returns a `Response` as JSON values; None for anything else."""
+    return _dumped(response) if hasattr(response, "output") else None
+
+
+def plain_stream(events: list[Any]) -> dict[str, Any] | None:
+    """Returns the recorded form of a stream's events (or of the results of `kept_event`); None if there are none."""
+    return {"stream": [kept_event(event) for event in events]} if events else None
+
+
+def kept_event(event: Any) -> Any:
+    """Returns the JSON of an event as received: programs change events in place, by adding deltas to earlier items."""
+    return event if type(event) is dict else _dumped(event)  # pyright: ignore[reportUnknownVariableType]
+
+
+def whole(raw: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns the recorded response, streamed or not, as one JSON object."""
+    return whole_response(raw["stream"]) if "stream" in raw else dict(raw)
+
+
+def with_edit(kwargs: Mapping[str, Any], messages: list[Any] | None, system: str | None) -> dict[str, Any] | None:
+    """Returns the arguments with other items or instructions; None if the server keeps some of the items."""
+    changed: dict[str, Any] = dict(kwargs)
+    if messages is not None:
+        if kwargs.get("previous_response_id") or kwargs.get("conversation"):
+            return None
+        changed["input"] = messages
+    if system is not None:
+        changed["instructions"] = system
+    return changed
+
+
+def model_response(raw: dict[str, Any]) -> ModelResponse:
+    """Reads a recorded response, or a recorded stream of events."""
+    response = whole(raw)
+    output = cast(list[dict[str, Any]], response.get("output") or [])
+    read = [dialect.output_message(item) for item in output]
+    reasonings = [reasoning for _, reasoning in read if reasoning is not None]
+    attributes: dict[str, Any] = usage_of(response.get("usage") or {}, _USAGE)
+    attributes[names.FINISH_REASONS] = [_finish_reason(response, output)]
+    for key, name in (("id", names.RESPONSE_ID), ("model", names.RESPONSE_MODEL)):
+        if response.get(key):
+            attributes[name] = response[key]
+    reasoning = reasonings[0] if len(reasonings) == 1 else reasonings or None
+    messages = [message for message, _ in read]
+    return ModelResponse(messages, raw, reasoning, attributes | provider_edits(messages))
+
+
+def _finish_reason(response: Mapping[str, Any], output: Sequence[Mapping[str, Any]]) -> str:
+    """Returns the finish reason by its name in Chat Completions, else the response's own."""
+    status = response.get("status") or "completed"
+    if status == "incomplete":
+        details: Mapping[str, Any] = response.get("incomplete_details") or {}
+        reason = details.get("reason") or status
+        return "length" if reason == "max_output_tokens" else str(reason)
+    if status == "completed":
+        return "tool_calls" if any(item.get("type") in _CALLS for item in output) else "stop"
+    return str(status)
+
+
+def _sent(kwargs: Mapping[str, Any]) -> list[Any]:
+    """Returns the request's items as dictionaries; a text becomes a user message."""
+    value = kwargs.get("input")
+    if isinstance(value, str):
+        return [{"role": "user", "content": value}]
+    if not isinstance(value, Sequence):  # not given, or a value that the client refuses, too
+        return []
+    return [item if type(item) is dict else dumped(item) for item in cast(Sequence[Any], value)]
+
+
+def to_message(native: Mapping[str, Any]) -> Message:
+    """Returns the canonical message, without the parsed values that the client adds to its own objects."""
+    if not _ADDED.isdisjoint(native) and native.get("type") != "reasoning":
+        native = {key: value for key, value in native.items() if key not in _PARSED}
+        if isinstance(content := native.get("content"), list):
+            native["content"] = [_plain_part(part) for part in cast("list[Any]", content)]
+    return dialect.to_message(native)
+
+
+def _plain_part(part: Any) -> Any:
+    fields = cast("dict[str, Any]", part) if isinstance(part, dict) else {}
+    if _ADDED.isdisjoint(fields):
+        return cast("object", part)
+    return {key: value for key, value in fields.items() if key not in _PARSED}
+
+
+def _dumped(value: Any) -> Any:
+    """Returns the JSON of one of the client's objects, without the parsed values that the client adds."""
+    if not hasattr(value, "model_dump"):
+        return value
+    native: dict[str, Any] = answer_json(value)
+    for item in _items_in(native):
+        for holder in (item, *(item.get("content") or ())):
+            if isinstance(holder, dict):
+                for key in _PARSED:
+                    cast(dict[str, Any], holder).pop(key, None)
+    return native
+
+
+def _items_in(native: dict[str, Any]) -> list[dict[str, Any]]:
+    """Returns the items in a dumped object, which is an item, a response, or an event with one of them."""
+    response = native.get("response")
+    holder = cast(dict[str, Any], response) if isinstance(response, dict) else native
+    items: list[Any] = [native, native.get("item"), *(holder.get("output") or ())]
+    return [cast(dict[str, Any], item) for item in items if isinstance(item, dict)]
+
+
+# Defaults for a call without a recorded answer: one that was in doubt.
+_UNKNOWN: dict[str, Any] = {
+    "id": "resp_playhead",
+    "object": "response",
+    "created_at": 0,
+    "parallel_tool_calls": True,
+    "tool_choice": "auto",
+    "tools": [],
+}
+# True of the recorded answer only, so not copied.
+_RECORDED_KEYS_REPLACED = {"output", "usage", "stream", "incomplete_details", "error", "status"}
+
+
+def with_message(recorded: Any, message: str | Mapping[str, Any], *, model: str, streamed: bool) -> dict[str, Any]:
+    """Returns the recorded response with this output: a text, a message or another item in OpenAI's form, or
+    `{"output": [...]}`."""
+    response = {**_UNKNOWN, "model": model, **_recorded_metadata(recorded)}
+    response |= {"status": "completed", "error": None, "incomplete_details": None, "usage": None}
+    response["output"] = [_output_item(item, index) for index, item in enumerate(_output_items(message))]
+    return {"stream": events_of(response)} if streamed else response
+
+
+def _output_items(message: str | Mapping[str, Any]) -> list[Any]:
+    if isinstance(message, Mapping) and isinstance(message.get("output"), list) and "type" not in message:
+        return cast(list[Any], message["output"])
+    return [message]
+
+
+def _output_item(value: Any, index: int) -> Any:
+    if isinstance(value, Mapping) and cast(Mapping[str, Any], value).get("type", "message") != "message":
+        return {"id": f"item_playhead_{index}", **cast(Mapping[str, Any], value)}
+    item: dict[str, Any] = {"content": value} if isinstance(value, str) else dict(cast(Mapping[str, Any], value))
+    if isinstance(item.get("content"), str):
+        item["content"] = [{"type": "output_text", "text": item["content"], "annotations": []}]
+    return {"id": f"msg_playhead_{index}", "type": "message", "role": "assistant", "status": "completed", **item}
+
+
+def _recorded_metadata(recorded: Any) -> dict[str, Any]:
+    response = cast("dict[str, Any]", recorded) if isinstance(recorded, dict) else {}
+    if isinstance(response.get("stream"), list):
+        response = whole_response(response["stream"])
+    return {key: value for key, value in response.items() if key not in _RECORDED_KEYS_REPLACED}
+
+
+_TOKENS = (
+    names.INPUT_TOKENS,
+    names.OUTPUT_TOKENS,
+    names.CACHE_READ_TOKENS,
+    names.CACHE_WRITE_TOKENS,
+    names.REASONING_TOKENS,
+)
+
+
+def _id_of(call: MethodCall) -> str:
+    return str(call.args[0] if call.args else call.kwargs.get("response_id", ""))
+
+
+def _named(call: MethodCall) -> dict[str, Any]:
+    """Returns the keyword arguments with the id, which the program may pass by position."""
+    return {**call.kwargs, "response_id": _id_of(call)}
+
+
+def _read_request(call: MethodCall) -> ModelRequest:
+    response_id, above = _id_of(call), current_span()
+    run = above.run if above is not None else None
+    response = known_response(run, response_id)
+    settings, attributes = settings_of(_named(call), TRANSPORT, {"stream": names.REQUEST_STREAM}, described)
+    return ModelRequest(
+        provider=provider_of(call.client),
+        operation="fetch_response",
+        model=response.model if response is not None else "",
+        messages=items_asked(run, response_id),
+        to_message=to_message,
+        from_message=dialect.from_message,
+        settings=settings,
+        attributes=attributes,
+        shape={"dialect": dialect.NAME, "input": "absent", "before": 0},
+    )
+
+
+def _remembered_retrieval(raw: dict[str, Any] | None, run: ActiveRun, call: MethodCall) -> ModelResponse | None:
+    if raw is None:
+        return None
+    response, remembered = model_response(raw), known_response(run, _id_of(call))
+    if remembered is not None and remembered.is_ended:
+        response.attributes = _without_tokens(response.attributes)
+    remember_retrieved(run, _id_of(call), whole(raw))
+    return response
+
+
+def _without_tokens(attributes: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in attributes.items() if name not in _TOKENS}
+
+
+def _restore(raw: Any, call: MethodCall, ending: BaseException | None) -> Any:
+    return restore(raw, _named(call), call.client, method=call.method, is_async=call.is_async, ending=ending)
+
+
+def _with_message(raw: Any, message: Any, call: MethodCall) -> Any:
+    return with_message(raw, message, model="", streamed=call.kwargs.get("stream") is True)
+
+
+RETRIEVAL = ClientApi(
+    read_request=_read_request,
+    is_streamed=lambda call: bool(call.kwargs.get("stream")),
+    read_response=lambda response, run, call: _remembered_retrieval(plain_response(response), run, call),
+    assemble=lambda events, run, call: _remembered_retrieval(plain_stream(events), run, call),
+    read_recorded=_remembered_retrieval,
+    restore=_restore,
+    with_message=_with_message,
+    with_edit=lambda call, messages, system: None,
+    record_result=record_result,
+)

@@ -1,1 +1,0 @@
-"""Shared code for the client libraries that Stainless generates: `openai` and `anthropic`."""
