@@ -62,8 +62,7 @@ if TYPE_CHECKING:
         Unanswered,
     )
     from playhead.exporting import export_to
-    from playhead.interop.ref_exporter import RefLogExporter, RefSpanExporter
-    from playhead.interop.ref_processor import RefSpanProcessor
+    from playhead.interop.ref_spans import RefLogExporter, RefSpanExporter, RefSpanProcessor
     from playhead.journal.listeners import on_event
     from playhead.local.replaying import replay
     from playhead.recording import counters, flush, shutdown
@@ -138,9 +137,9 @@ _LAZY = {
     "Interrupted": "playhead.errors",
     "NoRecord": "playhead.errors",
     "PlayheadError": "playhead.errors",
-    "RefLogExporter": "playhead.interop.ref_exporter",
-    "RefSpanExporter": "playhead.interop.ref_exporter",
-    "RefSpanProcessor": "playhead.interop.ref_processor",
+    "RefLogExporter": "playhead.interop.ref_spans",
+    "RefSpanExporter": "playhead.interop.ref_spans",
+    "RefSpanProcessor": "playhead.interop.ref_spans",
     "ReplayDiverged": "playhead.errors",
     "RunAlive": "playhead.errors",
     "RunTakenOver": "playhead.errors",

@@ -6,7 +6,7 @@ Entry point `playhead` of the group `openinference_blob_uploader`, chosen with `
 from typing import Any, Final
 
 from playhead.calls import runtime
-from playhead.interop.recorded_content import RecordedContent, is_recorded
+from playhead.interop.readable_spans import RecordedContent, is_recorded
 from playhead.kernel.guard import swallowed
 from playhead.model.objects.interrupts import let_through
 from playhead.recording import settings_in_force

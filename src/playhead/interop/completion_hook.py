@@ -12,7 +12,7 @@ from enum import Enum
 from typing import Any, Final, cast
 
 from playhead.calls import runtime
-from playhead.interop.recorded_content import RecordedContent, without_unrecorded
+from playhead.interop.readable_spans import RecordedContent, without_unrecorded
 from playhead.interop.zero_code import record_spans_of_others
 from playhead.kernel.guard import swallowed
 from playhead.lift import lift

@@ -1,12 +1,17 @@
-"""Copies a span or log record of OpenTelemetry's SDK, with refs instead of content.
+"""OpenTelemetry spans with refs instead of content.
+
+Copies a span or log record of OpenTelemetry's SDK, with refs instead of content.
 
 Each span is lifted once: several exporters and processors get the same copy.  The original is never changed, since
 other processors of the program also hold it, and may be sending it in another thread.
+
+Records content of other instrumentations' spans like our own: redacted,
+limited in size, each content once, and not at all if the settings switch it off.
 """
 
 import copy
 from base64 import b64encode
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final, cast
 from weakref import WeakKeyDictionary
@@ -16,13 +21,69 @@ from opentelemetry.trace import Link, Status, StatusCode
 
 from playhead.calls import runtime
 from playhead.calls.recorder import Recorder
-from playhead.interop.recorded_content import RecordedContent, without_unrecorded
 from playhead.kernel.forks import fork_safe_lock
 from playhead.kernel.guard import swallowed
 from playhead.lift import lift, lift_log
+from playhead.lift.extraction import LiftedContent
 from playhead.model import names
+from playhead.model.message import Message, without_reasoning
 from playhead.model.objects.interrupts import let_through
+from playhead.model.ref import ContentRef
 from playhead.model.span import Attributes, LogEvent, Span, SpanEvent
+
+# Placeholder for the ref of content that is not recorded. `without_unrecorded` removes it.
+_UNRECORDED = ContentRef("unrecorded")
+
+
+class RecordedContent(LiftedContent):
+    """Passes contents to the recorder as a dialect finds them.  `keep` writes them to the journal."""
+
+    def __init__(self, recorder: Recorder):
+        super().__init__()
+        self._to = recorder
+        self._frames = recorder.frames()
+        self._frames.new = {}
+        self.is_empty = True
+        """Whether no content was found."""
+
+    def content(self, value: Any) -> ContentRef:
+        self.is_empty = False
+        return self._to.payload(value, self._frames, unbounded=True) or _UNRECORDED
+
+    def message(self, message: Message) -> ContentRef:
+        messages = [message] if self._to.reasoning else without_reasoning([message])
+        return self.content(messages[0]) if messages else _UNRECORDED
+
+    def reasoning(self, value: Any) -> ContentRef:
+        self.is_empty = False
+        return self.content(value) if self._to.reasoning else _UNRECORDED
+
+    def thread(self, messages: Iterable[Message]) -> ContentRef | None:
+        self.is_empty = False
+        to_record = messages if self._to.reasoning else without_reasoning(messages)
+        redacted = [self._to.message(message) for message in to_record]
+        return (self._to.message_thread(redacted, self._frames) or _UNRECORDED) if redacted else None
+
+    def keep(self) -> None:
+        """Writes the contents found since the last call to the journal."""
+        self._to.keep(self._frames)
+
+
+def without_unrecorded(attributes: Mapping[str, Any]) -> Attributes:
+    """Returns the attributes without placeholders for contents that are not recorded."""
+    return {key: value for key, value in attributes.items() if not _is_unrecorded(value)}
+
+
+def _is_unrecorded(value: Any) -> bool:
+    if isinstance(value, list | tuple):
+        return any(map(_is_unrecorded, cast("list[Any]", value)))
+    return value is _UNRECORDED
+
+
+def is_recorded(ref: ContentRef) -> bool:
+    """Whether this is the ref of recorded content, and not the placeholder."""
+    return ref is not _UNRECORDED
+
 
 # Older attribute names, which lifting replaces by the current ones.  A span keeps both, for backends that know only the
 # older ones.

@@ -84,7 +84,7 @@ def record_spans_of_others() -> None:
         return  # no provider was made; looking for one would import all of OpenTelemetry
     with delay_forks():
         from playhead.calls.mirror_span import program_provider  # noqa: PLC0415 - see above
-        from playhead.interop.ref_processor import RefSpanProcessor  # noqa: PLC0415 - see above
+        from playhead.interop.ref_spans import RefSpanProcessor  # noqa: PLC0415 - see above
 
     provider = program_provider() if _SpansOfOthers.is_on else None
     if provider is None:
