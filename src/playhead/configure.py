@@ -173,7 +173,7 @@ def _promises() -> "PromiseStore":
     """Returns the promises of this process. Loads their modules here, since few programs need them."""
     if ProcessState.promises_in_memory is not None:
         return ProcessState.promises_in_memory
-    from playhead.promises.process import drain_promises, promises_of  # noqa: PLC0415 - see above
+    from playhead.client.promises import drain_promises, promises_of  # noqa: PLC0415 - see above
 
     ProcessState.tell_of_promises = drain_promises
     return promises_of(settings_in_force())

@@ -4,7 +4,7 @@ import inspect
 from collections.abc import Iterable
 from dataclasses import replace
 
-from playhead.client.exchange import ClientSettings
+from playhead.client.responses import ClientSettings
 from playhead.model import names
 from playhead.model.event import EVENT_TYPES
 from playhead.settings import sdk as sdk_settings

@@ -8,9 +8,9 @@ import httpx
 import pytest
 
 from playhead.client import AsyncClient, Client
-from playhead.client.exchange import collector_url
-from playhead.client.operation import client_method, paged_client_method
 from playhead.client.operations import Operations
+from playhead.client.requests import client_method, paged_client_method
+from playhead.client.responses import collector_url
 from playhead.errors import BadRequest, ClientError, CollectorUnreachable, NotAuthorized, NotFound, SettingInvalid
 from playhead.model import event as ev
 from playhead.model.canonical import value_of

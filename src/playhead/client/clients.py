@@ -9,9 +9,9 @@ from typing import Self, TypeVar
 
 import httpx
 
-from playhead.client.exchange import TIMEOUT_SECONDS, answer, collector_url, options, unreachable
-from playhead.client.operation import ApiRequest, PagedRequest, WatchRequest, items_of
 from playhead.client.operations import Operations
+from playhead.client.requests import ApiRequest, PagedRequest, WatchRequest, items_of
+from playhead.client.responses import TIMEOUT_SECONDS, answer, collector_url, options, unreachable
 from playhead.client.watching import Watch, named_run
 from playhead.errors import CollectorUnreachable
 from playhead.wire.operations import RecordedEvent

@@ -7,8 +7,8 @@ from typing import Final, cast
 
 import httpx
 
-from playhead.client.exchange import answer
-from playhead.client.operation import ApiRequest, WatchRequest, run_path
+from playhead.client.requests import ApiRequest, WatchRequest, run_path
+from playhead.client.responses import answer
 from playhead.errors import CollectorUnreachable
 from playhead.model.canonical import parse_json
 from playhead.wire.operations import RecordedEvent, RunDetail

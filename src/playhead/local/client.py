@@ -25,8 +25,8 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar, cast
 
 import httpx
 
-from playhead.client.operation import ApiRequest, PagedRequest, WatchRequest, items_of
 from playhead.client.operations import Operations
+from playhead.client.requests import ApiRequest, PagedRequest, WatchRequest, items_of
 from playhead.errors import SettingInvalid
 from playhead.journal.lane import lanes
 from playhead.local.journal_records import JournalRecords, damage_of

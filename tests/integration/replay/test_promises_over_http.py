@@ -16,10 +16,10 @@ from playhead.api.promises.stopping import look_for_interrupts
 from playhead.api.promises.store import promise_store
 from playhead.api.promises.waiting import answer_of
 from playhead.cli import app
+from playhead.client import promises
 from playhead.errors import Conflict
 from playhead.journal.promises import PromiseFiles
 from playhead.model.promises import approval_id, event_id
-from playhead.promises import store
 from playhead.wire.operations.promises import Promise
 from playhead_collector.process import CollectorProcess
 from tests.support.programs.examples import ROOT, run_example
@@ -171,7 +171,7 @@ def test_a_run_is_interrupted_through_the_collector(
     collector: CollectorProcess, folder: Path, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setattr(promise_store(), "_next_interrupts", 0.0)
-    monkeypatch.setattr(store, "INTERRUPTS_SECONDS", 0)
+    monkeypatch.setattr(promises, "INTERRUPTS_SECONDS", 0)
 
     def agent() -> None:
         with playhead.run("agent") as run:

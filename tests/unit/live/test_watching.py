@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from playhead.client.operation import WatchRequest
+from playhead.client.requests import WatchRequest
 from playhead.client.watching import MessageDecoder, Watch
 from playhead.errors import CollectorUnreachable
 from playhead_collector.live.messages import HEARTBEAT, message

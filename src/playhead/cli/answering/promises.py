@@ -13,10 +13,10 @@ from playhead.api.promises.waiting import answer_of
 from playhead.cli import output
 from playhead.cli.connection import CollectorAddress, is_run_id
 from playhead.cli.options import Json, Run
+from playhead.client.promises import Promises
 from playhead.errors import CollectorUnreachable, Conflict, NotFound, PlayheadError
 from playhead.journal.promises import PromiseFiles
 from playhead.model import promises as p
-from playhead.promises.store import Promises
 from playhead.settings.sdk import load
 from playhead.wire.operations.promises import Promise
 

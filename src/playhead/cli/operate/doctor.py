@@ -162,7 +162,7 @@ def _line(of: str, entry: Any) -> Line:
 
 
 def _client_settings() -> Any:
-    from playhead.client.exchange import in_force  # noqa: PLC0415 - `--help` does without an HTTP library
+    from playhead.client.responses import in_force  # noqa: PLC0415 - `--help` does without an HTTP library
 
     return in_force(os.environ)
 

@@ -1,18 +1,72 @@
-"""The promises of a process: in the journal's folder, or with the collector once that has them.
+"""The process's promises: journal first, then the collector.
+
+The promises of a process: in the journal's folder, or with the collector once that has them.
 
 Each promise can be answered in one place only.  It is first opened in the journal's folder, so that it is durable. Then
 it is given to the collector, if one responds; from then on only the collector can answer it.
+
+Runs tasks that may wait for the network in a thread, so that the program does not wait.
+
+Creates the store of promises of this process on first use, for the settings in force.
 """
 
 import logging
+import threading
 import time
+from collections import deque
 from collections.abc import Callable, Sequence
+from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
 from playhead.errors import ClientError, CollectorUnreachable, Conflict, NotAuthorized, NotFound
 from playhead.journal.promises import PromiseFiles
-from playhead.promises.background import BackgroundTasks
+from playhead.kernel.forks import fork_safe_lock
+from playhead.kernel.guard import swallowed
+from playhead.model.objects.interrupts import let_through
+from playhead.settings.sdk import Settings
 from playhead.wire.operations.promises import Promise, PromiseAnswer
+
+
+class BackgroundTasks:
+    """Runs tasks in order in a thread that ends when none is left. A forked child begins without tasks."""
+
+    def __init__(self) -> None:
+        self._tasks: deque[Callable[[], object]] = deque()
+        self._mutex = fork_safe_lock()
+        self._thread: threading.Thread | None = None
+
+    def add(self, task: Callable[[], object]) -> None:
+        """Adds a task to run later. Never raises: if no thread can be started, the task is dropped."""
+        with self._mutex, suppress(RuntimeError):
+            if self._thread is None or not self._thread.is_alive():
+                self._tasks.clear()  # the parent's, in a forked child
+                thread = threading.Thread(target=self._work, name="playhead-promises", daemon=True)
+                self._tasks.append(task)
+                thread.start()
+                self._thread = thread
+            else:
+                self._tasks.append(task)
+
+    def drain(self, seconds: float) -> None:
+        """Waits until all tasks are done, at most `seconds`."""
+        until = time.monotonic() + seconds
+        while (thread := self._thread) is not None and thread.is_alive() and time.monotonic() < until:
+            thread.join(until - time.monotonic())
+
+    def _work(self) -> None:
+        while True:
+            with self._mutex:
+                if not self._tasks:
+                    self._thread = None
+                    return
+                task = self._tasks.popleft()
+            try:
+                task()
+            except BaseException as error:  # noqa: BLE001 - the guard
+                let_through(error)
+                swallowed("tell the collector of a promise", error)
+
 
 log = logging.getLogger("playhead")
 
@@ -198,3 +252,36 @@ class Promises:
             self._next_try = self._now() + _TRY_AGAIN_SECONDS
             log.warning("the collector does not keep promises for this program (%s): they wait in the journal", error)
             return None
+
+
+# A collector that takes longer counts as down; a waiting program asks again later.
+_TIMEOUT_SECONDS = 2.0
+
+
+class _Made:
+    mutex = threading.Lock()
+    key: tuple[Path, str | None] | None = None
+    promises: Promises | None = None
+
+
+def promises_of(settings: Settings) -> Promises:
+    """Returns the store for these settings: the same one as long as journal and collector are the same."""
+    key = (settings.journal_dir, settings.endpoint)
+    with _Made.mutex:
+        if _Made.promises is None or _Made.key != key:
+            client = None if settings.endpoint is None else lambda: _client(settings)
+            files = PromiseFiles(settings.journal_dir, settings.promise_keep_seconds)
+            _Made.key, _Made.promises = key, Promises(files, client)
+        return _Made.promises
+
+
+def drain_promises(seconds: float) -> None:
+    """Waits until the collector knows this process's promises, at most `seconds`."""
+    if _Made.promises is not None:
+        _Made.promises.drain(seconds)
+
+
+def _client(settings: Settings) -> Any:
+    from playhead.client import Client  # noqa: PLC0415 - an HTTP client is needed only by programs that wait
+
+    return Client(settings.collector, settings.api_key, timeout_seconds=_TIMEOUT_SECONDS)

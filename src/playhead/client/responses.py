@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 import httpx
 
-from playhead.client.operation import ApiRequest
+from playhead.client.requests import ApiRequest
 from playhead.errors import (
     BadRequest,
     ClientError,

@@ -1,0 +1,928 @@
+"""The methods of both clients, one line per operation.
+
+Runs, and what was recorded in them: events, state, context, messages, calls, spans.
+
+Analyses of many runs.
+
+Search for decisions and texts in all runs.
+
+Stored content, by ref.
+
+Promises: what runs wait for.
+
+The steps of a run that most likely went wrong.
+
+Scores of runs and calls.
+
+Reasoning of a model.
+
+Forwarding of spans and log events to other backends.
+
+Leases of runs, which keep several processes from resuming the same run; and log events.
+
+Decisions of the agents.
+
+The collector's API keys.
+
+Deletion of runs, and of content that no run refers to.
+
+Tokens and cost of a run's contexts.
+
+Compressions of contexts and the facts lost in them.
+
+Reasons of tool calls and origins of their arguments.
+
+Causes and effects of an event.
+
+Comparison of two runs.
+
+Amounts of stored data.
+
+Differences between two events of a run.
+
+Instrumentation scopes with content that no dialect could read.
+
+The operations of the query API, one file per kind of answer.
+"""
+
+import uuid
+from collections.abc import Callable, Mapping, Sequence
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack
+from urllib.parse import quote
+
+from playhead.client.requests import (
+    ApiRequest,
+    PagedRequest,
+    WatchRequest,
+    client_method,
+    paged_client_method,
+    run_path,
+    watch_client_method,
+)
+from playhead.model.canonical import Content
+from playhead.model.names import PACK_LOOKED_AT_HEADER
+from playhead.model.times import parse_time
+from playhead.wire import operations
+from playhead.wire.operations import across
+from playhead.wire.operations.compare import Comparison
+from playhead.wire.operations.compression import Compression, CompressionAudit
+from playhead.wire.operations.content import ContentAbout, Scopes
+from playhead.wire.operations.forward import Affected, Backfilled, Destinations, ForwardDeadLetters
+from playhead.wire.operations.keys import Keys, NewKey, Revoked
+from playhead.wire.operations.moments import Diff
+from playhead.wire.operations.promises import Promise
+from playhead.wire.operations.reasoning import AskedAgain
+from playhead.wire.operations.runs import OtlpRequest, Released, RunLease, RunLog
+from playhead.wire.operations.scores import RecordedScore
+from playhead.wire.operations.search import FoundDecision, FoundText
+from playhead.wire.operations.storage import Collected, DeletedRuns, Storage
+from playhead.wire.operations.suspects import RerankedSuspects, Suspects
+from playhead.wire.operations.why import Attribution, CausalGraph, Decision, DecisionDetail, DecisionTree
+from playhead.wire.pack import Pack, decode_pack
+
+if TYPE_CHECKING:
+    import httpx
+
+
+class RunsOperations:
+    """Runs, and what was recorded in them."""
+
+    @paged_client_method
+    def runs(
+        self,
+        *,
+        agent: str | None = None,
+        status: Literal["running", "completed", "failed", "cancelled", "lost"] | None = None,
+        session: str | None = None,
+        user: str | None = None,
+        tag: str | None = None,
+        model: str | None = None,
+        tool: str | None = None,
+        fork_of: str | None = None,
+        trace: str | None = None,
+        linked: str | None = None,
+        text: str | None = None,
+        id: str | None = None,  # noqa: A002 - its name in the API
+        score: str | None = None,
+        since: str | datetime | None = None,
+        until: str | datetime | None = None,
+        limit: int | None = None,
+    ) -> PagedRequest[operations.RunSummary]:
+        """Runs that meet all conditions, newest first, at most `limit`. `id` is a part of the run's id.
+
+        `trace`: runs with spans of the trace with this id. `linked`: other runs whose spans link the run with this id.
+        `score` is a condition for the run's latest score of a name: `resolved`, `resolved=true`, `quality>=0.5`.
+        """
+        words = {"agent": agent, "status": status, "session": session, "user": user, "tag": tag, "model": model}
+        words |= {
+            "tool": tool,
+            "fork_of": fork_of,
+            "trace": trace,
+            "linked": linked,
+            "text": text,
+            "id": id,
+            "score": score,
+            "since": time_text(since),
+            "until": time_text(until),
+        }
+        return PagedRequest("runs", words, limit)
+
+    @client_method
+    def run(self, run: str) -> ApiRequest[operations.RunDetail]:
+        """Summary of a run.  `run`, in all methods: the id, a unique part of it, or `last`.  Raises NotFound."""
+        return ApiRequest(run_path(run))
+
+    @paged_client_method
+    def events(
+        self,
+        run: str,
+        *,
+        after: int = 0,
+        kinds: Sequence[str] = (),
+        priority: Literal["critical", "normal"] | None = None,
+        since: str | datetime | None = None,
+        preview: int = 0,
+        last: int | None = None,
+        limit: int | None = None,
+    ) -> PagedRequest[operations.RecordedEvent]:
+        """Events with a seq greater than `after`, in order; with `last`, only the last so many (up to 1,000).
+
+        `preview`: number of characters (up to 10,000) of each value to return in `previews`.
+        """
+        params = {
+            "preview": preview or None,
+            "last": last,
+            "after": after or None,
+            "kinds": ",".join(kinds) or None,
+            "priority": priority,
+            "since": time_text(since),
+        }
+        return PagedRequest(run_path(run, "events"), params, limit)
+
+    @watch_client_method
+    def watch(
+        self,
+        run: str | None = None,
+        *,
+        after: int = 0,
+        kinds: Sequence[str] = (),
+        priority: Literal["critical", "normal"] | None = None,
+        since: str | datetime | None = None,
+        preview: int = 0,
+        limit: int | None = None,
+        on_changed: Callable[[operations.RecordedEvent], None] | None = None,
+        on_moved: Callable[[operations.EventsMoved], None] | None = None,
+        reconnect_seconds: float = 300.0,
+    ) -> WatchRequest:
+        """Events of a run as they happen: first the stored ones (with a seq greater than `after`), then each new one,
+        until the run has ended. Without `run`: events of all runs from now on (or from `since`), without an end.
+
+        Yields each event once. After a lost connection, reconnects for up to `reconnect_seconds`; no event is missed.
+        `on_changed` is called with an event that was yielded before and whose data has changed, `on_moved` when a late
+        event changed the seqs of other events.
+        """
+        params = {
+            "preview": preview or None,
+            "after": None if run is None else after or None,
+            "kinds": ",".join(kinds) or None,
+            "priority": priority,
+            "since": time_text(since),
+        }
+        return WatchRequest(run, params, limit, on_changed, on_moved, reconnect_seconds)
+
+    @paged_client_method
+    def checkpoints(
+        self, run: str, *, preview: int = 0, limit: int | None = None
+    ) -> PagedRequest[operations.CheckpointEntry]:
+        """Checkpoints, oldest first; `preview`: number of characters (up to 10,000) of each state to return."""
+        return PagedRequest(run_path(run, "checkpoints"), {"preview": preview or None}, limit)
+
+    @client_method
+    def state(self, run: str, *, at: int | str | None = None, hydrate: bool = False) -> ApiRequest[operations.StateAt]:
+        """State of the run directly after the event `at` (a seq, an event id, `turn:N` for the N-th
+        model call, `first-error`; default: the last)."""
+        return ApiRequest(run_path(run, "state"), {"at": at, "hydrate": hydrate})
+
+    @client_method
+    def context(
+        self,
+        run: str,
+        *,
+        at: int | str | None = None,
+        form: Literal["parts", "openai"] = "parts",
+        exact: bool = False,
+    ) -> ApiRequest[operations.ContextAt]:
+        """Exact input of the model call that the event `at` belongs to; default: the last call.
+
+        `exact`: also return `request`, the body as it was sent.  Raises NotFound if the body was not recorded.
+        """
+        return ApiRequest(run_path(run, "context"), {"at": at, "form": form, "exact": exact or None})
+
+    @paged_client_method
+    def messages(
+        self, run: str, *, at: int | str | None = None, limit: int | None = None, hydrate: bool = True
+    ) -> PagedRequest[operations.HistoryEntry]:
+        """All messages up to the event `at`, in order, each once, and whether it was in the context at that event."""
+        return PagedRequest(run_path(run, "messages"), {"at": at, "hydrate": hydrate}, limit)
+
+    @paged_client_method
+    def llm_calls(
+        self, run: str, *, limit: int | None = None, hydrate: bool = False
+    ) -> PagedRequest[operations.LlmCall]:
+        """Model calls of a run, in order of their start."""
+        return PagedRequest(run_path(run, "llm-calls"), {"hydrate": hydrate}, limit)
+
+    @paged_client_method
+    def tool_calls(
+        self, run: str, *, limit: int | None = None, hydrate: bool = False
+    ) -> PagedRequest[operations.ToolCall]:
+        """Tool calls of a run, in order of their start."""
+        return PagedRequest(run_path(run, "tool-calls"), {"hydrate": hydrate}, limit)
+
+    @paged_client_method
+    def spans(self, run: str, *, limit: int | None = None) -> PagedRequest[operations.TraceSpan]:
+        """Spans of a run in tree order: each after its parent."""
+        return PagedRequest(run_path(run, "spans"), {}, limit)
+
+    @paged_client_method
+    def otlp(self, run: str) -> PagedRequest[OtlpRequest]:
+        """Spans and log events of a run as stored, as OTLP requests in JSON; `content_pack` returns the contents that
+        they refer to."""
+        return PagedRequest(run_path(run, "otlp"), {}, None, page_size=4)
+
+    @client_method
+    def test_of(self, run: str) -> ApiRequest[str]:
+        """The text of a pytest file made from the run: it has the recorded answers of the model, and asserts that the
+        agent does the same again."""
+        return ApiRequest(run_path(run, "test"), read=lambda response: response.text)
+
+
+def time_text(moment: str | datetime | None) -> str | None:
+    """Returns a time as text for the API. A text is returned unchanged."""
+    return moment.astimezone(UTC).isoformat() if isinstance(moment, datetime) else moment
+
+
+class ChosenRuns(TypedDict, total=False):
+    """Conditions for the runs to analyse: runs that have ended and meet all conditions, newest first, without forks.
+
+    `outcome`: when a run counts as succeeded: a condition for a score (`resolved`, `quality>=0.5`); default: when it
+    completed. `runs`: maximum number of runs.
+    """
+
+    agent: str
+    status: str
+    session: str
+    user: str
+    tag: str
+    model: str
+    tool: str
+    text: str
+    since: str | datetime
+    until: str | datetime
+    outcome: str
+    runs: int
+
+
+class AnalyticsOperations:
+    """Analyses of many runs. All take the conditions of `ChosenRuns`."""
+
+    @client_method
+    def statistics(self, **chosen: Unpack[ChosenRuns]) -> ApiRequest[across.RunStatistics]:
+        """Statistics of runs: turns, tool calls, tokens, cost, time, context size, outcomes, and use of tools."""
+        return ApiRequest("analytics/statistics", _params(chosen))
+
+    @client_method
+    def transitions(self, **chosen: Unpack[ChosenRuns]) -> ApiRequest[across.TransitionGraph]:
+        """Which tool follows which, how often, and how many of these runs succeeded."""
+        return ApiRequest("analytics/transitions", _params(chosen))
+
+    @client_method
+    def patterns(self, *, limit: int = 100, **chosen: Unpack[ChosenRuns]) -> ApiRequest[across.DecisionPatterns]:
+        """Which tool is called after which result of which tool, in 5 runs or more, and the outcomes of these runs."""
+        return ApiRequest("analytics/patterns", _params(chosen, limit=limit))
+
+    @client_method
+    def differences(self, *, limit: int = 50, **chosen: Unpack[ChosenRuns]) -> ApiRequest[across.OutcomeDifferences]:
+        """Features that distinguish failed from succeeded runs, smallest p first; `q` is p corrected for the number of
+        tested features."""
+        return ApiRequest("analytics/differences", _params(chosen, limit=limit))
+
+    @client_method
+    def compression_outcomes(self, **chosen: Unpack[ChosenRuns]) -> ApiRequest[across.CompressionOutcomes]:
+        """Outcomes of runs by how often their context was compressed."""
+        return ApiRequest("analytics/compression", _params(chosen))
+
+    @client_method
+    def failures(self, *, limit: int = 20, **chosen: Unpack[ChosenRuns]) -> ApiRequest[across.FailureClusters]:
+        """Clusters of failed runs with the same last error and the same last two tool calls."""
+        return ApiRequest("analytics/failures", _params(chosen, limit=limit))
+
+    @client_method
+    def divergences(
+        self, *, task: str = "input", limit: int = 20, **chosen: Unpack[ChosenRuns]
+    ) -> ApiRequest[across.Divergences]:
+        """Points at which succeeded and failed runs of the same task diverge.
+
+        `task`: what runs of the same task have in common: `input`, `name`, `session`, `user`, or `tag:` and the
+        beginning of the tag.
+        """
+        return ApiRequest("analytics/divergences", _params(chosen, task=task, limit=limit))
+
+    @client_method
+    def context_contents(self, *, limit: int = 20, **chosen: Unpack[ChosenRuns]) -> ApiRequest[across.ContextContents]:
+        """Messages that take most space in contexts: size in bytes, times the number of times that they were sent."""
+        return ApiRequest("analytics/contents", _params(chosen, limit=limit))
+
+
+def _params(chosen: ChosenRuns, **more: Any) -> dict[str, Any]:
+    return {**chosen, "since": time_text(chosen.get("since")), "until": time_text(chosen.get("until")), **more}
+
+
+_SHOWN = 50
+
+
+class SearchOperations:
+    """Search for decisions and texts in all sealed runs. The collector indexes a run in the background, after it was
+    sealed."""
+
+    @paged_client_method
+    def search_decisions(
+        self,
+        *,
+        kind: str | None = None,
+        tool: str | None = None,
+        arguments: Mapping[str, str] | None = None,
+        value: str | None = None,
+        attribution: str | None = None,
+        source: str | None = None,
+        suspect: bool | None = None,
+        result: str | None = None,
+        after: str | None = None,
+        agent: str | None = None,
+        status: Literal["completed", "failed", "cancelled"] | None = None,
+        since: str | datetime | None = None,
+        until: str | datetime | None = None,
+        limit: int | None = None,
+    ) -> PagedRequest[FoundDecision]:
+        """Decisions that meet all conditions, at most `limit`: newest runs first, in each run the last decision first.
+
+        `arguments`: arguments of the call, by name; a name is a path (`flights[0].date`), a path without indices, or
+        the last part of a path. `value`: a value of any argument. `source`: where a value comes from (user,
+        tool_result, assistant, system, definition, derived, invented); `suspect`: whether its origin is doubtful.
+        `attribution`: why the tool was called. `result`: how the call ended (ok, error, empty, cancelled, open,
+        unknown); `after`: the result of the agent's previous tool call, `first` if there was none. `status`, `since`
+        and `until` are conditions for the run.
+        """
+        named = [f"{name}={value}" for name, value in (arguments or {}).items()]
+        words = {"kind": kind, "tool": tool, "argument": named or None, "value": value, "attribution": attribution}
+        words |= {"source": source, "result": result, "after": after, "agent": agent, "status": status}
+        times = {"since": time_text(since), "until": time_text(until)}
+        return PagedRequest("search/decisions", {**words, "suspect": suspect, **times}, limit, page_size=_SHOWN)
+
+    @paged_client_method
+    def search_content(
+        self,
+        words: str | None = None,
+        *,
+        ref: str | None = None,
+        role: str | None = None,
+        since: str | datetime | None = None,
+        until: str | datetime | None = None,
+        limit: int | None = None,
+    ) -> PagedRequest[FoundText]:
+        """Contents with these words in their text, at most `limit`, with quotes and the runs that saw them. Contents
+        whose first run began last come first. `words` may have `"phrases"`, `or` and `-not`.
+
+        With `ref` instead of words: this content only; then `limit` is the number of runs in `seen`, at most 1,000
+        (default: 50), and `about` returns all of them. `role`: only messages of this role. `since` and `until`: start
+        time of the first run that had the content.
+        """
+        params = {"q": words, "ref": ref, "role": role, "since": time_text(since), "until": time_text(until)}
+        return PagedRequest("search/content", params, limit, page_size=_SHOWN if ref is None else limit or _SHOWN)
+
+    @client_method
+    def unindexed_runs(self) -> ApiRequest[int]:
+        """The number of sealed runs that are not indexed yet, so that searches do not find them; at most 1,000."""
+        return ApiRequest("search/decisions", {"limit": 1}, read=lambda response: response.json()["unindexed"])
+
+
+class ContentOperations:
+    """Stored content, by ref."""
+
+    @client_method
+    def content(self, ref: str) -> ApiRequest[Content]:
+        """Bytes and media type of a content; `playhead.model.canonical.value_of` decodes them.  Raises NotFound."""
+        return ApiRequest("content/" + quote(ref, safe=":"), read=_content)
+
+    @client_method
+    def contents(self, refs: Sequence[str]) -> ApiRequest[dict[str, operations.ContentValue]]:
+        """Up to 1,000 contents by ref.  Refs that are not stored are absent from the answer."""
+        return ApiRequest("content/batch", body={"refs": list(refs)})
+
+    @client_method
+    def about(
+        self, ref: str, *, limit: int = 20, cursor: str | None = None, run: str | None = None
+    ) -> ApiRequest[ContentAbout]:
+        """Kind and size of a content, when it was first and last seen, and the runs and calls that had it.
+
+        `cursor`: the `next_cursor` of the previous answer; `limit`: number of runs in this answer. `run`: counts this
+        run only; of a fork, with the events that it shares with its parent. Raises NotFound.
+        """
+        query = {"limit": limit, "cursor": cursor, "run": run}
+        return ApiRequest("content/" + quote(ref, safe=":") + "/about", query)
+
+    @client_method
+    def thread(self, ref: str) -> ApiRequest[operations.ThreadMessages]:
+        """The messages of a thread."""
+        return ApiRequest("content/" + quote(ref, safe=":"), {"as": "messages"})
+
+    @client_method
+    def content_pack(self, refs: Sequence[str]) -> ApiRequest[tuple[Pack, int]]:
+        """Stored contents and threads of up to 1,000 refs, and how many of the refs (from the first) the answer covers:
+        request the others again.
+
+        Refs that are not stored are left out. A thread has all messages from its beginning.
+        """
+        return ApiRequest("content/pack", body={"refs": list(refs)}, read=_pack)
+
+
+def _content(response: "httpx.Response") -> Content:
+    return Content(response.content, response.headers.get("content-type", "application/octet-stream"))
+
+
+def _pack(response: "httpx.Response") -> tuple[Pack, int]:
+    return decode_pack(response.content), int(response.headers[PACK_LOOKED_AT_HEADER])
+
+
+class PromisesOperations:
+    """What runs wait for: approvals, answers, events, requests to stop."""
+
+    @paged_client_method
+    def promises(
+        self,
+        *,
+        state: Literal["open", "answered", "all"] = "open",
+        kind: Literal["approval", "input", "event", "interrupt"] | None = None,
+        run: str | None = None,
+        limit: int | None = None,
+    ) -> PagedRequest[Promise]:
+        """Promises (what runs wait for), oldest first. `run` is a whole id."""
+        return PagedRequest("promises", {"state": state, "kind": kind, "run": run}, limit)
+
+    @client_method
+    def promise(self, promise: str) -> ApiRequest[Promise]:
+        """A promise with its answer.  Raises NotFound."""
+        return ApiRequest(f"promises/{promise}")
+
+    @client_method
+    def open_promise(self, promise: Promise) -> ApiRequest[Promise]:
+        """Open a promise. If it exists already, returns it unchanged, with its answer."""
+        names = ("id", "kind", "key", "run", "name", "action", "risk", "details", "schema")
+        body: dict[str, Any] = {name: promise[name] for name in names if promise[name] is not None}
+        body["key"] = body.get("key", "")
+        if promise["deadline"] is not None:
+            body["seconds"] = max(0.0, (parse_time(promise["deadline"]) - parse_time(promise["created"])) / 1e9)
+        return ApiRequest("promises", body=body)
+
+    @client_method
+    def answer_promise(
+        self,
+        promise: str,
+        outcome: Literal["approved", "denied", "answered"],
+        *,
+        value: Any = None,
+        by: str | None = None,
+        reason: str | None = None,
+    ) -> ApiRequest[Promise]:
+        """Answer a promise.  Raises Conflict if it has an answer already; the message says which."""
+        body: dict[str, Any] = {"outcome": outcome, "value": value, "by": by, "reason": reason}
+        return ApiRequest(f"promises/{promise}", body=body)
+
+    @client_method
+    def expire_promise(self, promise: str) -> ApiRequest[Promise]:
+        """Mark a promise as expired: nobody waits for it any more. If it was answered meanwhile, it keeps that
+        answer."""
+        return ApiRequest(f"promises/{promise}/expire", method="POST", body={})
+
+
+class SuspectsOperations:
+    """The steps of a run that most likely went wrong."""
+
+    @client_method
+    def suspects(
+        self,
+        run: str,
+        *,
+        siblings: Sequence[str] = (),
+        task: str | None = None,
+        outcome: str | None = None,
+        find_siblings: bool = True,
+        limit: int | None = None,
+    ) -> ApiRequest[Suspects]:
+        """Steps of a failed run that most likely went wrong, ranked, with evidence.
+
+        `siblings`: at most five succeeded runs of the same task, to compare with. If none are given, the newest five
+        are looked up, unless `find_siblings` is False; the `siblings` of the answer names them.
+
+        `task`: what runs of the same task have in common: `input`, `session`, `user`, or `tag:` and the beginning of
+        the tag; default: `tag:task:`, or `input` if the run has no such tag. `outcome`: the score that says whether a
+        run succeeded, as NAME, NAME=VALUE or NAME>=NUMBER; default: the newest score of this run that is false or below
+        0.5; if there is none, the status.
+        """
+        finding = {"task": task, "outcome": outcome, "find_siblings": None if find_siblings else False}
+        return ApiRequest(run_path(run, "suspects"), {"sibling": list(siblings) or None, **finding, "limit": limit})
+
+    @client_method
+    def rerank_suspects(
+        self,
+        run: str,
+        *,
+        siblings: Sequence[str] = (),
+        task: str | None = None,
+        outcome: str | None = None,
+        find_siblings: bool = True,
+    ) -> ApiRequest[RerankedSuspects]:
+        """The first ten suspects, and their order according to the model that the collector's operator configured.
+
+        The parameters are those of `suspects`. The answer may take a minute: set `timeout_seconds` of the client
+        accordingly. Raises Conflict if no model is configured.
+        """
+        body = {"siblings": list(siblings), "task": task, "outcome": outcome, "find_siblings": find_siblings}
+        return ApiRequest(run_path(run, "suspects", "rerank"), body=body)
+
+
+class ScoresOperations:
+    """Scores of runs and calls."""
+
+    @client_method
+    def score(
+        self,
+        run: str,
+        name: str,
+        value: float | bool | str,
+        *,
+        at: int | str | None = None,
+        label: str | None = None,
+        comment: str | None = None,
+        author: str | None = None,
+        id: str | None = None,  # noqa: A002 - its name in the API
+        span: str | None = None,
+        time: str | datetime | None = None,
+    ) -> ApiRequest[RecordedScore]:
+        """Score a run or, with `at`, the call that this event belongs to. `value`: a number, a boolean, or the name of
+        a category.
+
+        A score replaces the earlier score of the same name; both are stored. A score that is sent twice with the same
+        `id` is stored once. For scores that are imported from elsewhere: `span` is the span id of the call, and `time`
+        is when the score was given (default: now). Raises NotFound, and Conflict if the `id` is that of another score.
+        """
+        body = {"name": name, "value": value, "label": label, "comment": comment, "author": author}
+        body |= {"at": None if at is None else str(at), "id": id or uuid.uuid4().hex}
+        body |= {name: text for name, text in (("span", span), ("time", time_text(time))) if text is not None}
+        return ApiRequest(run_path(run, "scores"), body=body)
+
+    @paged_client_method
+    def scores(
+        self,
+        run: str | None = None,
+        *,
+        name: str | None = None,
+        source: str | None = None,
+        latest: bool = False,
+        since: str | datetime | None = None,
+        until: str | datetime | None = None,
+        limit: int | None = None,
+    ) -> PagedRequest[RecordedScore]:
+        """Scores of all runs, or of one run, newest first. `latest`: without scores that a later one replaces."""
+        params = {"run": run, "name": name, "source": source, "latest": latest or None}
+        return PagedRequest("scores", params | {"since": time_text(since), "until": time_text(until)}, limit)
+
+
+class ReasoningOperations:
+    """Reasoning of a model."""
+
+    @client_method
+    def reasoning(self, run: str, at: int | str) -> ApiRequest[operations.Reasoning]:
+        """Reasoning of the model at the call that this event belongs to: captured, structured, inferred."""
+        return ApiRequest(run_path(run, "reasoning", str(at)))
+
+    @client_method
+    def explain(
+        self, run: str, at: int | str | None = None, *, again: bool = False
+    ) -> ApiRequest[operations.Explanation]:
+        """Explanation of a decision, or of the whole run, by the model that the collector's operator configured.
+
+        The answer may take a minute: set `timeout_seconds` of the client accordingly.  `again`: ask the model although
+        an explanation is stored.  Raises Conflict if no model is configured.
+        """
+        return ApiRequest(run_path(run, "explain"), body={"seq": at, "again": again})
+
+    @client_method
+    def ask_again(
+        self,
+        run: str,
+        at: int | str | None = None,
+        *,
+        model: str | None = None,
+        system: str | None = None,
+        messages: Sequence[Mapping[str, Any]] | None = None,
+    ) -> ApiRequest[AskedAgain]:
+        """Ask a model again with the input of a recorded call and these changes. Returns its answer.
+
+        `at`: any event of the call; default: the last call. `model`: one that the collector's operator configured.
+        `system` and `messages` (in the form of Chat Completions) replace the recorded ones. The run is not changed.
+        Needs a key of scope `admin`; raises Conflict if no model is configured.
+        """
+        message_dicts = None if messages is None else [dict(message) for message in messages]
+        body = {"at": at, "model": model, "system": system, "messages": message_dicts}
+        return ApiRequest(run_path(run, "ask-again"), body=body)
+
+
+class ForwardOperations:
+    """Forwarding.  If the collector has keys, operations that change something need one with the scope `admin`."""
+
+    @client_method
+    def destinations(self) -> ApiRequest[Destinations]:
+        """The backends that the collector forwards to, with the number of waiting and of refused entries of each."""
+        return ApiRequest("forward")
+
+    @client_method
+    def dead_letters(self, destination: str, *, after: int = 0, limit: int = 100) -> ApiRequest[ForwardDeadLetters]:
+        """Dead letters (entries that a destination refused), oldest first; `after` is the last `entry` of the previous
+        page."""
+        return ApiRequest(f"{_path(destination)}/dead", {"after": after or None, "limit": limit})
+
+    @client_method
+    def retry_forward(self, destination: str, entries: Sequence[int] | None = None) -> ApiRequest[Affected]:
+        """Send dead letters again (`entries` None: all), and end the destination's pause after failures. Raises
+        NotFound."""
+        return ApiRequest(f"{_path(destination)}/retry", body={"entries": _listed(entries)})
+
+    @client_method
+    def drop_forward(
+        self, destination: str, entries: Sequence[int] | None = None, *, waiting: bool = False
+    ) -> ApiRequest[Affected]:
+        """Delete dead letters (`entries` None: all) without sending them; with `waiting`, also all waiting entries."""
+        return ApiRequest(f"{_path(destination)}/drop", body={"entries": _listed(entries), "waiting": waiting})
+
+    @client_method
+    def backfill(self, destination: str, run: str | None = None, *, since: str | None = None) -> ApiRequest[Backfilled]:
+        """Forward what is stored of a run, or of all runs that began at `since` or later. Raises NotFound."""
+        return ApiRequest(f"{_path(destination)}/backfill", body={"run": run, "since": since})
+
+
+def _path(destination: str) -> str:
+    return f"forward/{quote(destination, safe='')}"
+
+
+def _listed(entries: Sequence[int] | None) -> list[int] | None:
+    return None if entries is None else list(entries)
+
+
+class LeasesOperations:
+    """Leases of runs, and log events."""
+
+    @paged_client_method
+    def logs(self, run: str, *, limit: int | None = None) -> PagedRequest[RunLog]:
+        """Log events as stored, in order of time: state, checkpoints, annotations and others."""
+        return PagedRequest(run_path(run, "logs"), {}, limit)
+
+    @client_method
+    def take_lease(
+        self,
+        run: str,
+        *,
+        holder: str,
+        process: str,
+        seconds: float,
+        attempt: int = 0,
+        force: bool = False,
+        unless_heard: bool = False,
+        unless_undelivered: bool = False,
+        begun_here: bool = False,
+    ) -> ApiRequest[RunLease]:
+        """Take the lease of a run for `seconds`. Raises Conflict if another process holds it; the message names it.
+
+        `attempt`: the number of the holder's attempt at the run. `unless_heard`: raise Conflict also if spans of the
+        run arrived within the last `seconds`. `unless_undelivered`: raise Conflict also while records of the previous
+        holder may not have arrived; of a run without a lease, unless the run began in this holder's journal
+        (`begun_here`). `force`: take the lease in any case; then the attempt in the answer may be a later one, and from
+        then on records of earlier attempts are not added to the run.
+        """
+        body = {"holder": holder, "process": process, "seconds": seconds, "attempt": attempt, "force": force}
+        body |= {"unless_heard": unless_heard, "unless_undelivered": unless_undelivered, "begun_here": begun_here}
+        return ApiRequest(run_path(run, "lease"), body=body)
+
+    @client_method
+    def renew_lease(
+        self, run: str, *, holder: str, seconds: float, process: str | None = None, attempt: int | None = None
+    ) -> ApiRequest[RunLease]:
+        """Extend the lease to `seconds` from now. Raises Conflict if this holder no longer has it.
+
+        With an `attempt`: raises Conflict also if the holder has the lease for a later attempt, and takes the lease if
+        nobody has it.
+        """
+        body = {"holder": holder, "seconds": seconds, "process": process, "attempt": attempt}
+        parameters = {name: value for name, value in body.items() if value is not None}
+        return ApiRequest(run_path(run, "lease"), body=parameters, method="PUT")
+
+    @client_method
+    def release_lease(
+        self, run: str, *, holder: str, process: str | None = None, attempt: int | None = None
+    ) -> ApiRequest[Released]:
+        """Release the lease, so that another process can take it. This also says that all records of this holder have
+        arrived.
+
+        With an `attempt`, the collector notes the latter also for a run without a lease.
+        """
+        query = {"holder": holder, "process": process, "attempt": attempt}
+        return ApiRequest(run_path(run, "lease"), query, method="DELETE")
+
+
+class DecisionsOperations:
+    """Decisions of the agents."""
+
+    @paged_client_method
+    def decisions(self, run: str, *, limit: int | None = None) -> PagedRequest[Decision]:
+        """Decisions of the agents: tools, tool arguments, answers, handoffs, approvals, branches, stops."""
+        return PagedRequest(run_path(run, "decisions"), {}, limit)
+
+    @client_method
+    def decision(self, run: str, at: int | str) -> ApiRequest[DecisionDetail]:
+        """A decision with its context, reasons and options, and the choices of other calls with the same context."""
+        return ApiRequest(run_path(run, "decisions", str(at)))
+
+    @client_method
+    def tree(self, run: str, *, limit: int = 100, cursor: str | None = None) -> ApiRequest[DecisionTree]:
+        """The tree of the run's decisions: those that it took, options that it did not take, and runs that decided
+        differently.
+
+        `cursor` is the `next_cursor` of the previous answer.
+        """
+        return ApiRequest(run_path(run, "tree"), {"limit": limit, "cursor": cursor})
+
+
+class KeysOperations:
+    """API keys.  If the collector has keys, these operations need one with the scope `admin`."""
+
+    @client_method
+    def keys(self) -> ApiRequest[Keys]:
+        """All keys.  Of the key itself, only the first characters are shown."""
+        return ApiRequest("keys")
+
+    @client_method
+    def create_key(
+        self, name: str, scopes: Sequence[str] = ("ingest",), *, expires_seconds: float | None = None
+    ) -> ApiRequest[NewKey]:
+        """Create a key with these scopes: `ingest`, `read`, `admin`.  Only this answer contains the key."""
+        return ApiRequest("keys", body={"name": name, "scopes": list(scopes), "expires_seconds": expires_seconds})
+
+    @client_method
+    def revoke_key(self, number: int) -> ApiRequest[Revoked]:
+        """Revoke the key with this id.  Raises NotFound."""
+        return ApiRequest(f"keys/{number}", method="DELETE")
+
+
+class DeletionOperations:
+    """Operations that delete.  If the collector has keys, they need one with the scope `admin`."""
+
+    @client_method
+    def delete_run(self, run: str, *, forks: bool = False) -> ApiRequest[DeletedRuns]:
+        """Delete a run, given by its id or a unique part of it; with `forks`, also its forks.
+
+        Raises NotFound; raises Conflict if the run has forks and `forks` is false.
+        """
+        return ApiRequest(run_path(run), {"forks": "true" if forks else None}, method="DELETE")
+
+    @client_method
+    def collect_garbage(self) -> ApiRequest[Collected]:
+        """Delete content that no run refers to, for a few seconds; call again until `phase` is None.
+
+        The collector also does this by itself.
+        """
+        return ApiRequest("gc", method="POST")
+
+
+class TokensOperations:
+    """Tokens and cost of a run's contexts."""
+
+    @client_method
+    def tokens(
+        self, run: str, *, limit: int = 1_000, cursor: str | None = None, split: bool = False
+    ) -> ApiRequest[operations.TokenTimeline]:
+        """Sizes of the contexts in tokens, limits of the models, usage, cost and cache hits.
+
+        `cursor` is the `next_cursor` of the previous answer. `split`: also what each context consists of.
+        """
+        return ApiRequest(run_path(run, "tokens"), {"limit": limit, "cursor": cursor, "split": split or None})
+
+
+class CompressionOperations:
+    """Compressions of contexts and the facts lost in them."""
+
+    @paged_client_method
+    def compressions(self, run: str, *, limit: int | None = None) -> PagedRequest[Compression]:
+        """Compressions of contexts, declared or inferred."""
+        return PagedRequest(run_path(run, "compressions"), {}, limit)
+
+    @client_method
+    def compression(self, run: str, at: int | str) -> ApiRequest[CompressionAudit]:
+        """Audit of a compression: what happened to each message, which facts were lost and needed later."""
+        return ApiRequest(run_path(run, "compressions", str(at)))
+
+
+class ProvenanceOperations:
+    """Reasons of tool calls and origins of their arguments."""
+
+    @paged_client_method
+    def attributions(self, run: str, *, limit: int | None = None) -> PagedRequest[Attribution]:
+        """Reason of each tool call, and origin of every value in its arguments."""
+        return PagedRequest(run_path(run, "attributions"), {}, limit)
+
+    @client_method
+    def why(self, run: str, at: int | str) -> ApiRequest[Attribution]:
+        """Reason of the tool call that this event belongs to, and origin of every value in its arguments."""
+        return ApiRequest(run_path(run, "attributions", str(at)))
+
+
+class CausesOperations:
+    """Causes and effects of an event."""
+
+    @client_method
+    def causes(
+        self, run: str, at: int | str, *, direction: Literal["back", "forward", "both"] = "both"
+    ) -> ApiRequest[CausalGraph]:
+        """Causes of an event (a seq or an event id), back to the user's messages, and its effects."""
+        return ApiRequest(run_path(run, "causes", str(at)), {"direction": direction})
+
+
+class CompareOperations:
+    """Comparison of two runs."""
+
+    @client_method
+    def compare(self, a: str, b: str, *, limit: int | None = None, cursor: str | None = None) -> ApiRequest[Comparison]:
+        """Comparison of two runs: common beginning, first difference, pairs of corresponding calls, outcomes.
+
+        `items` has up to `limit` pairs (default 100) after the common beginning; `cursor` is the `next_cursor` of the
+        previous answer."""
+        other = run_path(b).removeprefix("runs/")
+        return ApiRequest(f"{run_path(a)}/compare/{other}", {"limit": limit, "cursor": cursor})
+
+
+class StorageOperations:
+    """Amounts of stored data."""
+
+    @client_method
+    def storage(self) -> ApiRequest[Storage]:
+        """Amounts of stored data by kind: contents, their bytes, and the bytes that they would take inline in spans.
+
+        Each number says whether it is exact or an estimate.
+        """
+        return ApiRequest("storage")
+
+
+class DiffOperations:
+    """Differences between two events of a run."""
+
+    @client_method
+    def diff(
+        self, run: str, before: int | str | None = None, after: int | str | None = None, *, hydrate: bool = True
+    ) -> ApiRequest[Diff]:
+        """Differences at event `after` (default: the last), compared to event `before` (default: the first)."""
+        return ApiRequest(run_path(run, "diff"), {"from": before, "to": after, "hydrate": hydrate})
+
+
+class ScopesOperations:
+    """Instrumentation scopes with content that no dialect could read."""
+
+    @client_method
+    def scopes(self) -> ApiRequest[Scopes]:
+        """Instrumentation scopes with content that no dialect could read, since the collector started; most first."""
+        return ApiRequest("scopes")
+
+
+class Operations(
+    RunsOperations,
+    ContentOperations,
+    DiffOperations,
+    CompareOperations,
+    TokensOperations,
+    ReasoningOperations,
+    CompressionOperations,
+    DecisionsOperations,
+    ProvenanceOperations,
+    CausesOperations,
+    SuspectsOperations,
+    LeasesOperations,
+    PromisesOperations,
+    KeysOperations,
+    DeletionOperations,
+    ForwardOperations,
+    ScopesOperations,
+    StorageOperations,
+    ScoresOperations,
+    AnalyticsOperations,
+    SearchOperations,
+):
+    """All operations: what `Client` and `AsyncClient` have in common."""

@@ -1,1 +1,0 @@
-"""[client]: operations on many runs: scores, searches and analyses."""

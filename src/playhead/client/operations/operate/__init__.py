@@ -1,1 +1,0 @@
-"""[client]: operations for people who run a collector: keys, deletion, forwarding, storage."""
