@@ -1,4 +1,9 @@
-"""`playhead run -- python app.py`: replaces itself with that program, in an environment that switches recording on."""
+"""`playhead run`.
+
+`playhead run -- python app.py`: replaces itself with that program, in an environment that switches recording on.
+
+Switches recording on in a program that `playhead run` has started.
+"""
 
 import os
 import shutil
@@ -7,7 +12,10 @@ import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from playhead.calls.own_code import Launcher
 from playhead.capture.instrumented import REPORT
+from playhead.capture.registry import instrument, instrumented
+from playhead.interop.zero_code import before_instrumentors
 
 SITE = Path(__file__).with_name("site")
 STARTED = "PLAYHEAD_RUN_PID"
@@ -95,3 +103,11 @@ def _not_executable(command: Sequence[str]) -> int:
 def _refused(why: str, code: int) -> int:
     sys.stderr.write(f"playhead run: {why}\n")
     return code
+
+
+def switch_on() -> None:
+    """Records the calls of every installed library that is supported, and the spans of other GenAI instrumentations.
+    Never raises."""
+    before_instrumentors()
+    instrument()
+    Launcher.name = Launcher.RUN_WITH_COMMANDS if "subprocess" in instrumented() else Launcher.RUN

@@ -9,7 +9,7 @@ from playhead.capture.registry import LIBRARIES
 def test_instrumenting_everything_imports_no_library_no_opentelemetry_and_nothing_that_records():
     """As `playhead run` and `opentelemetry-instrument` do it."""
     code = (
-        "import sys; from playhead.launch.instrumentation import switch_on; switch_on(); "
+        "import sys; from playhead.launch.command import switch_on; switch_on(); "
         "import playhead; assert playhead.instrument(); print(*sys.modules)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True)

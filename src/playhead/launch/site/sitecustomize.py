@@ -10,7 +10,7 @@ import sys
 
 def _switch_on() -> None:
     try:
-        from playhead.launch.instrumentation import switch_on  # noqa: PLC0415
+        from playhead.launch.command import switch_on  # noqa: PLC0415
 
         switch_on()
     except (Exception, SystemExit) as error:  # noqa: BLE001 - see above
