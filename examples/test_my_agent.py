@@ -14,7 +14,7 @@ import pytest
 import playhead
 from playhead import observe
 from playhead.testing import MockModelServer, text, tool_call, tool_requested
-from playhead.testing.recorded.recorder import RunRecorder
+from playhead.testing.recorder import RunRecorder
 
 # --- the agent, which is in a module of its own otherwise --------------------------------------------------------
 

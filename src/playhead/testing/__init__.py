@@ -26,8 +26,7 @@ if TYPE_CHECKING:
         tool_call,
         tool_calls,
     )
-    from playhead.testing.recorded.model_answers import RecordedAnswers
-    from playhead.testing.recorded.starting import complete, run_program
+    from playhead.testing.recorder import complete, run_program
     from playhead.testing.request import ChatRequest
     from playhead.testing.rules import (
         Rule,
@@ -40,6 +39,7 @@ if TYPE_CHECKING:
         tool_requested,
         tool_result_received,
     )
+    from playhead.testing.script import RecordedAnswers
     from playhead.testing.server import MockModelServer
     from playhead.testing.trajectories import Trajectories, Trajectory, UnreadableTrajectories
 

@@ -1,4 +1,9 @@
-"""pytest → [pytest_plugin] → server, recorder.  Fixtures for tests of agents; imports nothing until one is used."""
+"""pytest → [pytest_plugin] → server, recorder.  Fixtures.
+
+Fixtures for tests of agents; imports nothing until one is used.
+
+The variables that tell model clients which server to use.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +14,7 @@ import pytest
 
 if TYPE_CHECKING:
     from playhead.testing import MockModelServer
-    from playhead.testing.recorded.recorder import RunRecorder
+    from playhead.testing.recorder import RunRecorder
 
 _RECORDER = "playhead_recorder"
 
@@ -29,8 +34,6 @@ def mock_model(mock_model_server: MockModelServer, monkeypatch: pytest.MonkeyPat
 
     A client that the program gives a base URL of its own is given that one.
     """
-    from playhead.testing.recorded.client_environment import client_environment  # noqa: PLC0415
-
     for name, value in client_environment(mock_model_server.url).items():
         monkeypatch.setenv(name, value)
     return mock_model_server
@@ -45,7 +48,7 @@ def playhead_recorder(
     `playhead_recorder.approve`, `deny` and `answer` say what people answer; a program that waits for anything else
     fails the test.  The transcript of each run joins the report of a test that fails.
     """
-    from playhead.testing.recorded.recorder import record_in_memory  # noqa: PLC0415
+    from playhead.testing.recorder import record_in_memory  # noqa: PLC0415
 
     # A journal of its own: the test must not continue runs that the user of this machine has recorded.
     monkeypatch.setenv("PLAYHEAD_JOURNAL_DIR", str(tmp_path_factory.mktemp("playhead")))
@@ -64,3 +67,26 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[Any]) -> 
     if recorder is not None and report.when == "call" and report.failed:
         report.sections += [(f"Recorded run {run.id}", str(run)) for run in recorder.runs]
     return report
+
+
+_KEY = "none"
+
+
+def client_environment(url: str) -> dict[str, str]:
+    """Returns variables that make the clients of OpenAI, Anthropic, Google and AWS Bedrock use the server at this
+    URL."""
+    return {
+        "OPENAI_BASE_URL": f"{url}/v1",
+        "OPENAI_API_KEY": _KEY,
+        "ANTHROPIC_BASE_URL": url,
+        "ANTHROPIC_API_KEY": _KEY,
+        "GOOGLE_GEMINI_BASE_URL": url,
+        "GEMINI_API_KEY": _KEY,
+        "AWS_ENDPOINT_URL_BEDROCK_RUNTIME": url,
+        "AWS_ACCESS_KEY_ID": _KEY,
+        "AWS_SECRET_ACCESS_KEY": _KEY,
+        "AWS_DEFAULT_REGION": "us-east-1",
+        # The server is on this machine: no proxy.
+        "NO_PROXY": "127.0.0.1",
+        "no_proxy": "127.0.0.1",
+    }

@@ -18,7 +18,7 @@ from playhead.local.journal_records import JournalRecords
 from playhead.model import names
 from playhead.model.canonical import value_of
 from playhead.model.ref import ContentRef
-from playhead.testing.recorded.recorder import RunRecorder
+from playhead.testing.recorder import RunRecorder
 from tests.support.journal_reader import Recording, start_recording
 
 SESSIONS, CALLS = 1_000, 2

@@ -23,7 +23,7 @@ from playhead.testing import (
 from playhead.testing.answers import Said
 from playhead.testing.completion import Completion, finish_reason_of
 from playhead.testing.http_response import Response, cut
-from playhead.testing.protocols.openai_chat import wire
+from playhead.testing.protocols import openai_chat
 from playhead.testing.protocols.openai_http import error_response
 from playhead.testing.request import JsonObject
 
@@ -74,7 +74,7 @@ def _add(total: JsonObject, delta: JsonObject) -> None:
 
 def test_what_was_said_composes_into_one_message() -> None:
     answer = thinking("hm, ") + text("Let me ") + tool_calls(tool_call("a", {"x": 1}), tool_call("b", call_id="mine"))
-    body = read_back(wire.whole(completion_of(answer + text("see.") + thinking("ok"))))
+    body = read_back(openai_chat.whole(completion_of(answer + text("see.") + thinking("ok"))))
     choice = body["choices"][0]
     assert choice["finish_reason"] == "tool_calls"
     assert choice["message"]["content"] == "Let me see."
@@ -86,7 +86,7 @@ def test_what_was_said_composes_into_one_message() -> None:
 
 
 def test_what_was_not_said_is_null() -> None:
-    message = read_back(wire.whole(completion_of(tool_call("a"))))["choices"][0]["message"]
+    message = read_back(openai_chat.whole(completion_of(tool_call("a"))))["choices"][0]["message"]
     assert message["content"] is None
     assert "reasoning_content" not in message
 
@@ -101,7 +101,7 @@ def test_equal_requests_get_equal_bytes_and_other_numbers_other_ids() -> None:
     again = ChatRequest(8, REQUEST.body)
     answer = tool_calls(tool_call("a"), tool_call("a"))
     one, same, other = (completion_of(answer, request) for request in (REQUEST, REQUEST, again))
-    assert wire.whole(one) == wire.whole(same)
+    assert openai_chat.whole(one) == openai_chat.whole(same)
     ids = [call["id"] for completion in (one, other) for call in completion.messages[0]["tool_calls"]]
     assert len({*ids, one.number, other.number}) == 6
 
@@ -109,17 +109,17 @@ def test_equal_requests_get_equal_bytes_and_other_numbers_other_ids() -> None:
 def test_every_choice_asked_for_is_given() -> None:
     request = ChatRequest(1, {**REQUEST.body, "n": 2})
     completion = completion_of(tool_call("a"), request)
-    body = read_back(wire.whole(completion))
+    body = read_back(openai_chat.whole(completion))
     assert [choice["index"] for choice in body["choices"]] == [0, 1]
     ids = {choice["message"]["tool_calls"][0]["id"] for choice in body["choices"]}
     assert len(ids) == 2
-    streamed = chunks_in(wire.streamed(completion, include_usage=False, piece_characters=9))
+    streamed = chunks_in(openai_chat.streamed(completion, include_usage=False, piece_characters=9))
     assert {chunk["choices"][0]["index"] for chunk in streamed} == {0, 1}
 
 
 def test_usage_counts_four_bytes_a_token() -> None:
     completion = completion_of(thinking("12345678") + text("1234") + tool_call("name", {"a": 1}))
-    usage = wire.usage_object(completion.usage)
+    usage = openai_chat.usage_object(completion.usage)
     assert usage["prompt_tokens"] == -(-len(b'{"role":"user","content":"hi"}') // 4)
     assert usage["completion_tokens_details"] == {"reasoning_tokens": 2}
     assert usage["completion_tokens"] == 2 + -(-len('1234name{"a":1}') // 4)
@@ -128,7 +128,7 @@ def test_usage_counts_four_bytes_a_token() -> None:
 
 def test_a_stream_has_a_role_pieces_a_finish_reason_and_usage_when_asked() -> None:
     completion = completion_of(text("one two three"))
-    *pieces, last, usage = chunks_in(wire.streamed(completion, include_usage=True, piece_characters=5))
+    *pieces, last, usage = chunks_in(openai_chat.streamed(completion, include_usage=True, piece_characters=5))
     assert [chunk["choices"][0]["delta"] for chunk in pieces] == [
         {"role": "assistant", "content": ""},
         {"content": "one t"},
@@ -136,9 +136,9 @@ def test_a_stream_has_a_role_pieces_a_finish_reason_and_usage_when_asked() -> No
         {"content": "ree"},
     ]
     assert last["choices"][0] == {"index": 0, "delta": {}, "logprobs": None, "finish_reason": "stop"}
-    assert (usage["choices"], usage["usage"]) == ([], wire.usage_object(completion.usage))
+    assert (usage["choices"], usage["usage"]) == ([], openai_chat.usage_object(completion.usage))
     assert all(chunk["usage"] is None for chunk in [*pieces, last])
-    quiet = chunks_in(wire.streamed(completion, include_usage=False, piece_characters=5))
+    quiet = chunks_in(openai_chat.streamed(completion, include_usage=False, piece_characters=5))
     assert not any("usage" in chunk for chunk in quiet)
     assert {chunk["id"] for chunk in quiet} == {f"chatcmpl-{completion.number}"}
 
@@ -146,7 +146,7 @@ def test_a_stream_has_a_role_pieces_a_finish_reason_and_usage_when_asked() -> No
 def test_arguments_are_streamed_in_pieces_even_if_they_are_not_json() -> None:
     answer = tool_call("a", {"order": "A1"}) + malformed_tool_call("b", '{"order": ')
     completion = completion_of(answer)
-    found = list(wire.deltas(completion.messages[0], 4))
+    found = list(openai_chat.deltas(completion.messages[0], 4))
     assert len(found) == 1 + (1 + 4) + (1 + 3)
     assert added_up(found) == completion.messages[0]
 
@@ -175,14 +175,14 @@ MESSAGES = st.fixed_dictionaries(
 
 @given(MESSAGES, st.integers(1, 12))
 def test_a_streamed_message_adds_up_to_the_whole_one(message: JsonObject, piece_characters: int) -> None:
-    assert added_up(list(wire.deltas(message, piece_characters))) == message
+    assert added_up(list(openai_chat.deltas(message, piece_characters))) == message
 
 
 def test_a_cut_response_always_ends_before_its_end() -> None:
-    streamed = wire.streamed(completion_of(text("x")), include_usage=False, piece_characters=5)
+    streamed = openai_chat.streamed(completion_of(text("x")), include_usage=False, piece_characters=5)
     assert cut(streamed, 2).cut_after == 2
     assert cut(streamed, 99).cut_after == len(streamed.parts) - 1
-    whole = cut(wire.whole(completion_of(text("x"))), 5)
+    whole = cut(openai_chat.whole(completion_of(text("x"))), 5)
     assert (len(whole.parts), whole.cut_after) == (2, 1)
 
 

@@ -12,7 +12,7 @@ import playhead
 from playhead import observe
 from playhead.calls.borders import WorkBorder
 from playhead.testing import MockModelServer, sequence, text, tool_call
-from playhead.testing.recorded.recorder import RunRecorder
+from playhead.testing.recorder import RunRecorder
 
 Said = tuple[str, str]
 SYSTEM, HELLO = ("system", "You are kind."), ("user", "Hello!")

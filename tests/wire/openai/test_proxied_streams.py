@@ -10,7 +10,7 @@ from openai.resources import chat
 
 import playhead
 from playhead.testing import MockModelServer, text
-from playhead.testing.recorded.recorder import RunRecorder
+from playhead.testing.recorder import RunRecorder
 
 QUESTION: Any = [{"role": "user", "content": "hi"}]
 

@@ -4,11 +4,11 @@ One folder or file per protocol, all with the interface `ModelProtocol`, listed 
 request into the equivalent chat completion request, so that rules and answers are the same for all of them.
 """
 
-from playhead.testing.protocols.anthropic_messages import AnthropicMessages
-from playhead.testing.protocols.bedrock import BedrockConverse
-from playhead.testing.protocols.bedrock.invoke import BedrockInvoke
+from playhead.testing.protocols.anthropic import AnthropicMessages
+from playhead.testing.protocols.bedrock_converse import BedrockConverse
+from playhead.testing.protocols.bedrock_invoke import BedrockInvoke
+from playhead.testing.protocols.gemini import Gemini
 from playhead.testing.protocols.google_embeddings import GoogleEmbeddings
-from playhead.testing.protocols.google_genai import Gemini
 from playhead.testing.protocols.openai_chat import OpenAIChat
 from playhead.testing.protocols.openai_embeddings import OpenAIEmbeddings
 from playhead.testing.protocols.openai_responses import OpenAIResponses

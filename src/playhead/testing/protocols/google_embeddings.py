@@ -12,8 +12,7 @@ from typing import Any, cast
 from playhead.testing.answers import Failed
 from playhead.testing.completion import Completion
 from playhead.testing.http_response import Response, json_response
-from playhead.testing.protocols.google_genai.errors import api_key, error_response
-from playhead.testing.protocols.google_genai.request import check_content, method_of, model_of, text_in
+from playhead.testing.protocols.gemini import api_key, check_content, error_response, method_of, model_of, text_in
 from playhead.testing.protocols.openai_embeddings import DIMENSIONS, vector
 from playhead.testing.protocols.protocol import Incoming
 from playhead.testing.request import ChatRequest, InvalidRequest, JsonObject, json_object, tokens_in

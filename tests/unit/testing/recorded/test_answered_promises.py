@@ -7,7 +7,7 @@ import pytest
 import playhead
 from playhead import Denied, Suspended, Unanswered, observe
 from playhead.errors import Conflict, NotFound
-from playhead.testing.recorded.recorder import RunRecorder
+from playhead.testing.recorder import RunRecorder
 
 
 @observe(kind="tool", approval="always")

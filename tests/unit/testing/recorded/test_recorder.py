@@ -10,7 +10,7 @@ import pytest
 import playhead
 from playhead import observe, recording
 from playhead.testing import MockModelServer, text, thinking, tool_call, tool_requested
-from playhead.testing.recorded.recorder import RunRecorder
+from playhead.testing.recorder import RunRecorder
 
 
 @observe(kind="tool")

@@ -1,28 +1,28 @@
-"""memory journal → [recorder] → runs. Records the program under test in memory, and returns its runs."""
+"""memory journal → [recorder] → runs.  Records in memory; starts a program as recorded.
+
+Records the program under test in memory, and returns its runs.
+
+Starts a program as it was started when its run was recorded.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator
+import asyncio
+import inspect
+import runpy
+import sys
+from collections.abc import AsyncIterator, Callable, Generator, Iterator
 from contextlib import contextmanager, suppress
-from typing import Any, NoReturn
+from pathlib import Path
+from typing import Any, NoReturn, cast
 
 from playhead.errors import Suspended
 from playhead.journal.memory import MemoryJournal
-from playhead.model.promises import (
-    ANSWERED,
-    APPROVAL,
-    APPROVED,
-    BY_PROGRAM,
-    DENIED,
-    EVENT,
-    EXPIRED,
-    INPUT,
-    INTERRUPT,
-)
+from playhead.model.promises import ANSWERED, APPROVAL, APPROVED, BY_PROGRAM, DENIED, EVENT, EXPIRED, INPUT, INTERRUPT
 from playhead.recording import ProcessState, load_for_recording, shutdown, start
-from playhead.testing.recorded.contents import JournalFrames
-from playhead.testing.recorded.promises import AnswerRule, ScriptedPromises
-from playhead.testing.recorded.run import RecordedRun
+from playhead.testing.recorded_frames import JournalFrames
+from playhead.testing.recorded_promises import AnswerRule, ScriptedPromises
+from playhead.testing.recorded_run import RecordedRun
 from playhead.wire.operations.promises import Promise
 
 
@@ -165,3 +165,37 @@ def record_in_memory(fail: Callable[[str], NoReturn]) -> Generator[RunRecorder]:
         with ProcessState.mutex:
             shutdown()
             ProcessState.in_memory = ProcessState.promises_in_memory = None
+
+
+def run_program(program: str, *arguments: str) -> None:
+    """Runs a script, or `-m MODULE`, in this process to its end, with these arguments in `sys.argv`.
+
+    Raises what the program raises, and SystemExit if it exits with a status other than 0.
+    """
+    module = program.removeprefix("-m ") if program.startswith("-m ") else None
+    argv, path = sys.argv, list(sys.path)
+    sys.argv = [program if module is None else module, *arguments]
+    try:
+        if module is None:
+            sys.path.insert(0, str(Path(program).resolve().parent))
+            runpy.run_path(program, run_name="__main__")
+        else:
+            runpy.run_module(module, run_name="__main__", alter_sys=True)
+    except SystemExit as end:
+        if end.code not in (None, 0):
+            raise
+    finally:
+        sys.argv, sys.path[:] = argv, path
+
+
+def complete(result: Any) -> Any:
+    """Returns the result of a call: awaits a coroutine; reads a generator, also an asynchronous one, into a list."""
+    if inspect.isawaitable(result) or isinstance(result, AsyncIterator):
+        return asyncio.run(_awaited(result))
+    return list(cast("Iterator[Any]", result)) if inspect.isgenerator(result) else result
+
+
+async def _awaited(result: Any) -> Any:
+    if isinstance(result, AsyncIterator):
+        return [item async for item in cast("AsyncIterator[Any]", result)]
+    return await result

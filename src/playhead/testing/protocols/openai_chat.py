@@ -1,13 +1,29 @@
-"""completion → [wire] → http_response.  Chat Completions on the wire: JSON bodies and server-sent events.  Pure."""
+"""completion → [wire] → http_response.  Chat Completions.
+
+Chat Completions on the wire: JSON bodies and server-sent events.  Pure.
+
+OpenAI's Chat Completions: `POST /v1/chat/completions`.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import Any
 
+from playhead.testing.answers import Failed
 from playhead.testing.completion import Completion, EstimatedUsage
 from playhead.testing.http_response import EVENTS_TYPE, Response, in_pieces, json_response, server_sent_event
-from playhead.testing.request import JsonObject, text_of
+from playhead.testing.protocols.openai_http import api_key, error_response, is_azure_path
+from playhead.testing.protocols.protocol import Incoming
+from playhead.testing.request import (
+    ChatRequest,
+    InvalidRequest,
+    JsonObject,
+    check_messages,
+    check_optional_fields,
+    json_object,
+    text_of,
+)
 
 
 def usage_object(usage: EstimatedUsage) -> JsonObject:
@@ -92,3 +108,31 @@ def _call_deltas(function: JsonObject | None, piece_characters: int) -> Iterator
     yield {**function, "arguments": ""}
     for piece in in_pieces(arguments, piece_characters):
         yield {"arguments": piece}
+
+
+class OpenAIChat:
+    """Implements `ModelProtocol`. Rules see the requests of all protocols in this one's form."""
+
+    def takes(self, path: str) -> bool:
+        return path == "/v1/chat/completions" or is_azure_path(path, "chat/completions")
+
+    def api_key(self, incoming: Incoming) -> str | None:
+        return api_key(incoming.headers)
+
+    def read(self, number: int, incoming: Incoming) -> ChatRequest:
+        body = json_object(incoming.body)
+        if not isinstance(body.get("model"), str):
+            raise InvalidRequest("You must provide a model parameter, a string.", "model")
+        if not body.get("messages"):
+            raise InvalidRequest("'messages' must be a list of at least one message.", "messages")
+        check_messages(body["messages"])
+        check_optional_fields(body)
+        return ChatRequest(number, body, incoming.headers)
+
+    def render(self, completion: Completion, request: ChatRequest, piece_characters: int) -> Response:
+        if not request.stream:
+            return whole(completion)
+        return streamed(completion, include_usage=request.include_usage, piece_characters=piece_characters)
+
+    def fail(self, failed: Failed, param: str | None = None) -> Response:
+        return error_response(failed, param)

@@ -1,18 +1,172 @@
-"""recorder → [run] → asserts.  One run of the program under test: its calls, its state at any event, its contents."""
+"""recorder → [run] → asserts.  A recorded run for asserts, with transcript.
+
+One run of the program under test: its calls, its state at any event, its contents.
+
+Model calls and tool calls of a recorded run, with their values.
+
+A run as text to read.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, cast
 
 from playhead.model import event as ev
 from playhead.model.event import RunEvent
+from playhead.model.message import Message, message_lines, message_text
 from playhead.model.state import RunState, fold
 from playhead.projection.projector import ProjectSettings, project
-from playhead.testing.recorded.calls import FailedWith, ModelContext, RecordedModelCall, RecordedToolCall
-from playhead.testing.recorded.contents import JournalFrames
-from playhead.testing.recorded.transcript import transcript
+from playhead.testing.recorded_frames import JournalFrames
+
+
+@dataclass(frozen=True, slots=True)
+class FailedWith:
+    """The exception that a call or a run failed with: the name of its type, and its message."""
+
+    type: str
+    message: str
+
+    def __str__(self) -> str:
+        return f"{self.type}: {self.message}"
+
+
+@dataclass(frozen=True, slots=True)
+class ModelContext:
+    """The input of a model: messages in the parts form (`{"role", "parts"}`), system instructions and tools.
+
+    `"refund" in context` tests whether that text is in the instructions or in a message.
+    """
+
+    messages: tuple[Message, ...]
+    system: Any = None
+    tools: Any = None
+
+    @property
+    def text(self) -> str:
+        """The text of the instructions and of all messages."""
+        instructions = [message_text({"role": "system", "parts": self.system})] if _are_parts(self.system) else []
+        if isinstance(self.system, str):
+            instructions.append(self.system)
+        return "\n".join([*instructions, *map(message_text, self.messages)])
+
+    def __contains__(self, text: str) -> bool:
+        return text in self.text
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedModelCall:
+    """A model call.  `seq`: the event with which it began; `answer`: the model's message in the parts form, None for a
+    call that failed or has not ended; `usage`: the numbers of tokens that the provider reported."""
+
+    seq: int
+    model: str | None
+    context: ModelContext
+    answer: Message | None
+    usage: Mapping[str, int]
+    error: FailedWith | None = None
+
+    @property
+    def messages(self) -> tuple[Message, ...]:
+        """The input messages."""
+        return self.context.messages
+
+    @property
+    def text(self) -> str:
+        """The text of the model's answer, without its reasoning and its tool calls."""
+        parts = self.answer["parts"] if self.answer is not None else []
+        return "".join(part["content"] for part in parts if part.get("type") == "text")
+
+    @property
+    def requested_tools(self) -> list[tuple[str, Any]]:
+        """Name and arguments of each tool that the model asked for."""
+        parts = self.answer["parts"] if self.answer is not None else []
+        return [(part["name"], part.get("arguments")) for part in parts if part.get("type") == "tool_call"]
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedToolCall:
+    """A tool call.  `arguments` by name, as plain JSON values; `result` is None for a call that failed or is open."""
+
+    seq: int
+    name: str
+    arguments: Any
+    result: Any = None
+    error: FailedWith | None = None
+
+    def __str__(self) -> str:
+        arguments: object = self.arguments
+        if not isinstance(arguments, dict):
+            return f"{self.name}({arguments!r})"
+        named = cast("dict[str, Any]", arguments)
+        return f"{self.name}({', '.join(f'{name}={value!r}' for name, value in named.items())})"
+
+
+def _are_parts(value: Any) -> bool:
+    return isinstance(value, list) and all(isinstance(part, dict) for part in value)  # pyright: ignore[reportUnknownVariableType]
+
+
+# Enough to recognise a text; the test has the whole one.
+_SHOWN_CHARACTERS = 300
+_INDENT = "       "
+
+
+def transcript(
+    run: str,
+    name: str | None,
+    status: str,
+    llm_calls: Sequence[RecordedModelCall],
+    tool_calls: Sequence[RecordedToolCall],
+    error: FailedWith | None,
+) -> str:
+    """Returns model calls and tool calls by seq; of each context only the messages that no earlier call had."""
+    lines = [f"run {run} ({name}): {status}"]
+    seen: list[Message] = []
+    for call in sorted([*llm_calls, *tool_calls], key=lambda call: call.seq):
+        if isinstance(call, RecordedToolCall):
+            lines += _tool_lines(call)
+        else:
+            lines += _model_lines(call, seen)
+    if error is not None:
+        lines.append(f"  the run failed: {error}")
+    return "\n".join(lines)
+
+
+def _model_lines(call: RecordedModelCall, seen: list[Message]) -> Iterator[str]:
+    yield f"{call.seq:>5}  model {call.model or ''}".rstrip()
+    for message in call.messages:
+        # Answers of the model are sent again in later calls, often without their reasoning.
+        if message not in seen and not (seen and message["role"] == "assistant"):
+            seen.append(message)
+            yield from _labelled(message["role"], "\n".join(message_lines(message)))
+    if call.answer is not None:
+        seen.append(call.answer)
+        if call.text:
+            yield from _labelled("says", call.text)
+        for name, arguments in call.requested_tools:
+            yield f"{_INDENT}asks for: {RecordedToolCall(0, name, arguments)}"
+    if call.error is not None:
+        yield from _labelled("failed", str(call.error))
+
+
+def _tool_lines(call: RecordedToolCall) -> Iterator[str]:
+    yield f"{call.seq:>5}  tool {_short(str(call))}"
+    if call.error is not None:
+        yield from _labelled("failed", str(call.error))
+    else:
+        yield from _labelled("returned", repr(call.result))
+
+
+def _labelled(label: str, text: Any) -> Iterator[str]:
+    first, *rest = _short(str(text)).splitlines() or [""]
+    yield f"{_INDENT}{label}: {first}"
+    yield from (f"{_INDENT}  {line}" for line in rest)
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= _SHOWN_CHARACTERS else f"{text[:_SHOWN_CHARACTERS]}… ({len(text):,} characters)"
 
 
 class RecordedRun:

@@ -1,1 +1,0 @@
-"""program under test → memory journal → projection → [recorded]: recorded runs, for the asserts of tests."""
