@@ -24,8 +24,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     import typer
 
-    from playhead.cli.application.every import app
-    from playhead.cli.application.group import collector_options, exit_code
+    from playhead.cli.all_commands import app
+    from playhead.cli.application import collector_options, exit_code
 
 __all__ = ["app", "collector_options", "exit_code", "main"]
 _PARTS = {"app": "every", "collector_options": "group", "exit_code": "group"}
@@ -43,12 +43,12 @@ def __getattr__(name: str) -> Any:
 def command_line(args: Sequence[str]) -> "typer.Typer":
     """Returns the command line for these arguments. Where one command is enough, it has only that one, which starts
     sooner."""
-    from playhead.cli.application.single import single  # noqa: PLC0415 - see `__getattr__`
+    from playhead.cli.application import single  # noqa: PLC0415 - see `__getattr__`
 
     application = single(args)
     if application is not None:
         return application
-    from playhead.cli.application.every import app  # noqa: PLC0415 - see `__getattr__`
+    from playhead.cli.all_commands import app  # noqa: PLC0415 - see `__getattr__`
 
     return app
 

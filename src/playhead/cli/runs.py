@@ -7,7 +7,6 @@ import typer
 from rich.text import Text
 
 from playhead.cli import output
-from playhead.cli.across.scores import shown_value
 from playhead.cli.connection import CollectorAddress
 from playhead.cli.options import (
     Json,
@@ -23,6 +22,7 @@ from playhead.cli.options import (
     first,
     moment,
 )
+from playhead.cli.scores import shown_value
 from playhead.wire.operations import RunDetail, RunProcess, RunSummary
 
 _COLUMNS = (

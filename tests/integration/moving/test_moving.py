@@ -11,7 +11,7 @@ import pytest
 from typer.testing import CliRunner
 
 from playhead.cli import app
-from playhead.cli.moving.uploading import Uploader
+from playhead.cli.archives.importing import Uploader
 from playhead.client import Client
 from playhead.model import names
 from playhead.wire import export_layout as layout

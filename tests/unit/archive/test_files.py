@@ -18,7 +18,7 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTrace
 from playhead.archive.documents import Document, format_of, json_documents
 from playhead.archive.protobuf import protobuf_file
 from playhead.archive.records import JSON, PROTOBUF, FilePlace, OtlpRecord, UnreadableRecord, json_records, request_of
-from playhead.cli.moving.sources import Sources
+from playhead.cli.archives.sources import Sources
 from playhead.model.span import LogEvent, Span
 from playhead.wire import export_layout as layout
 from playhead.wire.otlp_json import logs_json, traces_json

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from playhead.archive import langfuse, phoenix
 from playhead.archive.rows import flattened, span_id, time_ns, trace_id
-from playhead.cli.moving.sources import Sources
+from playhead.cli.archives.sources import Sources
 from playhead.lift import Lifted, lift
 from playhead.model import names
 from playhead.model.span import STATUS_ERROR, Span

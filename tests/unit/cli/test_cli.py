@@ -18,10 +18,9 @@ from rich.console import Console
 from typer.testing import CliRunner, Result
 
 import playhead_collector
-from playhead.cli import app, collector_options, exit_code, output
+from playhead.cli import app, collector_options, exit_code, output, start
 from playhead.cli.connection import complete_run
-from playhead.cli.operate import start
-from playhead.cli.operate.doctor import unknown_variables
+from playhead.cli.doctor import unknown_variables
 from playhead.cli.options import moment
 from playhead.cli.output import visible
 from playhead.client import Client

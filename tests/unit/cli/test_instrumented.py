@@ -4,11 +4,11 @@ from importlib.metadata import version
 
 import pytest
 
-from playhead.cli.operate import instrumented
+from playhead.cli import doctor
 
 
 def line(library: str, prefer: str = "playhead") -> dict[str, str]:
-    return next(each for each in instrumented.libraries(prefer) if each["setting"].startswith(f"{library} "))
+    return next(each for each in doctor.libraries(prefer) if each["setting"].startswith(f"{library} "))
 
 
 def test_an_installed_library_is_named_with_who_else_records_it_and_what_to_do():
@@ -38,5 +38,5 @@ def test_a_version_that_is_not_supported_is_told_with_what_it_needs(monkeypatch:
 
 
 def test_what_is_not_installed_is_not_named(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(instrumented, "LIBRARIES", {"no_such_library": "playhead.capture.openai"})
-    assert list(instrumented.libraries("playhead")) == []
+    monkeypatch.setattr(doctor, "LIBRARIES", {"no_such_library": "playhead.capture.openai"})
+    assert list(doctor.libraries("playhead")) == []

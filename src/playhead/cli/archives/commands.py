@@ -76,11 +76,11 @@ def export(
     if bool(runs) + everything + bool(where) != 1 and not (is_local and not (runs or everything or where)):
         raise SettingInvalid("say what to export in one way: RUN, --all, or conditions such as --agent")
     if is_local:
-        from playhead.cli.moving.local_export import export_sessions  # noqa: PLC0415 - `--help` does without
+        from playhead.cli.archives.local_export import export_sessions  # noqa: PLC0415 - `--help` does without
 
         export_sessions(address, output_path or Path(_SESSIONS), runs or (), where, json=json)
         return
-    from playhead.cli.moving.exporting import export_runs, export_test  # noqa: PLC0415 - `--help` has no HTTP library
+    from playhead.cli.archives.exporting import export_runs, export_test  # noqa: PLC0415 - `--help` has no HTTP library
 
     if form == "test":
         if runs is None or len(runs) != 1:
@@ -109,7 +109,7 @@ def import_files(
     Reads what `playhead export` writes, OTLP as JSON lines or protobuf (also .gz and .zst), and exports of Phoenix and
     Langfuse.  If it is interrupted, the same command goes on.  Exits with 4 if something was left out.
     """
-    from playhead.cli.moving.importing import import_into  # noqa: PLC0415 - `--help` does without an HTTP library
+    from playhead.cli.archives.importing import import_into  # noqa: PLC0415 - `--help` does without an HTTP library
 
     address = ctx.ensure_object(CollectorAddress)
     if not import_into(address, paths, format, max_record_bytes, restart=restart, json=json):

@@ -1,23 +1,51 @@
-"""[import]: sends records, contents and threads to a collector, in the same way as the SDK does."""
+"""Uploads files to a collector, resumable.
 
+Sends records, contents and threads to a collector, in the same way as the SDK does.
+
+The position of an import, so that the same command continues after an interruption.
+
+A position is a number of items, in the order in which the files are read. It is valid only for the same, unchanged
+files, and for the same collector in the same epoch.
+
+Our own exports, OTLP files, and exports of other tools, into a collector.
+"""
+
+import shutil
+import tempfile
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass, field
+from hashlib import sha256
+from pathlib import Path
 from typing import Any, TypeVar, cast
 
 import httpx
 import orjson
+import typer
 
+from playhead.archive.documents import Format
 from playhead.archive.records import JSON, OtlpRecord, UnreadableRecord, request_of
-from playhead.cli.moving.sources import ExportedScore, StoredContent, StoredThread
+from playhead.cli import output
+from playhead.cli.archives.sources import (
+    ExportedScore,
+    Item,
+    Sources,
+    StoredContent,
+    StoredThread,
+    existing,
+    total_bytes,
+)
+from playhead.cli.connection import CollectorAddress
+from playhead.cli.output import ShowProgress, progress
 from playhead.client import Client
 from playhead.errors import BadRequest, ClientError, CollectorUnreachable, Conflict, NotAuthorized, NotFound
 from playhead.export.counters import ShipCounters
 from playhead.export.delivery import Sending
 from playhead.export.http import CollectorEndpoint
-from playhead.model.canonical import Content
+from playhead.model.canonical import Content, canonical_json, parse_json
 from playhead.model.names import STORED_HEADER
 from playhead.outbound.otlp import rejected_logs, rejected_spans
+from playhead.settings import sdk as settings
 from playhead.settings.sdk import Settings
 from playhead.wire.export_layout import ScoreLine
 from playhead.wire.pack import PACK, Pack, ThreadExtension, encode_pack
@@ -245,3 +273,196 @@ def _counts(stored: str) -> dict[str, int]:
     """Parses the header `STORED_HEADER`: `name=count`, separated by commas."""
     pairs = (pair.strip().partition("=") for pair in stored.split(","))
     return {name: int(count) for name, _, count in pairs if count.isdecimal()}
+
+
+_FOLDER = "imports"
+_EVERY_SECONDS = 1.0
+
+
+class ImportPosition:
+    """The position of one import, in a file in the journal's folder."""
+
+    def __init__(self, journal_dir: Path, endpoint: str, paths: Sequence[Path], epoch: str, *, restart: bool) -> None:
+        facts = [endpoint, [_state_of(path) for path in paths]]
+        self._path = journal_dir / _FOLDER / f"{sha256(canonical_json(facts)).hexdigest()[:32]}.json"
+        self._epoch = epoch
+        self.continued_after = 0 if restart else self._read()
+        self.skip = self._done = self.continued_after
+        self._written = time.monotonic()
+
+    def advance(self, items: int) -> None:
+        """Counts items that the collector has acknowledged."""
+        self._done += items
+        if time.monotonic() - self._written >= _EVERY_SECONDS:
+            self.write()
+
+    def write(self) -> None:
+        """Stores the position. If that fails, nothing happens: an interrupted import then starts again from the
+        beginning."""
+        try:
+            self._path.parent.mkdir(parents=True, exist_ok=True)
+            partial = self._path.with_suffix(".partial")
+            partial.write_bytes(canonical_json({"epoch": self._epoch, "done": self._done}))
+            partial.replace(self._path)
+        except OSError:
+            return
+        self._written = time.monotonic()
+
+    def finished(self) -> None:
+        """Deletes the position after a complete import."""
+        try:
+            self._path.unlink(missing_ok=True)
+        except OSError:
+            return
+
+    def _read(self) -> int:
+        try:
+            value = parse_json(self._path.read_bytes())
+            return int(value["done"]) if value["epoch"] == self._epoch else 0
+        except (OSError, ValueError, TypeError, KeyError):
+            return 0
+
+
+def _state_of(path: Path) -> list[object]:
+    """Returns values that change when the file changes, or one of the folder's files."""
+    files = sorted(entry for entry in path.rglob("*") if entry.is_file()) if path.is_dir() else [path]
+    whole = sha256()
+    for file in files:
+        about = file.stat()
+        whole.update(canonical_json([str(file), about.st_size, about.st_mtime_ns]))
+    return [str(path.resolve()), whole.hexdigest()]
+
+
+_SHOWN = 20
+_KEPT = 1_000
+
+
+@dataclass(slots=True)
+class _RefusedItems:
+    """Items that were not imported: their number, and the first ones, to be shown."""
+
+    count: int = 0
+    first: list[UnreadableRecord] = field(default_factory=list[UnreadableRecord])
+
+    def add(self, record: UnreadableRecord) -> None:
+        self.count += 1
+        if len(self.first) < _KEPT:
+            self.first.append(record)
+
+
+def import_into(
+    address: CollectorAddress, paths: Sequence[Path], form: Format | None, most: int, *, restart: bool, json: bool
+) -> bool:
+    """Imports these files, and prints what was read. Returns False if something was left out.
+
+    `most`: maximum size of a record in bytes. `restart`: starts from the beginning, also after an interrupted import.
+    """
+    client = address.ask_collector()
+    in_force = settings.load(endpoint=client.base_url, api_key=address.api_key)
+    refused = _RefusedItems()
+    scratch = Path(tempfile.mkdtemp(prefix="playhead-import-"))
+    try:
+        sources = Sources(form, most, scratch, total_bytes(existing(paths)))
+        uploader = Uploader(in_force, refused.add, client)
+        position = ImportPosition(in_force.journal_dir, in_force.collector, paths, uploader.epoch(), restart=restart)
+        try:
+            with progress() as show:
+                _send(sources.items(paths), uploader, position, refused, lambda: show_bytes(show, sources))
+        except BaseException:
+            position.write()
+            raise
+        finally:
+            uploader.close()
+        position.finished()
+    finally:
+        shutil.rmtree(scratch, ignore_errors=True)
+    _say(sources, uploader, position, refused, json=json)
+    return not refused.count
+
+
+def show_bytes(show: ShowProgress, sources: Sources) -> None:
+    """Shows how much of the files was read."""
+    show("bytes", sources.read_bytes, max(sources.total_bytes, sources.read_bytes))
+
+
+def _send(
+    items: Iterable[Item], uploader: Uploader, position: ImportPosition, refused: _RefusedItems, show: Any
+) -> None:
+    for batch in _batches(items, position.skip, refused):
+        first = batch[0]
+        if isinstance(first, OtlpRecord):
+            uploader.records(batch)
+        elif isinstance(first, StoredContent):
+            uploader.contents(batch)
+        elif isinstance(first, ExportedScore):
+            uploader.scores(batch)
+        else:
+            uploader.threads(batch)
+        position.advance(len(batch))
+        show()
+
+
+def _batches(items: Iterable[Item], skip: int, refused: _RefusedItems) -> Iterator[list[Any]]:
+    """Yields lists of items that can be sent together. Leaves out the first `skip` items."""
+    batch: list[Any] = []
+    size = 0
+    for item in items:
+        if isinstance(item, UnreadableRecord):
+            refused.add(item)
+            continue
+        if skip:
+            skip -= 1
+            continue
+        if batch and (size >= MAX_BYTES or len(batch) >= MAX_RECORDS or not _go_together(batch[0], item)):
+            yield batch
+            batch, size = [], 0
+        batch.append(item)
+        size += _size(item)
+    if batch:
+        yield batch
+
+
+def _go_together(first: Item, second: Item) -> bool:
+    if isinstance(first, OtlpRecord) and isinstance(second, OtlpRecord):
+        return (first.signal, first.form) == (second.signal, second.form)
+    return type(first) is type(second)
+
+
+def _size(item: Item) -> int:
+    if isinstance(item, OtlpRecord):
+        return item.size
+    return threads_size(item.thread) if isinstance(item, StoredThread) else 0
+
+
+def _say(sources: Sources, uploader: Uploader, position: ImportPosition, refused: _RefusedItems, *, json: bool) -> None:
+    done = uploader.done
+    facts: dict[str, Any] = {**asdict(done), "runs": len(done.runs), "refused": refused.count}
+    if json:
+        left_out = [{"where": str(record.where), "why": record.why} for record in refused.first]
+        output.as_json(
+            {**facts, "continued_after": position.continued_after, "formats": sources.formats, "left_out": left_out}
+        )
+        return
+    output.facts(
+        {
+            "read": ", ".join(sorted(set(sources.formats.values()))) or "nothing",
+            "continued after": f"{position.continued_after:,} records" if position.continued_after else None,
+            "runs": f"{len(done.runs):,}",
+            "spans": f"{done.spans:,}{_known(done.duplicates)}",
+            "log records": f"{done.logs:,}" if done.logs else None,
+            "scores": f"{done.scores:,}" if done.scores else None,
+            "contents": f"{done.contents:,}, {done.content_bytes:,} bytes",
+            "new contents": f"{done.new_contents:,}, {done.new_bytes:,} bytes",
+            "left out": f"{refused.count:,}" if refused.count else None,
+        }
+    )
+    for record in refused.first[:_SHOWN]:
+        output.echo(f"{record.where}: {record.why}", err=True)
+    if refused.count > _SHOWN:
+        typer.echo(f"and {refused.count - _SHOWN:,} more: --json lists them", err=True)
+
+
+def _known(duplicates: int) -> str:
+    """Returns a note on items that were stored before. "At least": the collector does not recognise all of them, since
+    it stores sealed runs in another form."""
+    return f" (at least {duplicates:,} of them stored before)" if duplicates else ""

@@ -1,1 +1,0 @@
-"""[cli]: commands for many runs."""

@@ -1,1 +1,0 @@
-"""[cli]: commands for the promises that runs wait for."""

@@ -1,0 +1,94 @@
+"""`storage`, `delete`, `gc`.
+
+`playhead storage`: amounts of stored data.
+
+`playhead delete` and `playhead gc`: delete runs, and content that no run refers to any more.
+"""
+
+from collections.abc import Iterator
+from typing import Annotated
+
+import typer
+
+from playhead.cli import output
+from playhead.cli.connection import CollectorAddress, run_id
+from playhead.cli.options import Json, Run
+from playhead.wire.operations.storage import Amount, Storage, StorageSizes
+
+
+def storage(ctx: typer.Context, json: Json = False) -> None:
+    """Say how much is stored, by kind, and the inline bytes that it stands for; ~ marks estimates."""
+    with ctx.ensure_object(CollectorAddress).ask_collector() as client:
+        answer = client.storage()
+    if json:
+        output.as_json(answer)
+        return
+    output.facts(_summary(answer))
+    output.table(("kind", "rows", "bytes", "indexes"), _kinds(answer["project"]))
+
+
+def _summary(answer: Storage) -> dict[str, object]:
+    project, database = answer["project"], answer["database"]
+    inline = project["inline_bytes"]
+    return {
+        "contents": _shown(project["contents"]),
+        "their size": _size(project["content_bytes"]),
+        "inline": f"{_size(inline)} (from {project['sampled_runs']} runs)",
+        "stored": f"{_size(project['bytes'])}, indexes {_size(project['index_bytes'])}",
+        "whole database": f"{_size(database['bytes'])}, indexes {_size(database['index_bytes'])}",
+    }
+
+
+def _kinds(sizes: StorageSizes) -> Iterator[tuple[str, ...]]:
+    for kind, amounts in sizes["kinds"].items():
+        yield kind.replace("_", " "), _shown(amounts["rows"]), _size(amounts["bytes"]), _size(amounts["index_bytes"])
+
+
+def _shown(number: Amount) -> str:
+    return "unknown" if number["value"] is None else f"{'' if number['exact'] else '~'}{number['value']:,}"
+
+
+def _size(number: Amount) -> str:
+    if number["value"] is None:
+        return "unknown"
+    text = "" if number["exact"] else "~"
+    text += output.size(number["value"])
+    if number["low"] is not None and number["high"] is not None:
+        text += f" ({output.size(number['low'])} to {output.size(number['high'])})"
+    return text
+
+
+def delete(
+    ctx: typer.Context,
+    run: Run,
+    forks: Annotated[bool, typer.Option("--forks", help="Delete the runs that were forked from it, too.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+    json: Json = False,
+) -> None:
+    """Delete a run for good.  Its content goes after a grace period, unless other runs name it."""
+    with ctx.ensure_object(CollectorAddress).ask_collector() as client:
+        about = client.run(run_id(client, run))
+        named = (
+            f"run {about['run']} ({about['name'] or 'without a name'}, {about['status']}, {about['started'][:19]} UTC)"
+        )
+        if not yes:
+            target = f"{named} and all its forks" if forks else named
+            typer.confirm(f"Delete {output.visible(target)} for good?", abort=True, err=True)
+        answer = client.delete_run(about["run"], forks=forks)
+    if json:
+        output.as_json(answer)
+        return
+    for deleted_run in answer["deleted"]:
+        output.echo(f"deleted {deleted_run}")
+
+
+def gc(ctx: typer.Context, json: Json = False) -> None:
+    """Delete content now that no run names any more and that is older than the grace period; `serve` does it, too."""
+    with ctx.ensure_object(CollectorAddress).ask_collector() as client:
+        answer = client.collect_garbage()
+        while answer["phase"] is not None:
+            answer = client.collect_garbage()
+    if json:
+        output.as_json(answer)
+    else:
+        output.facts({"contents deleted": answer["contents"], "thread nodes deleted": answer["thread_nodes"]})
