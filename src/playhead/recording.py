@@ -28,6 +28,7 @@ from playhead.calls.mirror_span import add_run_id_processor
 from playhead.calls.recorder import Redact
 from playhead.calls.run import ActiveRun, NextRun
 from playhead.calls.runtime import OFF, UNCONFIGURED, Runtime
+from playhead.compat.httpx import import_httpx
 from playhead.export.keeping import JournalKeeper
 from playhead.export.ship import Shipper
 from playhead.export.shipment import is_delivered, is_released
@@ -50,7 +51,6 @@ from playhead.model.span import Attributes
 from playhead.refs.intake import PayloadIntake
 from playhead.refs.named_classes import declare_modules
 from playhead.settings.sdk import Settings, load
-from playhead.wire.httpx_import import import_httpx
 
 # Time at the end of the program for functions given to `on_event` to get the remaining events.
 _LISTENERS_SECONDS = 1.0

@@ -8,7 +8,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from playhead.wire.httpx_import import import_httpx
+from playhead.compat.httpx import import_httpx
 
 PROGRAM = """
 import sys
@@ -46,7 +46,7 @@ def test_a_first_observed_call_does_not_load_the_command_line_of_httpx_which_wor
 
 def test_where_its_libraries_are_not_installed_the_command_line_says_so(tmp_path: Path):
     absent = 'import sys; sys.modules |= dict.fromkeys(("click", "rich", "pygments"))\n'
-    program = "from playhead.wire.httpx_import import import_httpx\nimport_httpx()\nimport httpx\nhttpx.main()"
+    program = "from playhead.compat.httpx import import_httpx\nimport_httpx()\nimport httpx\nhttpx.main()"
     done = run(absent + program, tmp_path)
     assert done.returncode == 1
     assert "required dependencies were not installed" in done.stdout
