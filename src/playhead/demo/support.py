@@ -7,8 +7,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from playhead.demo.sizes import ModelExchange, Sizes, sizes_of, stored
-from playhead.demo.stage import DemoFailed, Stage
+from playhead.demo.stage import DemoFailed, ModelExchange, Sizes, Stage, sizes_of, stored
 from playhead.testing import ChatRequest
 from playhead.wire.operations import ContextAt, RecordedEvent, RunDetail, StateAt
 from playhead_collector.serve.browser.ui_files import UiFiles
