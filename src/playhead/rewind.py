@@ -1,10 +1,16 @@
-"""`playhead.resume` and `playhead.fork` with this process's settings, and the resume or fork that its environment asks
-for."""
+"""`playhead.resume`, `playhead.fork`, and the rewind that the environment requests.
+
+`playhead.resume` and `playhead.fork` with this process's settings, and the resume or fork that its environment asks
+for.
+
+Finds the run that a user means, before anything is read of it or recorded under its id.
+"""
 
 import json
 import os
+import re
 import weakref
-from collections.abc import Mapping, MutableMapping, Sequence
+from collections.abc import Callable, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -13,7 +19,7 @@ from typing import Any
 from playhead.calls.own_code import Launcher
 from playhead.calls.run import NextRun
 from playhead.capture.registry import instrumented
-from playhead.errors import PlayheadError, ReplayError, SettingInvalid
+from playhead.errors import ClientError, CollectorUnreachable, NoRecord, PlayheadError, ReplayError, SettingInvalid
 from playhead.kernel.guard import log
 from playhead.model.objects.interrupts import let_through
 from playhead.recording import ProcessState, deliver_all, deliver_lanes, flush, lease_client, settings_in_force
@@ -29,11 +35,37 @@ from playhead.replay.lifecycle import (
     prepare_resume,
     read_record,
 )
-from playhead.replay.naming import whole_run_id
 from playhead.replay.other_processes import OtherProcesses
 from playhead.replay.policy import Completed, Live, OnDivergence, OnDoubt, Policy, Tools, Unrecorded
 from playhead.replay.starting import RecordedStart
 from playhead.replay.stops import StopNote
+
+_WHOLE = re.compile("[0-9a-f]{32}")
+_MAX_NAMED = 100
+
+
+def whole_run_id(named: Any, client: Callable[[], Any]) -> str:
+    """Returns the id of the run. `named`: its id (also written as a UUID), a part of the id, or `last`.
+
+    Asks the collector only for a part or `last`. Raises NoRecord; TypeError if `named` is not a text.
+    """
+    if not isinstance(named, str):
+        raise TypeError(f"a run is named by its id, a text, and not by {named!r}: `playhead runs` lists them")
+    if len(named) > _MAX_NAMED or not (named.isascii() and named.isprintable()):
+        raise NoRecord(f"{named[:_MAX_NAMED]!r} is no run's id, nor a part of one: `playhead runs` lists them")
+    written = named.strip().replace("-", "").lower()
+    if _WHOLE.fullmatch(written):
+        return written
+    try:
+        return str(client().run(named.strip())["run"])
+    except CollectorUnreachable as error:
+        raise NoRecord(
+            f"{named!r} is not the whole id of a run, which has 32 digits, and what it means only a collector knows: "
+            f"{error}"
+        ) from error
+    except ClientError as error:
+        raise NoRecord(str(error)) from error
+
 
 CHOICES = {
     "on_divergence": ("raise", "live"),
