@@ -4,7 +4,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from playhead_collector.analysis.ask_again.asking import ChatModels
+from playhead_collector.analysis.ask_again import ChatModels
 from playhead_collector.analysis.reasoning.explanation import Explainer
 from playhead_collector.analysis.reasoning.reasoning import TAG
 from playhead_collector.analysis.search.indexing import SearchSettings

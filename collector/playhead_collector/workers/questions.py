@@ -12,14 +12,13 @@ from playhead_collector.analysis.across.contents import answer_context_contents
 from playhead_collector.analysis.across.differences import answer_differences
 from playhead_collector.analysis.across.divergences import answer_divergences
 from playhead_collector.analysis.across.failures import answer_failures
-from playhead_collector.analysis.across.patterns import answer_patterns
-from playhead_collector.analysis.across.statistics.measures import answer_statistics
-from playhead_collector.analysis.across.transitions import answer_transitions
-from playhead_collector.analysis.causes.graph import answer_causes
+from playhead_collector.analysis.across.statistics import answer_statistics
+from playhead_collector.analysis.across.tool_sequences import answer_patterns, answer_transitions
+from playhead_collector.analysis.causes import answer_causes
 from playhead_collector.analysis.compare.comparison import answer_compare
 from playhead_collector.analysis.compression.compressions import audit_compression, list_compressions
 from playhead_collector.analysis.configuration import Configured
-from playhead_collector.analysis.decisions.decisions import answer_decision, list_decisions
+from playhead_collector.analysis.decisions import answer_decision, list_decisions
 from playhead_collector.analysis.provenance.attributions import answer_attribution, list_attributions
 from playhead_collector.analysis.reasoning.explanation import read_brief
 from playhead_collector.analysis.reasoning.reasoning import answer_reasoning
@@ -27,7 +26,7 @@ from playhead_collector.analysis.search.indexing import index_runs
 from playhead_collector.analysis.suspects.suspects import answer_suspects
 from playhead_collector.analysis.texts.limits import begin_reading, with_cuts
 from playhead_collector.analysis.tokens.tokens import answer_tokens
-from playhead_collector.analysis.tree.tree import answer_tree
+from playhead_collector.analysis.tree import answer_tree
 from playhead_collector.json_bytes import json_bytes
 from playhead_collector.read.diff.moments import answer_diff
 from playhead_collector.read.prices import Prices

@@ -10,7 +10,7 @@ import pytest
 from playhead_collector.analysis.across.cohort import cohort_options
 from playhead_collector.analysis.across.differences import answer_differences
 from playhead_collector.analysis.across.failures import answer_failures
-from playhead_collector.analysis.across.statistics.measures import answer_statistics
+from playhead_collector.analysis.across.statistics import answer_statistics
 from playhead_collector.app import PROJECT
 from playhead_collector.read.prices import shipped
 from playhead_collector.store.ports.run_filter import RunFilter

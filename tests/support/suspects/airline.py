@@ -16,7 +16,7 @@ from playhead.model.thread import ThreadNode, extend
 from playhead.projection.projector import ProjectSettings, project
 from playhead.testing import Trajectory
 from playhead_collector.analysis.suspects.findings import run_steps
-from playhead_collector.analysis.suspects.ranking import find_all, rank
+from playhead_collector.analysis.suspects.suspects import find_all, rank
 from playhead_collector.analysis.transcript.transcript import Transcript, build_transcript
 from playhead_collector.read.values import ContentCache
 from playhead_collector.store.ports import RunWork

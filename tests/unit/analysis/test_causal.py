@@ -3,7 +3,7 @@
 import pytest
 
 from playhead.model import event as ev
-from playhead_collector.analysis.causes.graph import answer_causes
+from playhead_collector.analysis.causes import answer_causes
 from tests.support.readers.chat import Chat
 from tests.support.readers.fake import FakeStore
 

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from playhead.model import event as ev
-from playhead_collector.analysis.decisions.decisions import answer_decision, list_decisions
+from playhead_collector.analysis.decisions import answer_decision, list_decisions
 from playhead_collector.errors import Refused
 from tests.support.readers.chat import Chat
 from tests.support.readers.fake import RUN, FakeStore

@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from playhead.model import event as ev
-from playhead_collector.analysis.causes.graph import answer_causes
-from playhead_collector.analysis.decisions.decisions import answer_decision, list_decisions
+from playhead_collector.analysis.causes import answer_causes
+from playhead_collector.analysis.decisions import answer_decision, list_decisions
 from playhead_collector.analysis.provenance.attributions import answer_attribution, list_attributions
 from playhead_collector.analysis.tokens.tokens import answer_tokens
 from playhead_collector.analysis.transcript import loading

@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from playhead.model import event as ev
-from playhead_collector.analysis.decisions.decisions import list_decisions
-from playhead_collector.analysis.tree.tree import answer_tree
+from playhead_collector.analysis.decisions import list_decisions
+from playhead_collector.analysis.tree import answer_tree
 from playhead_collector.read.record import RunRecord
 from tests.support.readers.chat import Chat
 from tests.support.readers.fake import RUN, FakeStore, record_of

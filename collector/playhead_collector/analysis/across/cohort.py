@@ -1,13 +1,19 @@
-"""Selects the runs that a question is about, and finds which of them succeeded."""
+"""Which runs are compared; success rates.
+
+Selects the runs that a question is about, and finds which of them succeeded.
+
+Shares of runs, with their uncertainty.  Pure.
+"""
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
 from playhead.model.state import COMPLETED, FAILED
 from playhead.projection.run_row import RunRow
-from playhead.wire.operations.across import Population
+from playhead.wire.operations.across import Population, SuccessRate
 from playhead_collector.store.ports import ReadStore
 from playhead_collector.store.ports.cohorts import RunFacts
 from playhead_collector.store.ports.run_filter import RunFilter
@@ -104,3 +110,32 @@ def outcome_text(outcome: ScoreCondition | None) -> str:
         return f"{outcome.name}>={_HALF}"
     value = outcome.value
     return f"{outcome.name}{outcome.comparison}{value:g}" if isinstance(value, float) else f"{outcome.name}={value}"
+
+
+MIN_RUNS: Final = 5
+"""Least number of runs for a pattern."""
+_Z: Final = 1.959963984540054  # of 95 %
+
+
+def wilson(hits: int, of: int) -> tuple[float, float] | None:
+    """Returns the 95 % Wilson score interval of the share `hits / of`; None if `of` is 0."""
+    if of == 0:
+        return None
+    share, spread = hits / of, _Z * _Z / of
+    middle = (share + spread / 2) / (1 + spread)
+    half = _Z * math.sqrt(share * (1 - share) / of + spread / (4 * of)) / (1 + spread)
+    return max(0.0, middle - half), min(1.0, middle + half)
+
+
+def success_rate(outcomes: Iterable[bool | None]) -> SuccessRate:
+    """Counts the runs that succeeded and failed, with the share of success. None (no outcome) is not counted."""
+    known_outcomes = [outcome for outcome in outcomes if outcome is not None]
+    succeeded = sum(known_outcomes)
+    bounds = wilson(succeeded, len(known_outcomes))
+    return {
+        "succeeded": succeeded,
+        "failed": len(known_outcomes) - succeeded,
+        "rate": None if bounds is None else round(succeeded / len(known_outcomes), 6),
+        "low": None if bounds is None else round(bounds[0], 6),
+        "high": None if bounds is None else round(bounds[1], 6),
+    }

@@ -4,9 +4,8 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from playhead.wire.operations.across import CompressionOutcomes
-from playhead_collector.analysis.across.cohort import Cohort, Member, read_cohort
-from playhead_collector.analysis.across.rates import MIN_RUNS, success_rate
-from playhead_collector.analysis.across.significance import fisher_exact
+from playhead_collector.analysis.across.cohort import MIN_RUNS, Cohort, Member, read_cohort, success_rate
+from playhead_collector.analysis.across.differences import fisher_exact
 from playhead_collector.store.ports import ReadStore
 
 _MANY: Final = 3

@@ -15,10 +15,9 @@ from playhead.model.canonical import canonical_json, parse_json
 from playhead.model.event import ToolCalled
 from playhead.model.ref import ContentRef
 from playhead.wire.operations.across import Divergences, TaskDivergence
-from playhead_collector.analysis.across.cohort import Cohort, Member, read_cohort
-from playhead_collector.analysis.across.rates import MIN_RUNS, success_rate
+from playhead_collector.analysis.across.cohort import MIN_RUNS, Cohort, Member, read_cohort, success_rate
 from playhead_collector.analysis.across.same_task import beginning_of, task_of
-from playhead_collector.analysis.across.steps import END
+from playhead_collector.analysis.across.tool_sequences import END
 from playhead_collector.read.values import fetch
 from playhead_collector.store.ports import ReadStore
 

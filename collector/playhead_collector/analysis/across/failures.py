@@ -11,9 +11,8 @@ from typing import Any, Final
 
 from playhead.model.event import LlmFailed, RunEvent, RunFailed, StepCompleted, ToolFailed
 from playhead.wire.operations.across import FailureCluster, FailureClusters
-from playhead_collector.analysis.across.cohort import read_cohort
-from playhead_collector.analysis.across.rates import MIN_RUNS
-from playhead_collector.analysis.across.steps import ToolPath, ToolStep, read_steps
+from playhead_collector.analysis.across.cohort import MIN_RUNS, read_cohort
+from playhead_collector.analysis.across.tool_sequences import ToolPath, ToolStep, read_steps
 from playhead_collector.analysis.provenance.attributions import answer_attribution
 from playhead_collector.errors import ContentMissing, Refused
 from playhead_collector.read.record import stored_record

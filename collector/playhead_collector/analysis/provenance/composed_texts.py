@@ -13,8 +13,7 @@ from decimal import Decimal
 from itertools import islice
 
 from playhead_collector.analysis.provenance import computed_numbers, derived_dates, rules
-from playhead_collector.analysis.provenance.derived_values import Derivation
-from playhead_collector.analysis.provenance.value_forms import other_forms
+from playhead_collector.analysis.provenance.derived_values import Derivation, other_forms
 from playhead_collector.analysis.rules import StrengthRule
 from playhead_collector.analysis.texts.passages import RESULT, USER, ContextIndex, Hit, Visible
 from playhead_collector.analysis.texts.words import SMALL, numbers_in, plain_number, read_date, words_in

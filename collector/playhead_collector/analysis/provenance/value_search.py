@@ -38,10 +38,9 @@ from playhead_collector.analysis.provenance import (
     small_values,
     source_code,
 )
-from playhead_collector.analysis.provenance.derived_values import Derivation
+from playhead_collector.analysis.provenance.derived_values import Derivation, OtherForm, other_forms
 from playhead_collector.analysis.provenance.source_code import Literal
 from playhead_collector.analysis.provenance.subjects import SubjectMismatch, Subjects
-from playhead_collector.analysis.provenance.value_forms import OtherForm, other_forms
 from playhead_collector.analysis.rules import StrengthRule
 from playhead_collector.analysis.texts.limits import readable
 from playhead_collector.analysis.texts.passages import (

@@ -1,6 +1,12 @@
-"""[analysis]: infers the purpose of a model call from what was new in its context since the agent's last decision.
+"""Infers a step's purpose.
+
+Infers the purpose of a model call from what was new in its context since the agent's last decision.
 
 The model did not say any of this, so it is always marked as inferred, with its evidence. Pure.
+
+The rules that infer the trigger and the goal of a model call.
+
+An answer names the weaker one of its two rules (trigger and goal).
 """
 
 import re
@@ -11,18 +17,34 @@ from typing import Any
 from playhead.model import event as ev
 from playhead.model.ref import ContentRef
 from playhead.wire.operations import ChangedArgument, InferredReasoning, InferredStep, Quoted
-from playhead_collector.analysis.reasoning import rules
 from playhead_collector.analysis.rules import StrengthRule, weaker
 from playhead_collector.analysis.texts.passages import RESULT, SYSTEM, USER, Passage, passages_of
 from playhead_collector.analysis.transcript.arguments import scalars
 from playhead_collector.analysis.transcript.transcript import ToolRequest, Transcript, Turn, failure_in
+
+MESSAGE_TRIGGER = StrengthRule(
+    "message_trigger", "strong", "trigger: a user's message, a result, or an error was new to the model"
+)
+SYSTEM_TRIGGER = StrengthRule("system_trigger", "weak", "trigger: only a system message was new")
+COMPRESSION_TRIGGER = StrengthRule(
+    "compression_trigger", "weak", "trigger: nothing was new, and the context was compressed"
+)
+NO_TRIGGER = StrengthRule("no_trigger", "weak", "trigger: nothing was new")
+LATEST_REQUEST = StrengthRule("latest_request", "likely", "goal: a user's latest message")
+EARLIER_REQUEST = StrengthRule(
+    "earlier_request", "likely", "goal: a user's earlier message; the latest is only a short answer"
+)
+SHORT_REQUEST = StrengthRule("short_request", "weak", "goal: a user's first message; all of them are short answers")
+SYSTEM_GOAL = StrengthRule("system_goal", "weak", "goal: a system message; no user said anything")
+NO_GOAL = StrengthRule("no_goal", "weak", "goal: nobody said anything")
+
 
 USER_MESSAGE, TOOL_RESULT, TOOL_ERROR, SYSTEM_MESSAGE = "user_message", "tool_result", "tool_error", "system_message"
 MODEL_ERROR, COMPRESSION, NONE = "model_error", "compression", "none"
 ANSWER, TOOL_CALL = "answer", "tool_call"
 _TRIGGERS = {USER: USER_MESSAGE, RESULT: TOOL_RESULT, SYSTEM: SYSTEM_MESSAGE}
 _TRIGGER_RULES = {
-    SYSTEM_MESSAGE: rules.SYSTEM_TRIGGER, COMPRESSION: rules.COMPRESSION_TRIGGER, NONE: rules.NO_TRIGGER,
+    SYSTEM_MESSAGE: SYSTEM_TRIGGER, COMPRESSION: COMPRESSION_TRIGGER, NONE: NO_TRIGGER,
 }  # fmt: skip
 # "Yes, please go ahead" is an answer, not a goal: the request is an earlier message.
 _MIN_WORDS = 4
@@ -42,7 +64,7 @@ class _Trigger:
 
     @property
     def rule(self) -> StrengthRule:
-        return _TRIGGER_RULES.get(self.trigger, rules.MESSAGE_TRIGGER)
+        return _TRIGGER_RULES.get(self.trigger, MESSAGE_TRIGGER)
 
 
 def infer_reasoning(transcript: Transcript, turn: Turn) -> InferredReasoning:
@@ -139,16 +161,16 @@ def _goal(transcript: Transcript, turn: Turn) -> tuple[Quoted | None, str | None
     if telling:
         latest = telling[0] is passages[0]
         origin = "user_message" if latest else "earlier_user_message"
-        rule = rules.LATEST_REQUEST if latest else rules.EARLIER_REQUEST
+        rule = LATEST_REQUEST if latest else EARLIER_REQUEST
         return quoted(telling[0], seq_before(transcript, telling[0].content, seq)), origin, rule
     if passages:
         goal = quoted(passages[-1], seq_before(transcript, passages[-1].content, seq))
-        return goal, "user_message", rules.SHORT_REQUEST
+        return goal, "user_message", SHORT_REQUEST
     system = list(_said_by(transcript, turn, SYSTEM))
     if system:
         goal = quoted(system[-1], seq_before(transcript, system[-1].content, seq))
-        return goal, "system_message", rules.SYSTEM_GOAL
-    return None, None, rules.NO_GOAL
+        return goal, "system_message", SYSTEM_GOAL
+    return None, None, NO_GOAL
 
 
 def _said_by(transcript: Transcript, turn: Turn, source: str) -> Iterator[Passage]:

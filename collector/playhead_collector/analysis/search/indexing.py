@@ -1,25 +1,192 @@
-"""[analysis]: puts sealed runs into the index."""
+"""Puts sealed runs into the index.
+
+Builds what the index has of a run: its decisions, and the contents whose text is searched. Pure.
+
+Puts sealed runs into the index.
+"""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from playhead.model import event as ev
 from playhead.model.ref import ContentRef
-from playhead_collector.analysis.search.recording import (
-    record_of,
-    searched_decisions,
-    searched_refs,
-    without_repeats,
+from playhead_collector.analysis.decisions import ANSWER, APPROVAL, BRANCH, HANDOFF, STOP, decisions
+from playhead_collector.analysis.provenance.attribution import ToolAttribution, attributions
+from playhead_collector.analysis.provenance.attributions import is_suspect
+from playhead_collector.analysis.search import records
+from playhead_collector.analysis.search.records import (
+    EMPTY,
+    ERROR,
+    OK,
+    SHOWN_LENGTH,
+    SearchedDecision,
+    SearchedValue,
+    SearchRecord,
+    encode,
 )
-from playhead_collector.analysis.search.records import SearchRecord, encode
-from playhead_collector.analysis.search.results import EMPTY, ERROR, OK
 from playhead_collector.analysis.search.terms import terms_of
 from playhead_collector.analysis.search.texts import SearchableText, searchable
+from playhead_collector.analysis.transcript.arguments import scalars
 from playhead_collector.analysis.transcript.loading import read_transcript
+from playhead_collector.analysis.transcript.transcript import ToolRequest, ToolRun, Transcript
 from playhead_collector.read.record import RunRecord
-from playhead_collector.read.values import ContentCache, fetch
+from playhead_collector.read.values import ContentCache, fetch, text_of
 from playhead_collector.store.ports.search import IndexedRun, SearchedText, SearchStore
+
+# Searched values per tool call: calls with more have data that a model copied, not choices.
+MAX_VALUES = 100
+# Contents that entered or left the run. Not those that name other contents (threads, requests) or repeat them.
+_TEXTS: Mapping[type[ev.Event], Sequence[str]] = {
+    ev.RunStarted: ("input",),
+    ev.RunCompleted: ("output",),
+    ev.MessageAdded: ("message",),
+    ev.LlmCalled: ("system",),
+    ev.LlmCompleted: ("reasoning", "output"),
+    ev.ToolCalled: ("arguments",),
+    ev.ToolCompleted: ("result",),
+    ev.StepStarted: ("input",),
+    ev.StepCompleted: ("output",),
+    ev.AgentHandoff: ("reason",),
+    ev.PlanCreated: ("plan",),
+    ev.OrchestrationDecision: ("annotation",),
+    ev.UserInterrupted: ("reason",),
+    ev.ApprovalRequested: ("arguments",),
+    ev.ApprovalGranted: ("reason",),
+    ev.ApprovalDenied: ("reason",),
+    ev.InputRequested: ("prompt",),
+    ev.InputReceived: ("value",),
+    ev.ContextCompressed: ("summary",),
+    ev.StateChanged: ("value",),
+    ev.EventLogged: ("value",),
+}
+_OTHERS = (ANSWER, APPROVAL, BRANCH, HANDOFF, STOP)
+
+
+def searched_decisions(transcript: Transcript, *, attribute: bool) -> list[SearchedDecision]:
+    """Returns the decisions of the run's own events, in order. `attribute`: also why tools were called and where their
+    arguments are from, which takes most of the time."""
+    tools = [tool for tool in transcript.tools if _is_own(transcript, tool.begin)]
+    by_seq = {entry.tool.begin.seq: entry for entry in attributions(transcript, tools)} if attribute else {}
+    after = _results_before(transcript)
+    searched = [_tool_call(transcript, tool, by_seq.get(tool.begin.seq), after[tool.begin.seq]) for tool in tools]
+    for turn in transcript.turns:
+        if turn.end is not None and _is_own(transcript, turn.end):
+            seq = turn.end.seq
+            searched += [_tool_request(transcript, entry, seq) for entry in turn.requests if entry.tool_run is None]
+    searched += _others(transcript)
+    return sorted(searched, key=lambda entry: entry.seq)
+
+
+def searched_refs(transcript: Transcript) -> dict[ContentRef, int]:
+    """Returns the contents of the run's own events whose text may be searched, each with the seq with which it entered.
+    Messages come first, so that `without_repeats` drops other contents with the same text."""
+    refs: dict[ContentRef, int] = {}
+    own_events = [event for event in transcript.events if _is_own(transcript, event)]
+    for event in sorted(own_events, key=lambda candidate: not isinstance(candidate, ev.MessageAdded)):
+        for name in _TEXTS.get(type(event), ()):
+            ref = getattr(event, name)
+            if ref is not None:
+                refs.setdefault(ref.plain, event.seq)
+    return refs
+
+
+def without_repeats(
+    refs: Iterable[ContentRef], read: Callable[[ContentRef], SearchableText | None]
+) -> Iterator[tuple[ContentRef, SearchableText]]:
+    """Yields the contents that have a text, except those whose parts all occur in earlier ones."""
+    seen_texts = set[str]()
+    for ref in refs:
+        searched = read(ref)
+        if searched is not None and not seen_texts.issuperset(searched.whole):
+            seen_texts.update(searched.whole)
+            yield ref, searched
+
+
+def record_of(
+    status: str, searched: Sequence[SearchedDecision], seen: Mapping[ContentRef, int], refs: Iterable[ContentRef]
+) -> SearchRecord:
+    """Builds the record of a run. `seen`: seqs of its contents; `refs`: those of them whose text is searched."""
+    return SearchRecord(status, searched, {ref: seen[ref] for ref in refs})
+
+
+def _is_own(transcript: Transcript, event: ev.RunEvent) -> bool:
+    """Whether the run itself recorded the event. False for events that a fork shares with its parent."""
+    return event.run == transcript.run
+
+
+def _tool_call(
+    transcript: Transcript, tool: ToolRun, attribution: ToolAttribution | None, after: str
+) -> SearchedDecision:
+    return SearchedDecision(
+        seq=tool.begin.seq,
+        kind="tool_call",
+        time_ns=tool.begin.time_ns,
+        agent=tool.begin.actor,
+        tool=tool.begin.name,
+        attribution=attribution.kind if attribution else None,
+        result=records.result_of(tool, transcript.cache),
+        after=after,
+        values=_values(tool.arguments, attribution),
+    )
+
+
+def _tool_request(transcript: Transcript, request: ToolRequest, seq: int) -> SearchedDecision:
+    event = transcript.event(seq)
+    values = _values(request.arguments, None)
+    return SearchedDecision(seq, "tool_request", event.time_ns, event.actor, tool=request.name, values=values)
+
+
+def _values(arguments: Any, attribution: ToolAttribution | None) -> list[SearchedValue]:
+    origins = {origin.path: origin for origin in attribution.origins} if attribution else {}
+    values: list[SearchedValue] = []
+    for path, value in scalars(arguments):
+        if len(values) == MAX_VALUES:
+            break
+        origin = origins.get(path)
+        source, suspect = (origin.source, is_suspect(origin)) if origin else (None, False)
+        values.append(SearchedValue.of(path, text_of(value), source, suspect=suspect))
+    return values
+
+
+def _results_before(transcript: Transcript) -> dict[int, str]:
+    """For the seq of each tool call: the result of this agent's tool call that had ended last before, or `first`."""
+    begun = {tool.begin.seq: tool for tool in transcript.tools}
+    ended = {tool.end.seq: tool for tool in transcript.tools if tool.end is not None}
+    latest: dict[str | None, str] = {}
+    before: dict[int, str] = {}
+    for seq in sorted(begun.keys() | ended.keys()):
+        if (tool := ended.get(seq)) is not None:
+            latest[tool.begin.actor] = records.result_of(tool, transcript.cache)
+        if (tool := begun.get(seq)) is not None:
+            before[seq] = latest.get(tool.begin.actor, records.FIRST)
+    return before
+
+
+def _others(transcript: Transcript) -> Iterator[SearchedDecision]:
+    """Decisions that are not about a tool."""
+    for decision, _ in decisions(transcript):
+        event = transcript.event(decision["seq"])
+        if decision["kind"] in _OTHERS and _is_own(transcript, event):
+            chosen = _chosen(decision["kind"], decision["chosen"])
+            yield SearchedDecision(event.seq, decision["kind"], event.time_ns, event.actor, chosen=chosen)
+
+
+def _chosen(kind: str, chosen: Any) -> str | None:
+    match kind:
+        case "handoff":
+            text = str(chosen["to"])
+        case "stop":
+            text = str(chosen["outcome"])
+        case "approval":
+            text = "approved" if chosen["approved"] else "denied"
+        case "branch":
+            text = text_of(chosen)
+        case _:
+            return None  # an answer's text is searched as content
+    return text[:SHOWN_LENGTH]
+
 
 # Contents that are read at a time.
 _AT_ONCE = 500

@@ -1,13 +1,23 @@
-"""[analysis]: what the search index keeps of a run (decisions, seqs of contents), as values and as JSON. Pure."""
+"""Indexed decisions as values and JSON.
+
+What the search index keeps of a run (decisions, seqs of contents), as values and as JSON. Pure.
+
+The result of a tool call, in one word. Pure.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from playhead.model.canonical import parse_json
+from playhead.model.event import ToolFailed
 from playhead.model.ref import ContentRef
+from playhead.model.state import CANCELLED as RUN_CANCELLED
 from playhead.projection.search_rows import number_of
+from playhead_collector.analysis.transcript.failures import failure_text
+from playhead_collector.analysis.transcript.transcript import ToolRun
 from playhead_collector.json_bytes import json_bytes
+from playhead_collector.read.values import ContentCache, text_of
 
 # Of longer values, only the beginning is kept; they are compared by their hash.
 SHOWN_LENGTH = 200
@@ -100,3 +110,33 @@ def _long(fields: dict[str, Any], started_ns: int) -> SearchedDecision:
     fields["time_ns"] += started_ns
     fields["values"] = [SearchedValue(**value) for value in fields.get("values", ())]
     return SearchedDecision(**fields)
+
+
+OK, ERROR, EMPTY, CANCELLED, OPEN, UNKNOWN = "ok", "error", "empty", "cancelled", "open", "unknown"
+FIRST = "first"
+"""Value of `after` (not a result): no tool call had ended before."""
+_NOTHING = frozenset({"", "[]", "{}", "null", "none", '""', "()"})
+# Longer texts are not empty.
+_LONGEST_EMPTY = 100
+
+
+def result_of(tool: ToolRun, cache: ContentCache) -> str:
+    """Classifies a tool call: `ok`, `error` (it raised, or its result reports an error), `empty` (nothing, or an empty
+    list, object or text), `cancelled`, `open` (it has not ended) or `unknown` (its result was not recorded)."""
+    if tool.end is None:
+        return OPEN
+    if isinstance(tool.end, ToolFailed):
+        return CANCELLED if tool.end.outcome == RUN_CANCELLED else ERROR
+    if tool.end.result is None:
+        return UNKNOWN
+    return result_in(cache.parsed(tool.end.result), missing=bool(cache.missing and tool.end.result in cache.missing))
+
+
+def result_in(value: object, *, missing: bool = False) -> str:
+    """Classifies a returned value: `ok`, `error`, `empty` or `unknown`."""
+    if missing:
+        return UNKNOWN
+    text = text_of(value)
+    if len(text) <= _LONGEST_EMPTY and text.strip().lower() in _NOTHING:
+        return EMPTY
+    return OK if failure_text(text) is None else ERROR

@@ -7,8 +7,17 @@ from typing import Any
 from playhead.model import event as ev
 from playhead.wire.operations.reasoning import Quoted
 from playhead_collector.analysis.rules import StrengthRule
-from playhead_collector.analysis.texts.passages import ASSISTANT, RESULT, SYSTEM, USER, Passage, passage_of, passages_of
-from playhead_collector.analysis.texts.quotes import MAX_QUOTE_LENGTH, quoted
+from playhead_collector.analysis.texts.passages import (
+    ASSISTANT,
+    MAX_QUOTE_LENGTH,
+    RESULT,
+    SYSTEM,
+    USER,
+    Passage,
+    passage_of,
+    passages_of,
+    quoted,
+)
 from playhead_collector.analysis.transcript.transcript import ToolRun, Transcript, Turn, failure_in
 from playhead_collector.read.values import text_of
 

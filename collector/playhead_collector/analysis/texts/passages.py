@@ -1,7 +1,11 @@
-"""[analysis]: a model's context as passages, and an index of its words that grows with a run's thread.  Pure.
+"""Passages of a context with a word index; quotes.
+
+A model's context as passages, and an index of its words that grows with a run's thread.  Pure.
 
 Every message is read once, however many calls had it in their context. A search for one call gets only hits in the
 messages that the call saw (`visible`).
+
+Quotes of recorded texts in answers.  Pure.
 """
 
 from bisect import bisect_right
@@ -13,6 +17,7 @@ from typing import Any, Final, Literal
 
 from playhead.model.message import Message
 from playhead.model.ref import ContentRef
+from playhead.wire.operations.reasoning import Quoted
 from playhead_collector.analysis.texts.json_records import JsonRecords, json_records
 from playhead_collector.analysis.texts.limits import readable
 from playhead_collector.analysis.texts.words import DateMention, dates_in, numbers_in, words_in
@@ -298,3 +303,19 @@ def _joins(outwards: str) -> bool:
         return False
     first, second = outwards[0], outwards[1:2]
     return first.isalnum() or (first in "_-@." and second.isalnum())
+
+
+MAX_QUOTE_LENGTH = 300
+
+
+def quoted(seq: int | None, passage: Passage, start: int, end: int) -> Quoted:
+    """Quotes the text from start to end, cut to 300 characters. `seq`: the event with which it entered the run."""
+    end = min(end, start + MAX_QUOTE_LENGTH)
+    return {
+        "seq": seq,
+        "ref": passage.content,
+        "part": passage.part,
+        "start": start,
+        "end": end,
+        "text": passage.text[start:end],
+    }

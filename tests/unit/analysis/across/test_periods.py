@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from playhead.model.times import parse_time
 from playhead.projection.run_row import RunRow
 from playhead_collector.analysis.across.cohort import Member
-from playhead_collector.analysis.across.statistics.periods import PERIODS, periods_of
+from playhead_collector.analysis.across.statistics import PERIODS, periods_of
 
 
 def member(number: int, started_ns: int, succeeded: bool | None = True) -> Member:

@@ -4,12 +4,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from playhead.projection.run_row import RunRow
-from playhead_collector.analysis.across.cohort import Cohort, Member
+from playhead_collector.analysis.across.cohort import MIN_RUNS, Cohort, Member
 from playhead_collector.analysis.across.divergences import TaskChoice, TaskPath, divergences_of
-from playhead_collector.analysis.across.patterns import patterns_of
-from playhead_collector.analysis.across.rates import MIN_RUNS
-from playhead_collector.analysis.across.steps import END, ToolPath, ToolStep
-from playhead_collector.analysis.across.transitions import transitions_of
+from playhead_collector.analysis.across.tool_sequences import END, ToolPath, ToolStep, patterns_of, transitions_of
 
 POPULATION = {
     "runs": 0, "succeeded": 0, "failed": 0, "without_outcome": 0, "unfinished": 0, "unindexed": 0, "more": False,

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from playhead_collector.analysis.across.rates import wilson
-from playhead_collector.analysis.across.significance import benjamini_hochberg, fisher_exact, mann_whitney
+from playhead_collector.analysis.across.cohort import wilson
+from playhead_collector.analysis.across.differences import benjamini_hochberg, fisher_exact, mann_whitney
 
 small = st.integers(min_value=0, max_value=12)
 

@@ -10,7 +10,7 @@ from fastapi import FastAPI
 from playhead.model.canonical import value_of
 from playhead.model.ref import ContentRef
 from playhead.testing import MockModelServer, dropped_connection, server_error, text, tool_call
-from playhead_collector.analysis.ask_again.request import tools_of
+from playhead_collector.analysis.ask_again import tools_of
 from playhead_collector.analysis.configuration import Configured
 from playhead_collector.analysis.model_api import ModelApi
 from playhead_collector.serve import errors, routes

@@ -10,8 +10,14 @@ from hypothesis import strategies as st
 from playhead.model.canonical import Content, content_of
 from playhead.model.event import ToolCalled, ToolCompleted, ToolFailed
 from playhead.model.ref import ContentRef
-from playhead_collector.analysis.search.records import SearchedDecision, SearchedValue, SearchRecord, decode, encode
-from playhead_collector.analysis.search.results import result_of
+from playhead_collector.analysis.search.records import (
+    SearchedDecision,
+    SearchedValue,
+    SearchRecord,
+    decode,
+    encode,
+    result_of,
+)
 from playhead_collector.analysis.search.terms import DecisionConditions, terms_asked, terms_of
 from playhead_collector.analysis.transcript.transcript import ToolRun
 from playhead_collector.read.values import ContentCache

@@ -12,8 +12,8 @@ from playhead.model.ref import ContentRef
 from playhead.wire.operations.reasoning import Quoted
 from playhead.wire.operations.suspects import Suspects
 from playhead_collector.analysis.suspects.findings import run_steps
-from playhead_collector.analysis.suspects.lost_facts import find_lost_facts
 from playhead_collector.analysis.suspects.suspects import answer_suspects
+from playhead_collector.analysis.suspects.tool_calls import find_lost_facts
 from playhead_collector.analysis.texts.passages import ASSISTANT, passage_of, passages_of
 from playhead_collector.analysis.transcript.loading import read_transcript
 from playhead_collector.read.record import RunRecord

@@ -6,7 +6,7 @@ from types import FrameType
 from typing import Any
 
 from playhead_collector.analysis.suspects.findings import run_steps
-from playhead_collector.analysis.suspects.ranking import find_all, rank
+from playhead_collector.analysis.suspects.suspects import find_all, rank
 from playhead_collector.analysis.transcript.loading import read_transcript
 from playhead_collector.analysis.transcript.transcript import Transcript
 from tests.support.readers.chat import Chat

@@ -11,7 +11,7 @@ from fastapi import FastAPI
 from playhead.testing import MockModelServer, server_error, text
 from playhead_collector.analysis.configuration import Configured
 from playhead_collector.analysis.model_api import ModelApi
-from playhead_collector.analysis.reasoning.suspect_order import RERANKED, reranked
+from playhead_collector.analysis.suspects.asked_order import RERANKED, reranked
 from playhead_collector.analysis.suspects.suspects import answer_suspects
 from playhead_collector.serve import errors, routes
 from playhead_collector.serve.attaching import attach

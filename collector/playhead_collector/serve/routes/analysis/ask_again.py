@@ -6,8 +6,7 @@ from fastapi import APIRouter, Response
 from pydantic import BaseModel, ConfigDict, Field
 
 from playhead.wire.operations.reasoning import AskedAgain
-from playhead_collector.analysis.ask_again.asking import ask, no_model_to_ask, prepare
-from playhead_collector.analysis.ask_again.request import Changes
+from playhead_collector.analysis.ask_again import Changes, ask, no_model_to_ask, prepare
 from playhead_collector.analysis.configuration import Configured
 from playhead_collector.serve.analysis_pool import AnalysisHandlers
 from playhead_collector.serve.read_limiter import ReadLimiter

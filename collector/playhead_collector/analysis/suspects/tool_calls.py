@@ -1,0 +1,127 @@
+"""Suspicions about tool calls.
+
+Values in tool calls that occur nowhere in the context, or only with another subject.  Pure.
+
+Tool calls that failed, errors that the next answer ignores, and repeated calls.  Pure.
+
+Steps that needed a fact which a compression had removed from the context.  Pure.
+"""
+
+import re
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
+
+from playhead.model.canonical import canonical_json
+from playhead.wire.operations.compression import CompressionAudit
+from playhead.wire.operations.reasoning import Quoted
+from playhead_collector.analysis.provenance import rules as origins
+from playhead_collector.analysis.provenance.attribution import attributions, entered_at
+from playhead_collector.analysis.provenance.attributions import is_suspect
+from playhead_collector.analysis.provenance.value_search import Origin
+from playhead_collector.analysis.rules import StrengthRule
+from playhead_collector.analysis.suspects import rules
+from playhead_collector.analysis.suspects.findings import Finding, RunSteps, Step
+from playhead_collector.analysis.suspects.wording import INABILITY, acts
+from playhead_collector.analysis.texts.passages import SYSTEM, quoted
+from playhead_collector.analysis.texts.words import written
+from playhead_collector.analysis.transcript.transcript import ToolRun, Transcript
+
+_SMALL = frozenset((origins.SMALL_BESIDE, origins.SMALL_BY_CHANCE, origins.SMALL_NOWHERE))
+
+
+def find_values(steps: RunSteps) -> Iterator[Finding]:
+    """Yields values of another subject, from nowhere, or unasked, in calls that change something."""
+    step_of = {id(call): step for step in steps.steps for call in step.calls if acts(call.begin.name)}
+    calls = [call for call in steps.transcript.tools if id(call) in step_of]
+    for attribution in attributions(steps.transcript, calls):
+        step = step_of[id(attribution.tool)]
+        for origin in attribution.origins:
+            rule, reason = _suspicion(origin)
+            if rule is not None:
+                value = written(origin.value) if isinstance(origin.value, str | int | float) else None
+                quotes = (
+                    steps.call_quote(step, attribution.tool, value),
+                    *_cited(steps.transcript, origin, attribution.tool),
+                )
+                yield Finding(step.number, rule, f"{attribution.tool.begin.name}: {origin.path} {reason}", quotes)
+
+
+def _suspicion(origin: Origin) -> tuple[StrengthRule | None, str]:
+    """Returns the rule by which a value is suspected, and the reason; (None, "") if it is not."""
+    if origin.subject_mismatch is not None:
+        return rules.OTHER_SUBJECT, f"{origin.value!r:.80} {origin.subject_mismatch.note}"
+    if is_suspect(origin):
+        facts = ", ".join(origin.unfounded[:3]) or f"{origin.value!r:.80}"
+        return rules.VALUE_FROM_NOWHERE, f"has {facts}, which stands nowhere in the context"
+    if _is_unasked(origin):
+        return rules.VALUE_UNASKED, f"is {origin.value}, of which no user and no result spoke"
+    return None, ""
+
+
+def _is_unasked(origin: Origin) -> bool:
+    """Whether the value is a small number, not 0, that occurs only in system messages."""
+    number = isinstance(origin.value, int | float) and not isinstance(origin.value, bool) and origin.value != 0
+    return number and origin.source == SYSTEM and origin.rule in _SMALL
+
+
+def _cited(transcript: Transcript, origin: Origin, call: ToolRun) -> list[Quoted]:
+    """Quotes up to three occurrences of a value that belongs to another subject; [] for any other value."""
+    cited: list[Quoted] = []
+    for hit in origin.evidence[:3] if origin.subject_mismatch is not None else ():
+        seq = entered_at(transcript, hit.passage.content, call.begin.seq)
+        cited.append(quoted(seq, hit.passage, hit.start, hit.end))
+    return cited
+
+
+_TROUBLE = re.compile(
+    r"\b(?:not|no longer|un(?:available|able|fortunately|successful)|error|fail\w*|issue|problem|sorry|discrepancy|"
+    r"oversight)\b|n['\u2019]t\b",
+    re.IGNORECASE,
+)
+
+
+def find_calls(steps: RunSteps) -> Iterator[Finding]:
+    """Yields failed calls, ignored errors, and calls that are repeated with the same result."""
+    made: dict[tuple[str, bytes], str] = {}
+    for step in steps.steps:
+        for call in step.calls:
+            yield from _failed(steps, step, call)
+            key = (call.begin.name, canonical_json(call.arguments))
+            text = steps.returned(call)
+            if made.get(key) == text:
+                quotes = (steps.call_quote(step, call),)
+                yield Finding(
+                    step.number, rules.CALL_REPEATED, f"{call.begin.name} again, with the same result", quotes
+                )
+            if acts(call.begin.name) and steps.failure_of(call) is None:
+                made.clear()  # reads may have other results now
+            made[key] = text
+
+
+def _failed(steps: RunSteps, step: Step, call: ToolRun) -> Iterator[Finding]:
+    problem = steps.failure_of(call)
+    if problem is None:
+        return
+    result = steps.result_of(call)
+    quotes = (steps.call_quote(step, call), *(() if result is None else (result.beginning(),)))
+    reason = f"{call.begin.name} failed: {problem[:160]}"
+    yield Finding(step.number, rules.CALL_FAILED, reason, quotes)
+    following = steps.steps[step.number + 1] if step.number + 1 < len(steps.steps) else None
+    if following is None or following.calls or not following.answers:
+        return
+    answer = following.turn.answer_text
+    if _TROUBLE.search(answer) is None and INABILITY.search(answer) is None:
+        yield Finding(following.number, rules.ERROR_IGNORED, reason, (*quotes, following.answers[0].beginning()))
+
+
+def find_lost_facts(steps: RunSteps, audits: Sequence[CompressionAudit]) -> Iterator[Finding]:
+    """Yields the steps that needed a fact that an audit reports as lost."""
+    begins = [step.given[0].seq if step.given else step.turn.begin.seq for step in steps.steps]
+    for audited in audits:
+        for fact in audited["lost"]:
+            for need in fact["needed"]:
+                number = bisect_right(begins, need["seq"]) - 1
+                if number >= 0:
+                    reason = f"{fact['text'][:80]!r} had left the context at {audited['seq']}: {need['how']}"
+                    quotes = (*fact["quotes"][:1], *need["quotes"][:1])
+                    yield Finding(number, rules.FACT_LOST, reason, quotes)
