@@ -26,7 +26,7 @@ from playhead_collector.analysis.configuration import Configured
 from playhead_collector.analysis.model_api import ModelApi
 from playhead_collector.analysis.search.indexing import SearchSettings
 from playhead_collector.background import BackgroundWorker, working
-from playhead_collector.embedded.supervising import supervise
+from playhead_collector.embedded.postgres import supervise
 from playhead_collector.errors import BadSetting, Refused, StoreUnavailable
 from playhead_collector.forward.destination import destination
 from playhead_collector.forward.forwarder import forwarder_of

@@ -18,7 +18,7 @@ import pytest
 from playhead_collector import embedded
 from playhead_collector.embedded import cluster as on_disk
 from playhead_collector.embedded import postgres
-from playhead_collector.embedded.supervising import MAX_RESTARTS, supervise
+from playhead_collector.embedded.postgres import MAX_RESTARTS, supervise
 from playhead_collector.errors import AlreadyRunning, EmbeddedPostgresFailed
 
 
