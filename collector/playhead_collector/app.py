@@ -30,7 +30,7 @@ from playhead_collector.embedded.postgres import supervise
 from playhead_collector.errors import BadSetting, Refused, StoreUnavailable
 from playhead_collector.forward.destination import destination
 from playhead_collector.forward.forwarder import forwarder_of
-from playhead_collector.forward.webhook.announcer import announcer_of, check_webhook, observe_announcer
+from playhead_collector.forward.webhook import announcer_of, check_webhook, observe_announcer
 from playhead_collector.ingest_pipeline import IngestPipeline
 from playhead_collector.live.hub import LiveHub, StreamLimits
 from playhead_collector.network.grpc_server import Servicer

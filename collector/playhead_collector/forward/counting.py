@@ -1,4 +1,6 @@
-"""store → [counting] → worker.  Spans to send for an entry, where the destination adds up model calls itself.  Pure.
+"""store → [counting] → worker.  What a span counts as; order of sending.
+
+Spans to send for an entry, where the destination adds up model calls itself.  Pure.
 
 Langfuse and Phoenix add up the tokens and costs of all spans of model calls, and read no log records. So each call has
 to be exactly one such span there, as in our projection, however often it was recorded:
@@ -11,10 +13,13 @@ to be exactly one such span there, as in our projection, however often it was re
 | the last record or span of a coding agent's session | additionally, the current version of the session's span |
 
 Sent spans cannot be corrected, so records of other instrumentations wait for a time: see `ForwardLimits.settle_s`.
+
+worker → [ordering]: the order in which spans are sent.  Pure.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import groupby
 
 from playhead.model import names
 from playhead.model.span import LogEvent, Span
@@ -22,6 +27,7 @@ from playhead.outbound.counting import OFTEN_TWICE, CountedSpan, counted_span
 from playhead.outbound.span import OutboundRun
 from playhead.projection.attributes import kind_of
 from playhead.projection.counted_run import CountedRun
+from playhead_collector.forward.progress import EntryProgress
 from playhead_collector.forward.senders import Signal
 from playhead_collector.store.packing.span_keys import log_key, span_key
 
@@ -89,3 +95,18 @@ def unchanged(spans: Sequence[Span], logs: Sequence[LogEvent]) -> Iterator[Outgo
 
 def _key(item: LogEvent | Span) -> tuple[Signal, bytes]:
     return ("traces", span_key(item)) if isinstance(item, Span) else ("logs", log_key(item))
+
+
+def by_entry(
+    spans: Iterable[tuple[EntryProgress, OutgoingSpans, OutboundRun]],
+) -> Iterator[tuple[tuple[EntryProgress, OutboundRun], list[OutgoingSpans]]]:
+    """Yields the spans run by run (spans of a run share most of their content), in each run by start time, so that
+    parents come first. Consecutive spans of one entry are grouped."""
+    runs: dict[tuple[int, str], list[tuple[EntryProgress, OutgoingSpans, OutboundRun]]] = {}
+    for outgoing in spans:
+        runs.setdefault((outgoing[0].entry.project_id, outgoing[0].entry.run), []).append(outgoing)
+    for of_run in runs.values():
+        in_order = sorted(of_run, key=lambda outgoing: outgoing[1].spans[0].span.start_ns)
+        for _, together in groupby(in_order, key=lambda outgoing: outgoing[0].entry.number):
+            listed = list(together)
+            yield (listed[0][0], listed[0][2]), [item for _, item, _ in listed]

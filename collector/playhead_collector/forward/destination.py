@@ -14,7 +14,7 @@ from playhead_collector.destination_settings import (
 )
 from playhead_collector.errors import BadSetting
 from playhead_collector.forward.filters import redaction
-from playhead_collector.forward.senders import DestinationKind, MediaUploader, langfuse, otlp, phoenix
+from playhead_collector.forward.senders import DestinationKind, MediaUploader, kinds
 from playhead_collector.store.ports.forwarding import Recipient
 
 
@@ -73,10 +73,10 @@ def destination(settings: DestinationSettings) -> Destination:
     """Returns the destination with these settings. Raises BadSetting for an unknown kind."""
     match settings:
         case LangfuseSettings():
-            return Destination(settings, langfuse.of(settings))
+            return Destination(settings, kinds.langfuse_kind(settings))
         case PhoenixSettings():
-            return Destination(settings, phoenix.of(settings))
+            return Destination(settings, kinds.phoenix_kind(settings))
         case OtlpSettings():
-            return Destination(settings, otlp.of(settings))
+            return Destination(settings, kinds.otlp_kind(settings))
         case _:
             raise BadSetting(f"the destination {settings.name} is of no known kind")

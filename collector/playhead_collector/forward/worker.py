@@ -18,12 +18,11 @@ from playhead.outbound.span import OutboundRun
 from playhead_collector.background_loop import BackgroundLoop
 from playhead_collector.errors import StoreUnavailable
 from playhead_collector.forward.attempts import Answer, Verdict, pause_s, shortened
-from playhead_collector.forward.counting import OutgoingSpans, RunCounter, unchanged
+from playhead_collector.forward.counting import OutgoingSpans, RunCounter, by_entry, unchanged
 from playhead_collector.forward.delivery import BatchDelivery, Delivered, OutgoingItem
 from playhead_collector.forward.destination import Destination, ForwardLimits
 from playhead_collector.forward.filters import ForwardDecision, decide, has_filters
 from playhead_collector.forward.loading import ForwardStore, Loader, NotAllHere
-from playhead_collector.forward.ordering import by_entry
 from playhead_collector.forward.pacing import Pacing
 from playhead_collector.forward.progress import CycleProgress, EntryProgress
 from playhead_collector.forward.scoring import is_on_span, is_score

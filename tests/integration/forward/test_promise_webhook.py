@@ -19,7 +19,7 @@ import pytest
 
 from playhead_collector.app import create_app, open_collector
 from playhead_collector.errors import BadSetting
-from playhead_collector.forward.webhook.announcer import PromiseAnnouncer, announcer_of
+from playhead_collector.forward.webhook import PromiseAnnouncer, announcer_of
 from playhead_collector.settings import CollectorSettings, load
 from playhead_collector.store.postgres.store import PostgresStore
 from tests.integration.store.making import RUN, Clock, P

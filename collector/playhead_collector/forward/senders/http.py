@@ -1,18 +1,27 @@
-"""delivery → [http] → a destination.  OTLP over HTTP: protobuf, gzip, no redirects."""
+"""delivery → [http] → a destination.  OTLP and scores over HTTP.
+
+OTLP over HTTP: protobuf, gzip, no redirects.
+
+Sends scores as JSON, one in each request.
+"""
 
 import asyncio
 import gzip
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any
 from urllib.parse import urlsplit
 
 import httpx
+import orjson
 from google.protobuf.message import DecodeError
 from google.rpc.status_pb2 import Status
 from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsServiceResponse
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceResponse
 
 from playhead_collector.forward.attempts import Answer, Verdict, of_status, retry_after, shortened, without_secrets
+from playhead_collector.forward.scoring import OutboundScore
 from playhead_collector.forward.senders import HttpTarget, Signal
 
 _PROTOBUF = "application/x-protobuf"
@@ -106,3 +115,32 @@ def _message(response: httpx.Response, body: bytes) -> str:
         except DecodeError:
             pass
     return body.decode("utf-8", "replace") or "nothing"
+
+
+_JSON = {"content-type": "application/json"}
+
+
+class JsonScores:
+    """Posts scores to one address."""
+
+    def __init__(
+        self,
+        url: str,
+        headers: Mapping[str, str],
+        timeout_s: float,
+        body_of: Callable[[OutboundScore], dict[str, Any]],
+        transport: httpx.AsyncBaseTransport | None,
+    ) -> None:
+        self._sender = HttpSender(HttpTarget({"logs": url}, headers, timeout_s), transport)
+        self._body_of = body_of
+
+    async def send(self, score: OutboundScore) -> Answer:
+        """See `ScoreSender`."""
+        answer = await self._sender.post("logs", orjson.dumps(self._body_of(score)), _JSON)
+        # Phoenix answers 404 if it does not know the span (yet). A 404 for another reason also concerns only scores.
+        is_unknown = answer.verdict is Verdict.MISCONFIGURED and answer.reason.startswith("answered 404")
+        return replace(answer, verdict=Verdict.REFUSED) if is_unknown else answer
+
+    async def close(self) -> None:
+        """Closes connections."""
+        await self._sender.close()
