@@ -8,10 +8,8 @@ from time import monotonic
 from typing import Final
 
 from playhead_collector.errors import Refused, StoreUnavailable
-from playhead_collector.live.channel import Channel, TooSlow
-from playhead_collector.live.hub import LiveHub
-from playhead_collector.live.messages import HEARTBEAT, View, message
-from playhead_collector.live.positions import StreamPosition
+from playhead_collector.live.hub import Channel, LiveHub, TooSlow
+from playhead_collector.live.messages import HEARTBEAT, StreamPosition, View, message
 
 # How long a browser waits until it connects again, in ms.
 _RETRY = b"retry: 1000\n"

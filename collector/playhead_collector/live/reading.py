@@ -5,8 +5,7 @@ from dataclasses import dataclass
 from itertools import groupby
 
 from playhead.model.event import RunEvent
-from playhead_collector.live.messages import Item, MessageBatch
-from playhead_collector.live.positions import StreamPosition, too_old
+from playhead_collector.live.messages import Item, MessageBatch, StreamPosition, too_old
 from playhead_collector.store.ports.changes import ChangeReader, ChangeStore, RunChange, RunHead
 
 # Events in one batch: two stored pages. Batches end at multiples of it where possible, so that clients that began at

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from playhead.model.event import RunEvent, StateChanged
 from playhead_collector.errors import Refused
-from playhead_collector.live.positions import StreamPosition, read_position
+from playhead_collector.live.messages import StreamPosition, read_position
 from playhead_collector.live.reading import StreamReader
 from playhead_collector.store.ports.changes import RunChange, RunHead
 from playhead_collector.store.postgres.changes.difference import difference

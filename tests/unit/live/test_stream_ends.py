@@ -9,12 +9,10 @@ from typing import cast
 import pytest
 
 from playhead_collector.errors import Refused
-from playhead_collector.live import channel as channels
-from playhead_collector.live.channel import Channel
+from playhead_collector.live import hub as channels
 from playhead_collector.live.follower import Follower
-from playhead_collector.live.hub import LiveHub, StreamLimits
-from playhead_collector.live.messages import HEARTBEAT, View
-from playhead_collector.live.positions import StreamPosition
+from playhead_collector.live.hub import Channel, LiveHub, StreamLimits
+from playhead_collector.live.messages import HEARTBEAT, StreamPosition, View
 from playhead_collector.store.ports import Store
 from tests.unit.live.test_exactly_once import PROJECT, RUN, Journal
 

@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 from playhead.client.requests import WatchRequest
 from playhead.client.watching import MessageDecoder, Watch
 from playhead.errors import CollectorUnreachable
-from playhead_collector.live.messages import HEARTBEAT, message
-from playhead_collector.live.positions import StreamPosition
+from playhead_collector.live.messages import HEARTBEAT, StreamPosition, message
 
 VALUES = st.dictionaries(st.text(max_size=5), st.text(max_size=20), max_size=3)
 MESSAGES = st.lists(st.tuples(VALUES, st.integers(1, 10**9), st.sampled_from([None, "changed", "end"])), max_size=6)

@@ -10,8 +10,7 @@ from starlette.types import Receive, Scope, Send
 
 from playhead_collector.live.follower import Follower
 from playhead_collector.live.hub import LiveHub
-from playhead_collector.live.messages import View
-from playhead_collector.live.positions import StreamPosition, read_position
+from playhead_collector.live.messages import StreamPosition, View, read_position
 from playhead_collector.live.reading import StreamReader
 from playhead_collector.read.events import EventFilter
 from playhead_collector.serve.routes import params
