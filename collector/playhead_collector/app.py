@@ -34,8 +34,7 @@ from playhead_collector.forward.webhook import announcer_of, check_webhook, obse
 from playhead_collector.ingest_pipeline import IngestPipeline
 from playhead_collector.live.hub import LiveHub, StreamLimits
 from playhead_collector.network.grpc_server import Servicer
-from playhead_collector.network.guard import Guard
-from playhead_collector.network.limits import limits_of
+from playhead_collector.network.guard import Guard, limits_of
 from playhead_collector.project.packer import Packer
 from playhead_collector.project.runner import ProjectionRunner
 from playhead_collector.read.prices import read_prices, shipped

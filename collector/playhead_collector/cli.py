@@ -29,7 +29,7 @@ from playhead_collector.errors import BadSetting, CannotStart, CollectorError, P
 from playhead_collector.log_lines import configure_logging
 from playhead_collector.network.descriptors import make_room
 from playhead_collector.network.grpc_server import CannotBind, GrpcServer, Servicer, bind
-from playhead_collector.network.limits import limits_of
+from playhead_collector.network.guard import limits_of
 from playhead_collector.network.protocol import protocol_of
 from playhead_collector.settings import CollectorSettings, load
 from playhead_collector.store import schema

@@ -3,7 +3,7 @@
 import logging
 import sys
 
-from playhead_collector.network.limits import Limits
+from playhead_collector.network.guard import Limits
 
 if sys.platform != "win32":
     import resource

@@ -9,7 +9,7 @@ from typing import Any, Protocol, cast
 
 import grpc.aio
 
-from playhead_collector.network.limits import Limits
+from playhead_collector.network.guard import Limits
 
 # Calls of a connection at a time; further ones wait at the client. Exporters have one or two.
 _MAX_STREAMS = 16

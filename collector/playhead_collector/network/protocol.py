@@ -1,25 +1,136 @@
-"""uvicorn's HTTP/1.1 protocol with bounds for each client: time, memory and connections.
+"""HTTP/1.1 with bounds (uses uvicorn's private members).
+
+uvicorn's HTTP/1.1 protocol with bounds for each client: time, memory and connections.
 
     connection made → head (bounded, deadline) → body (deadline) → answer (the client must receive it) → idle
 
 uvicorn itself bounds only the idle time after an answer (docs/adr/0004). Refusals and /healthz are answered here with
 prepared bytes, without a task.
+
+Prepared answers, as bytes: sending one costs a single write.
+
+They have the form of `serve.errors`: OTLP's own form on OTLP's paths.
+
+A transport that measures how much its client has received.
 """
 
 import asyncio
 import logging
+from collections.abc import Callable, Sequence
 from enum import Enum, auto
+from functools import lru_cache
+from http import HTTPStatus
 from types import SimpleNamespace
 from typing import Any, ClassVar, Final, cast
 
 import httptools
+from starlette.responses import JSONResponse, Response
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
-from playhead_collector.network import canned
-from playhead_collector.network.guard import Admission, Guard
-from playhead_collector.network.outgoing import Outgoing
+from playhead_collector.network.guard import MIN_TAKEN, Admission, Guard
+from playhead_collector.receive.otlp.reply import JSON, PROTOBUF
+from playhead_collector.receive.otlp_http import PATHS as OTLP_PATHS
+from playhead_collector.receive.request_limiter import RETRY_SECONDS
+from playhead_collector.serve import errors, identity
 from playhead_collector.settings import MIB
 from playhead_collector.throttled_log import ThrottledLog
+
+Headers = Sequence[tuple[bytes, bytes]]
+_REFUSALS = {
+    400: ("bad_http", "this is not HTTP/1.1: send OTLP as http/protobuf or http/json"),
+    408: ("too_slow", "the request took too long to arrive: send it again"),
+    431: ("head_too_large", "the request's head is too large: send fewer or shorter headers, a shorter URL"),
+    503: ("busy", "the collector has as much to do as it takes on at a time: send it again a little later"),
+}
+
+
+def go_away(grpc_port: int | None) -> bytes:
+    """Returns the answer to HTTP/2: empty settings, then GOAWAY with HTTP_1_1_REQUIRED and a text that gRPC clients
+    log.
+
+    `grpc_port` is the port for gRPC, which the text names; None if gRPC is off.
+    """
+    elsewhere = "" if grpc_port is None else f"send gRPC to port {grpc_port}, or "
+    says = f"this port speaks HTTP/1.1: {elsewhere}set OTEL_EXPORTER_OTLP_PROTOCOL=http/protobuf".encode()
+    return b"\0\0\0\4\0\0\0\0\0" + (8 + len(says)).to_bytes(3, "big") + b"\7\0\0\0\0\0\0\0\0\0\0\0\0\x0d" + says
+
+
+def refusal(status: int, close: bool, path: str = "", content_type: str = "", more: Headers = ()) -> bytes:
+    """Returns the answer that refuses a request. `more` are headers that every answer has."""
+    wire = PROTOBUF if content_type.startswith(PROTOBUF) else JSON
+    return _refusal(status, close, "/v1/traces" if path in OTLP_PATHS else "/", wire, tuple(more))
+
+
+def alive(close: bool, with_body: bool, more: Headers = ()) -> bytes:
+    """Returns the answer to GET (or, without a body, HEAD) /healthz."""
+    return _alive(close, with_body, tuple(more))
+
+
+@lru_cache(64)
+def _refusal(status: int, close: bool, path: str, content_type: str, more: Headers) -> bytes:
+    code, message = _REFUSALS[status]
+    retry = {"Retry-After": str(RETRY_SECONDS)} if status == 503 else {}
+    return _rendered(errors.formed(path, content_type, status, code, message, retry), close, True, more)
+
+
+@lru_cache(8)
+def _alive(close: bool, with_body: bool, more: Headers) -> bytes:
+    response = JSONResponse({"status": "alive"}, headers={"Cache-Control": "no-store"})
+    return _rendered(response, close, with_body, more)
+
+
+def _rendered(response: Response, close: bool, with_body: bool, more: Headers) -> bytes:
+    lines = [f"HTTP/1.1 {response.status_code} {HTTPStatus(response.status_code).phrase}".encode()]
+    headers = [*more, *response.raw_headers, identity.HEADER, *([(b"connection", b"close")] if close else [])]
+    lines += [name + b": " + value for name, value in headers]
+    return b"\r\n".join([*lines, b"", bytes(response.body) if with_body else b""])
+
+
+class Outgoing:
+    """Wraps a transport and counts the written bytes. `on_close` is called instead of closing it.
+
+    All other attributes are those of the transport.
+    """
+
+    def __init__(self, transport: asyncio.Transport, on_close: Callable[[], None]) -> None:
+        self._transport = transport
+        self._on_close = on_close
+        self._written = 0
+        self._mark = 0  # bytes that the client had received when the current period began
+        self._since: float | None = None  # start of the period; None: no bytes are waiting
+
+    def write(self, data: bytes) -> None:
+        """Writes to the transport. Does nothing once the connection is cut, which an answer in progress may not know
+        yet.
+
+        uvloop's transport raises in that case, and each such request would be logged with its traceback.
+        """
+        if self._transport.is_closing():
+            return
+        self._written += len(data)
+        self._transport.write(data)
+
+    def close(self) -> None:
+        """Calls `on_close`, which closes the transport now or later."""
+        self._on_close()
+
+    def close_now(self) -> None:
+        """Closes the transport."""
+        self._transport.close()
+
+    def is_stuck(self, now: float, seconds: float) -> bool:
+        """Whether the client received less than MIN_TAKEN bytes in the last `seconds`, although more were waiting."""
+        waiting = self._transport.get_write_buffer_size()
+        received = self._written - waiting
+        if not waiting:
+            self._since = None
+        elif self._since is None or received - self._mark >= MIN_TAKEN:
+            self._since, self._mark = now, received
+        return self._since is not None and now - self._since > seconds
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._transport, name)
+
 
 log = ThrottledLog(logging.getLogger(__name__))
 
@@ -184,7 +295,7 @@ class GuardedProtocol(HttpToolsProtocol):
         path, method = self.url.partition(b"?")[0], self._parser().get_method()
         if path == b"/healthz" and method in {b"GET", b"HEAD"}:
             close = self._must_close()
-            self._answer(canned.alive(close, method == b"GET", self._default_headers()), close)
+            self._answer(alive(close, method == b"GET", self._default_headers()), close)
             self.guard.on_answer("/healthz", 200)
             return True
         if path in PROBES:
@@ -193,7 +304,7 @@ class GuardedProtocol(HttpToolsProtocol):
             return False
         close = self._must_close()
         kind = next((value for name, value in self.headers if name == b"content-type"), b"").decode("latin-1").lower()
-        self._answer(canned.refusal(503, close, path.decode("latin-1"), kind, self._default_headers()), close)
+        self._answer(refusal(503, close, path.decode("latin-1"), kind, self._default_headers()), close)
         self.guard.on_answer("none", 503)
         return True
 
@@ -256,7 +367,7 @@ class GuardedProtocol(HttpToolsProtocol):
                 "" if self.grpc_port is None else f"point it at port {self.grpc_port}, or ",
                 self.client[0] if self.client else "?",
             )
-            self.transport.write(canned.go_away(self.grpc_port))
+            self.transport.write(go_away(self.grpc_port))
             self._finish()
             return
         if data.startswith(_TLS):
@@ -276,7 +387,7 @@ class GuardedProtocol(HttpToolsProtocol):
         started = self._is_answering() and self.cycle.response_started
         if status is not None and not started and not (self._phase is _Phase.BODY and self.cycle is _ANSWERED):
             path = self.url.partition(b"?")[0].decode("latin-1") if self._phase is _Phase.BODY else ""
-            self.transport.write(canned.refusal(status, True, path, "", self._default_headers()))
+            self.transport.write(refusal(status, True, path, "", self._default_headers()))
             self.guard.on_answer("none", status)
         self._finish()
 

@@ -21,7 +21,7 @@ from playhead.settings import sdk
 from playhead.wire.retries import Unavailable
 from playhead_collector import cli
 from playhead_collector.network.grpc_server import bind
-from playhead_collector.network.limits import Limits
+from playhead_collector.network.guard import Limits
 from playhead_collector.process import CollectorProcess
 from playhead_collector.receive.otlp_grpc import SERVICES
 from playhead_collector.settings import load

@@ -12,8 +12,7 @@ import pytest
 import uvicorn
 
 from playhead.model.names import COLLECTOR_HEADER
-from playhead_collector.network.guard import Guard
-from playhead_collector.network.limits import Limits
+from playhead_collector.network.guard import Guard, Limits
 from playhead_collector.network.protocol import log as protocol_log
 from playhead_collector.network.protocol import protocol_of
 
