@@ -14,7 +14,7 @@ import httpx
 
 from benchmarks.collector import BenchCollector, collector
 from playhead_collector.project.runner import ProjectionRunner
-from playhead_collector.read.context.context import answer_context
+from playhead_collector.read.context import answer_context
 from playhead_collector.read.prices import shipped
 from playhead_collector.read.record import RunRecord, open_record
 from playhead_collector.read.state import answer_state

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from playhead_collector.errors import Refused, StoreUnavailable
 from playhead_collector.live.messages import Chunk, MessageBatch, StreamPosition, View
 from playhead_collector.live.reading import StreamReader
-from playhead_collector.read.previews import previews_of
+from playhead_collector.read.events import previews_of
 from playhead_collector.store.ports import Store
 from playhead_collector.store.ports.changes import RunHead
 from playhead_collector.throttled_log import ThrottledLog

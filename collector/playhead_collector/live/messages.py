@@ -16,8 +16,7 @@ from playhead.model.canonical import canonical_json
 from playhead.model.event import RunEvent
 from playhead.model.ref import ContentRef
 from playhead_collector.errors import Refused
-from playhead_collector.read.events import EventFilter, recorded_event
-from playhead_collector.read.previews import cut, event_previews
+from playhead_collector.read.events import EventFilter, cut, event_previews, recorded_event
 
 _TEXT = re.compile(r"(?P<replay>r)?(?P<change>\d{1,18})(?:\.(?P<seq>\d{1,9}))?", re.ASCII)
 

@@ -11,8 +11,8 @@ from playhead.wire.operations.scores import RecordedScore
 from playhead_collector.read.paging import read_row_cursor, row_cursor
 from playhead_collector.read.prices import Prices
 from playhead_collector.read.record import RunRecord
-from playhead_collector.read.scores.answers import score_answer
-from playhead_collector.read.times import elapsed_ms
+from playhead_collector.read.scores import score_answer
+from playhead_collector.read.state import elapsed_ms
 from playhead_collector.read.values import fetch
 from playhead_collector.store.ports import ReadStore, RunFilter
 from playhead_collector.store.ports.scores import ScoreFilter

@@ -11,7 +11,7 @@ from playhead.wire.operations.runs import OtlpRequest, RunLog
 from playhead.wire.otlp_json import logs_json, traces_json
 from playhead_collector.read.paging import read_number
 from playhead_collector.read.record import RunRecord
-from playhead_collector.read.times import elapsed_ms
+from playhead_collector.read.state import elapsed_ms
 
 
 async def list_spans(record: RunRecord, limit: int, after: int) -> Page[TraceSpan]:

@@ -1,4 +1,9 @@
-"""The state of a run at a moment."""
+"""The state of a run at a moment.
+
+The state of a run at a moment.
+
+Durations.
+"""
 
 import re
 from typing import Any, cast
@@ -116,3 +121,8 @@ def state_answer(run: str, state: RunState, prices: Prices) -> StateAt:
     del value["time_ns"], value["usage"]
     value |= {"context_limit": prices.limit_of(state.model), "cost": prices.cost_of(state.usage or ())}
     return cast(StateAt, value)
+
+
+def elapsed_ms(start_ns: int, end_ns: int | None) -> float | None:
+    """Returns the milliseconds between start and end; None if there is no end yet."""
+    return None if end_ns is None else (end_ns - start_ns) / 1e6

@@ -28,7 +28,7 @@ from playhead_collector.analysis.texts.limits import begin_reading, with_cuts
 from playhead_collector.analysis.tokens.tokens import answer_tokens
 from playhead_collector.analysis.tree import answer_tree
 from playhead_collector.json_bytes import json_bytes
-from playhead_collector.read.diff.moments import answer_diff
+from playhead_collector.read.diff import answer_diff
 from playhead_collector.read.prices import Prices
 from playhead_collector.read.record import stored_record
 from playhead_collector.store.ports import ReadStore

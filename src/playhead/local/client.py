@@ -322,7 +322,7 @@ async def _state(record: RunRecord, parameters: _Asked) -> Any:
 
 
 async def _context(record: RunRecord, parameters: _Asked) -> Any:
-    from playhead_collector.read.context.context import answer_context  # noqa: PLC0415
+    from playhead_collector.read.context import answer_context  # noqa: PLC0415
 
     at, form = parameters.text("at"), parameters.text("form", "parts", "openai") or "parts"
     exact = parameters.flag("exact", default=False)
@@ -331,7 +331,7 @@ async def _context(record: RunRecord, parameters: _Asked) -> Any:
 
 
 async def _messages(record: RunRecord, parameters: _Asked) -> Any:
-    from playhead_collector.read.context.messages import list_history  # noqa: PLC0415
+    from playhead_collector.read.messages import list_history  # noqa: PLC0415
 
     at, hydrate = parameters.text("at"), parameters.flag("hydrate", default=True)
     limit, cursor = parameters.number("limit", 100, 1, _MOST), parameters.text("cursor")

@@ -16,7 +16,7 @@ from playhead.model.times import parse_time
 from playhead.recording import settings_in_force
 from playhead_collector.errors import Refused
 from playhead_collector.read.events import EventFilter
-from playhead_collector.read.run_names import run_named
+from playhead_collector.read.record import run_named
 
 _PROJECT = 1
 _PRIORITIES = ("critical", "normal")

@@ -10,7 +10,7 @@ from playhead.client import AsyncClient
 from playhead.errors import NotFound
 from playhead.model.message import message_contents, text_message
 from playhead_collector.app import PROJECT
-from playhead_collector.read.about import content
+from playhead_collector.read import content_uses
 from playhead_collector.store.ports import ToPack
 from playhead_collector.store.postgres.store import PostgresStore
 from tests.integration.read.recorded import START_NS, Recorder, conversation
@@ -102,7 +102,7 @@ async def test_one_run_alone_is_asked_for_with_all_its_calls(
     (only,) = about["items"]
     assert [place["seq"] for place in only["places"] if place["kind"] == "llm_called"] == calls
     assert about["first_seen"] == about["last_seen"] == only["started"]
-    monkeypatch.setattr(content, "_MOST_NODES", 3)  # fewer than the contexts have together, and than one has
+    monkeypatch.setattr(content_uses, "_MOST_NODES", 3)  # fewer than the contexts have together, and than one has
     long = await client.about(system, run=RUNS[0])
     assert (long["calls"], long["complete"]) == (len(calls), True)  # the last context begins with those before it
     other = message_contents(text_message("user", OTHER))[0].ref

@@ -7,8 +7,8 @@ from playhead.model.message import Message, text_message
 from playhead_collector.analysis.reasoning.reasoning import answer_reasoning
 from playhead_collector.errors import Refused
 from playhead_collector.read.calls import list_llm_calls, list_tool_calls
-from playhead_collector.read.context.context import answer_context
-from playhead_collector.read.context.messages import list_history
+from playhead_collector.read.context import answer_context
+from playhead_collector.read.messages import list_history
 from playhead_collector.read.owning_call import model_call_at
 from tests.support.readers.fake import FakeStore, Story
 

@@ -7,7 +7,7 @@ import pytest
 from playhead.model import event as ev
 from playhead.model.message import Message, text_message
 from playhead.model.span import Span
-from playhead_collector.read.context.context import answer_context
+from playhead_collector.read.context import answer_context
 from tests.support.readers.fake import EPOCH_NS, RUN, FakeStore, Story
 
 BRANCHES = ("a", "b", "c")

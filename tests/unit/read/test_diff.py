@@ -14,8 +14,7 @@ from playhead.model.state import fold
 from playhead.projection.known_messages import KnownMessages
 from playhead.wire.operations import Diff, StateAt
 from playhead_collector.errors import Refused
-from playhead_collector.read.diff.moments import answer_diff
-from playhead_collector.read.diff.states import apply_context, apply_state, comparable, diff_contexts
+from playhead_collector.read.diff import answer_diff, apply_context, apply_state, comparable, diff_contexts
 from playhead_collector.read.prices import shipped
 from playhead_collector.read.record import RunRecord
 from playhead_collector.read.state import state_answer

@@ -17,7 +17,7 @@ from playhead.model.ref import ContentRef
 from playhead.refs.threads import exact_thread
 from playhead_collector.errors import Refused
 from playhead_collector.read.calls import CallEvents, LlmEnd
-from playhead_collector.read.context.request_body import exact_request
+from playhead_collector.read.context import exact_request
 from playhead_collector.read.record import RunRecord
 from playhead_collector.read.values import fetch
 from playhead_collector.store.ports import ReadStore, ThreadNode

@@ -8,7 +8,7 @@ from playhead.model import event as ev
 from playhead.model.message import Message, text_message
 from playhead.model.ref import ContentRef
 from playhead_collector.errors import Refused
-from playhead_collector.read.context.messages import list_history
+from playhead_collector.read.messages import list_history
 from tests.support.readers.fake import FakeStore, Story
 
 SYSTEM, QUESTION, ANSWER = (

@@ -7,8 +7,7 @@ import pytest
 from playhead.model import event as ev
 from playhead.model.canonical import BYTES, Content
 from playhead.model.message import REF_PART, text_message
-from playhead_collector.read.events import EventFilter, list_events
-from playhead_collector.read.previews import cut
+from playhead_collector.read.events import EventFilter, cut, list_events
 from tests.support.readers.fake import FakeStore, Story, record_of
 
 

@@ -3,8 +3,7 @@
 import pytest
 
 from playhead_collector.errors import Refused
-from playhead_collector.read.record import open_record
-from playhead_collector.read.run_names import run_named
+from playhead_collector.read.record import open_record, run_named
 from tests.support.readers.fake import FakeRunner, FakeStore
 
 ONE, OTHER = "0190f5fe" * 3 + "aaaa0001", "0190f5fe" * 3 + "aaaa0002"

@@ -3,7 +3,7 @@
 import pytest
 
 from playhead_collector.errors import Refused
-from playhead_collector.read.scores.conditions import read_condition
+from playhead_collector.read.scores import read_condition
 from playhead_collector.store.ports.scores import ScoreCondition
 
 

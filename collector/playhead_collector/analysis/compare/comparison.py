@@ -27,7 +27,7 @@ from playhead_collector.analysis.compare.comparable_calls import (
     read_run,
 )
 from playhead_collector.read.record import RunRecord
-from playhead_collector.read.times import elapsed_ms
+from playhead_collector.read.state import elapsed_ms
 from playhead_collector.read.values import ContentCache, fetch
 
 # Lines and characters that are shown; and lines given to difflib, whose time grows with their square.

@@ -21,9 +21,9 @@ from playhead_collector.analysis.compression.after_compression import (
 )
 from playhead_collector.analysis.compression.audit import AuditInput, audit
 from playhead_collector.errors import ContentMissing, Refused
-from playhead_collector.read.context.token_estimates import CALIBRATED, ESTIMATED, REPORTED, estimate_all
 from playhead_collector.read.record import RunRecord
 from playhead_collector.read.state import seq_at
+from playhead_collector.read.token_estimates import CALIBRATED, ESTIMATED, REPORTED, estimate_all
 from playhead_collector.read.values import ContentCache, fetch, messages_of
 
 

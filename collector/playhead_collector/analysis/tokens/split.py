@@ -13,13 +13,7 @@ from playhead.model.ref import ContentRef
 from playhead.wire.operations.tokens import TokenSplit, TotalSplit
 from playhead_collector.analysis.tokens.measures import TokenCounts, usage_of
 from playhead_collector.analysis.transcript.transcript import Transcript, Turn
-from playhead_collector.read.context.token_estimates import (
-    CALIBRATED,
-    ESTIMATED,
-    REPORTED,
-    estimate_message,
-    estimate_value,
-)
+from playhead_collector.read.token_estimates import CALIBRATED, ESTIMATED, REPORTED, estimate_message, estimate_value
 
 _SYSTEM_ROLES = ("system", "developer")
 _WEAKEST_FIRST = (ESTIMATED, CALIBRATED, REPORTED)

@@ -20,10 +20,9 @@ from playhead_collector.analysis.tokens.measures import TokenCounts, known_sum, 
 from playhead_collector.analysis.tokens.split import ContextSplits, summed
 from playhead_collector.analysis.transcript.loading import read_threads, read_transcript_outline
 from playhead_collector.analysis.transcript.transcript import Transcript, Turn
-from playhead_collector.read.context.token_estimates import CALIBRATED, ESTIMATED, REPORTED
-from playhead_collector.read.context.token_scales import TokenCount, read_scales
 from playhead_collector.read.prices import Price, Prices
 from playhead_collector.read.record import RunRecord
+from playhead_collector.read.token_estimates import CALIBRATED, ESTIMATED, REPORTED, TokenCount, read_scales
 from playhead_collector.read.values import fetch
 
 WARN_AT = 0.8

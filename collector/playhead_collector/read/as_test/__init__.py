@@ -5,6 +5,6 @@ the store. The other modules are pure: they convert a recorded answer to a Pytho
 to the text of the file.
 """
 
-from playhead_collector.read.as_test.reading import read_test_file
+from playhead_collector.read.pytest_file import read_test_file
 
 __all__ = ["read_test_file"]

@@ -7,8 +7,8 @@ from fastapi import APIRouter, Body, Query, Request, Response
 
 from playhead.wire import operations
 from playhead.wire.operations.content import ContentAbout
-from playhead_collector.read.about.content import read_about, read_about_in_run
 from playhead_collector.read.content import parse_ref, read_batch, read_thread
+from playhead_collector.read.content_uses import read_about, read_about_in_run
 from playhead_collector.serve.responses import content_answer, json_answer
 from playhead_collector.serve.routes import params
 from playhead_collector.serve.routes.registering import Responses, get, refusal, refusals

@@ -6,8 +6,7 @@ from fastapi import APIRouter, Query, Response
 
 from playhead.wire.operations.storage import Collected, DeletedRuns
 from playhead_collector.errors import Refused
-from playhead_collector.read.record import RunProjector
-from playhead_collector.read.run_names import LAST, run_named
+from playhead_collector.read.record import LAST, RunProjector, run_named
 from playhead_collector.retain.sweeper import Sweeper
 from playhead_collector.serve.responses import json_answer
 from playhead_collector.serve.routes import params

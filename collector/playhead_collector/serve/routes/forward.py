@@ -12,8 +12,7 @@ from playhead.wire.operations.forward import Affected, Backfilled, DestinationAn
 from playhead_collector.errors import Refused
 from playhead_collector.forward.forwarder import DestinationStatus, Forwarder
 from playhead_collector.forward.worker import ForwardWorker, WorkerState
-from playhead_collector.read.record import RunProjector
-from playhead_collector.read.run_names import run_named
+from playhead_collector.read.record import RunProjector, run_named
 from playhead_collector.serve.read_limiter import ReadLimiter
 from playhead_collector.serve.responses import json_answer
 from playhead_collector.serve.routes import params

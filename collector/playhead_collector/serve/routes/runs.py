@@ -10,14 +10,14 @@ from playhead.wire.operations.runs import RunLog
 from playhead_collector.errors import Refused
 from playhead_collector.live.messages import View
 from playhead_collector.read.calls import list_llm_calls, list_tool_calls
-from playhead_collector.read.context.context import answer_context
-from playhead_collector.read.context.messages import list_history
+from playhead_collector.read.context import answer_context
 from playhead_collector.read.events import EventFilter, list_checkpoints, list_events, list_last_events
+from playhead_collector.read.messages import list_history
 from playhead_collector.read.paging import read_seq
 from playhead_collector.read.prices import Prices
 from playhead_collector.read.record import RunProjector, RunRecord, open_record
 from playhead_collector.read.runs import list_runs, run_detail
-from playhead_collector.read.scores.conditions import read_condition
+from playhead_collector.read.scores import read_condition
 from playhead_collector.read.spans import list_logs, list_spans
 from playhead_collector.read.state import answer_state
 from playhead_collector.serve.responses import json_answer

@@ -19,7 +19,7 @@ from playhead.projection.message_outcomes import (
     retained,
     with_replacements,
 )
-from playhead_collector.read.diff.states import diff_contexts
+from playhead_collector.read.diff import diff_contexts
 
 contexts = st.lists(st.sampled_from([ContentRef(letter) for letter in "abcdefgh"]), max_size=12)
 ROLES = {

@@ -19,10 +19,9 @@ from playhead.testing import (
     tool_call,
 )
 from playhead.testing.answers import Said
-from playhead_collector.read.as_test.literals import literal
-from playhead_collector.read.as_test.model_answers import RecordedTurn, answer_source, asked_text
-from playhead_collector.read.as_test.source import RunToTest, pytest_source
-from playhead_collector.read.as_test.waits import GivenAnswer
+from playhead_collector.read.given_answers import GivenAnswer
+from playhead_collector.read.pytest_file import RecordedTurn, RunToTest, answer_source, asked_text, pytest_source
+from playhead_collector.read.python_source import literal
 
 _FUNCTIONS = {
     each.__name__: each

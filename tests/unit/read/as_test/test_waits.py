@@ -5,7 +5,7 @@ from typing import Any
 from playhead.model import event as ev
 from playhead.model.canonical import content_of
 from playhead.model.ref import ContentRef
-from playhead_collector.read.as_test.waits import GivenAnswer, RunWaits, answers_given, refs_of
+from playhead_collector.read.given_answers import GivenAnswer, RunWaits, answers_given, refs_of
 from playhead_collector.read.values import ContentCache
 
 CONTENTS: dict[ContentRef, Any] = {}

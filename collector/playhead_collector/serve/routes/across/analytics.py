@@ -6,7 +6,7 @@ from fastapi import APIRouter, Depends, Query, Request, Response
 
 from playhead.wire.operations import across
 from playhead_collector.analysis.across.cohort import cohort_options
-from playhead_collector.read.scores.conditions import read_outcome
+from playhead_collector.read.scores import read_outcome
 from playhead_collector.serve.analysis_pool import AnalysisHandlers
 from playhead_collector.serve.routes import params
 from playhead_collector.serve.routes.registering import get

@@ -12,7 +12,7 @@ from playhead.wire import operations
 from playhead.wire.operations.scores import RecordedScore
 from playhead_collector.errors import Refused
 from playhead_collector.read.record import RunProjector, RunRecord, open_record
-from playhead_collector.read.scores.answers import list_scores, score_answer
+from playhead_collector.read.scores import list_scores, score_answer
 from playhead_collector.read.state import seq_at
 from playhead_collector.serve.auth import key_name
 from playhead_collector.serve.responses import json_answer

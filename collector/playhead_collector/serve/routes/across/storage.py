@@ -3,7 +3,7 @@
 from fastapi import APIRouter, Response
 
 from playhead.wire.operations.storage import Storage
-from playhead_collector.read.about.storage import read_storage
+from playhead_collector.read.storage import read_storage
 from playhead_collector.serve.responses import json_answer
 from playhead_collector.serve.routes.registering import get
 from playhead_collector.store.ports import Store

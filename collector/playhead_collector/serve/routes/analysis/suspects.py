@@ -10,7 +10,7 @@ from playhead.wire.operations.suspects import RerankedSuspects, Suspects
 from playhead_collector.analysis.configuration import Configured
 from playhead_collector.analysis.reasoning.explanation import no_model
 from playhead_collector.analysis.suspects.asked_order import RERANKED, ask_for_order
-from playhead_collector.read.scores.conditions import read_outcome
+from playhead_collector.read.scores import read_outcome
 from playhead_collector.serve.analysis_pool import AnalysisHandlers
 from playhead_collector.serve.responses import json_answer
 from playhead_collector.serve.routes import params

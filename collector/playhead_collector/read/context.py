@@ -1,4 +1,6 @@
-"""[read]: restores a model call's request body as it was sent, from canonical messages and recorded differences.
+"""Exact input of a model call, also as the request body.
+
+Restores a model call's request body as it was sent, from canonical messages and recorded differences.
 
 The SDK records how a request differs from what its canonical messages restore (attribute `playhead.exact_ref`):
 
@@ -13,20 +15,28 @@ The SDK records how a request differs from what its canonical messages restore (
     {"dialect": "google_genai", "messages", ...}           and a `dialect.google_genai.TurnShape`
 
 If a library builds the body from other arguments, the body itself is recorded after it was sent.
+
+Answers what the model's exact input at a call was.
 """
 
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, cast
 
+import orjson
+
 from playhead.dialect import anthropic, bedrock, google_genai, openai_chat, openai_responses
+from playhead.model.canonical import canonical_json
 from playhead.model.event import LlmCalled
 from playhead.model.json_changes import patched
 from playhead.model.message import Message
 from playhead.model.ref import ContentRef, is_ref
+from playhead.wire.operations import ContextAt
 from playhead_collector.errors import Refused
-from playhead_collector.read.calls import CallEvents, LlmEnd
+from playhead_collector.read.calls import CallEvents, LlmEnd, llm_call
+from playhead_collector.read.owning_call import model_call_at
 from playhead_collector.read.record import RunRecord
+from playhead_collector.read.state import seq_at
 from playhead_collector.read.values import ContentCache, fetch, fetch_thread
 
 _BEDROCK_TEXT = "bedrock_text"  # a model on Bedrock whose input is a single text
@@ -209,3 +219,46 @@ def _stored(value: Any, begin: LlmCalled) -> Any:
 def _unknown(begin: LlmCalled, why: str) -> Refused:
     message = f"the exact request of the call at {begin.seq} is not known: it {why}; ask without exact=true"
     return Refused(404, "not_exact", message)
+
+
+PARTS, OPENAI = "parts", "openai"
+
+
+async def answer_context(record: RunRecord, at: str | None, form: str = PARTS, exact: bool = False) -> ContextAt:
+    """Returns the model call to which `at` belongs, and its whole context; with `exact`, also the request's body.
+    Raises Refused."""
+    call = await model_call_at(record, await seq_at(record, at))
+    begin = call.begin
+    others = (begin.system, begin.tools, begin.request, begin.input)
+    thread, cache = await fetch_thread(record.store, record.project_id, begin.thread, *others)
+    answer = context_answer(record.run, call, thread, cache, form)
+    if exact:
+        answer["request"] = orjson.Fragment(canonical_json(await exact_request(record, call, thread, cache)))
+    return answer
+
+
+def context_answer(
+    run: str, call: CallEvents[LlmCalled, LlmEnd], thread: Sequence[ContentRef], cache: ContentCache, form: str
+) -> ContextAt:
+    """Builds the answer from fetched contents."""
+    begin, call_answer = call.begin, llm_call(call)
+    in_form = _as_openai if form == OPENAI else ContentCache.message
+    return {
+        "run": run,
+        "call": call_answer,
+        "form": form,
+        "thread": begin.thread,
+        "system": cache.value(begin.system),
+        "tools": cache.value(begin.tools),
+        "messages": [in_form(cache, ref) for ref in thread],
+        "settings": cache.value(begin.request),
+        "input": cache.value(begin.input),
+        "context_tokens": call_answer["usage"].get("input_tokens"),
+        "missing": cache.missing,
+    }
+
+
+def _as_openai(cache: ContentCache, ref: ContentRef) -> Any:
+    message = cache.parsed_message(ref)
+    # A content that is no valid message is shown unchanged: better than nothing, and better than an error.
+    return cache.message(ref) if message is None else orjson.Fragment(canonical_json(openai_chat.from_message(message)))

@@ -8,7 +8,7 @@ from typing import Any, Literal, cast
 from playhead.model import event as ev
 from playhead.model.promises import BY_PROGRAM
 from playhead.model.ref import ContentRef
-from playhead_collector.read.as_test.literals import call_source
+from playhead_collector.read.python_source import call_source
 from playhead_collector.read.values import ContentCache
 
 _Asked = ev.ApprovalRequested | ev.InputRequested

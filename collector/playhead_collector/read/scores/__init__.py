@@ -1,1 +1,0 @@
-"""[read]: scores as answers, and conditions on the scores of runs."""
