@@ -40,8 +40,8 @@ from playhead_collector.project.runner import ProjectionRunner
 from playhead_collector.read.prices import read_prices, shipped
 from playhead_collector.receive.bounded import ANSWER_SLOW_AFTER_SECONDS, BoundAnswers, BoundBodies
 from playhead_collector.receive.content import ContentHttp
+from playhead_collector.receive.grpc_turns import MessageTurns
 from playhead_collector.receive.langfuse_media import LangfuseMediaHttp
-from playhead_collector.receive.message_turns import MessageTurns
 from playhead_collector.receive.otlp.decoded import DecodeLimits
 from playhead_collector.receive.otlp_grpc import OtlpGrpc
 from playhead_collector.receive.otlp_http import INTAKE_PATHS, OtlpHttp

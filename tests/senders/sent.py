@@ -17,7 +17,7 @@ from playhead.model.span import LogEvent, Span
 from playhead.model.thread import ThreadNode, extend
 from playhead.projection.inputs import Projection, RunInput
 from playhead.projection.projector import ProjectSettings, project
-from playhead_collector.receive.otlp import from_json
+from playhead_collector.receive.otlp import json as from_json
 from playhead_collector.receive.otlp.decoded import DecodeLimits
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "senders"

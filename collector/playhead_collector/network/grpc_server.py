@@ -83,7 +83,7 @@ def _options(limits: Limits, max_message_bytes: int) -> list[tuple[str, int]]:
         ("grpc.keepalive_time_ms", _ms(limits.body_seconds)),
         ("grpc.keepalive_timeout_ms", _ms(limits.send_seconds)),
         ("grpc.http2.settings_timeout", _ms(limits.send_seconds)),
-        # Off: it would let senders send more than 64 KiB before anybody reads it: see `receive/message_turns.py`.
+        # Off: it would let senders send more than 64 KiB before anybody reads it: see `receive/grpc_turns.py`.
         ("grpc.http2.bdp_probe", 0),
     ]
 

@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 
 from playhead_collector.errors import Refused
-from playhead_collector.receive.message_turns import MessageTurns
-from playhead_collector.receive.senders import MessageSender, SlowSenders
+from playhead_collector.receive.grpc_turns import MessageSender, MessageTurns, SlowSenders
 
 _PORTS = count(1)
 

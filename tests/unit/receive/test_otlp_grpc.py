@@ -29,7 +29,7 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import (
 from playhead_collector.errors import Refused, StoreUnavailable
 from playhead_collector.network.grpc_server import CannotBind, bind
 from playhead_collector.network.guard import Limits
-from playhead_collector.receive.message_turns import MessageTurns
+from playhead_collector.receive.grpc_turns import MessageTurns
 from playhead_collector.receive.otlp.decoded import DecodeLimits
 from playhead_collector.receive.otlp_grpc import SERVICES, OtlpGrpc, encoding_in
 from playhead_collector.receive.otlp_intake import OtlpIntake

@@ -10,8 +10,7 @@ from opentelemetry.proto.common.v1.common_pb2 import AnyValue, ArrayValue, KeyVa
 from opentelemetry.proto.logs.v1.logs_pb2 import LogRecord
 from opentelemetry.proto.trace.v1 import trace_pb2
 
-from playhead_collector.receive.otlp.protobuf_wire import Malformed, count_parts
-from playhead_collector.receive.otlp.wire_attributes import TooManyParts, take_attributes
+from playhead_collector.receive.otlp.protobuf import Malformed, TooManyParts, count_parts, take_attributes
 
 SPAN, LOG = 9, 6
 Values = dict[str, AnyValue]

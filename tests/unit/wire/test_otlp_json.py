@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from playhead.model.canonical import canonical_json
 from playhead.model.span import LogEvent, Span, SpanEvent
 from playhead.wire.otlp_json import logs_json, traces_json
-from playhead_collector.receive.otlp import from_json
+from playhead_collector.receive.otlp import json
 from playhead_collector.receive.otlp.decoded import DecodeLimits
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)
@@ -44,7 +44,7 @@ SPANS = st.builds(
 
 
 def read(signal: str, request: Any) -> Any:
-    (decoded,) = from_json.READERS[signal](orjson.dumps(request), DecodeLimits())
+    (decoded,) = json.READERS[signal](orjson.dumps(request), DecodeLimits())
     assert not decoded.rejected, decoded.reason
     return decoded
 

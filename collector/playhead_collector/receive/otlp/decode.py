@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import Final, Literal
 
 from playhead_collector.errors import Refused
-from playhead_collector.receive.otlp import from_json, from_protobuf
+from playhead_collector.receive.otlp import json, protobuf
 from playhead_collector.receive.otlp.decoded import Decoded, DecodeLimits
 from playhead_collector.throttled_log import ThrottledLog
 
@@ -45,11 +45,11 @@ def portions(signal: Signal, body: bytes, wire: Wire, limits: DecodeLimits) -> I
     not an Export*ServiceRequest, 413 when it has too many items.
     """
     if wire == JSON:
-        return from_json.READERS[signal](body, limits)
+        return json.READERS[signal](body, limits)
     if signal == "metrics":
-        return iter([Decoded(ignored=from_protobuf.count(body, limits))])
-    from_protobuf.count(body, limits)
-    return from_protobuf.traces(body, limits) if signal == "traces" else from_protobuf.logs(body, limits)
+        return iter([Decoded(ignored=protobuf.count(body, limits))])
+    protobuf.count(body, limits)
+    return protobuf.traces(body, limits) if signal == "traces" else protobuf.logs(body, limits)
 
 
 def charge(body: bytes, wire: Wire, limits: DecodeLimits) -> int:
@@ -57,4 +57,4 @@ def charge(body: bytes, wire: Wire, limits: DecodeLimits) -> int:
 
     Raises Refused: 413 when it would take too much.
     """
-    return max(len(body), from_json.cost(body, limits) // 4) if wire == JSON else len(body)
+    return max(len(body), json.cost(body, limits) // 4) if wire == JSON else len(body)
