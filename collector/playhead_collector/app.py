@@ -35,7 +35,6 @@ from playhead_collector.ingest_pipeline import IngestPipeline
 from playhead_collector.live.hub import LiveHub, StreamLimits
 from playhead_collector.network.grpc_server import Servicer
 from playhead_collector.network.guard import Guard, limits_of
-from playhead_collector.project.packer import Packer
 from playhead_collector.project.runner import ProjectionRunner
 from playhead_collector.read.prices import read_prices, shipped
 from playhead_collector.receive.bounded import ANSWER_SLOW_AFTER_SECONDS, BoundAnswers, BoundBodies
@@ -48,6 +47,7 @@ from playhead_collector.receive.otlp_http import INTAKE_PATHS, OtlpHttp
 from playhead_collector.receive.otlp_intake import OtlpIntake
 from playhead_collector.receive.request_limiter import RequestLimiter
 from playhead_collector.receive.transfer_budget import TransferBudget
+from playhead_collector.retain.packer import Packer
 from playhead_collector.retain.sweeper import Sweeper
 from playhead_collector.serve import browser, drop_in, errors, health, identity, routes
 from playhead_collector.serve.attaching import attach

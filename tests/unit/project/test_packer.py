@@ -5,7 +5,7 @@ from typing import cast
 import pytest
 
 from playhead_collector.errors import StoreCollision
-from playhead_collector.project.packer import Packer
+from playhead_collector.retain.packer import Packer
 from playhead_collector.store.ports import EventStore, ToPack
 from tests.unit.project.test_runner import Clock, MemoryStore, P
 

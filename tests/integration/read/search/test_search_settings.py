@@ -10,7 +10,7 @@ from playhead_collector.analysis.configuration import Configured
 from playhead_collector.analysis.search.indexing import SearchSettings
 from playhead_collector.app import create_app, open_collector
 from playhead_collector.errors import BadSetting
-from playhead_collector.project.packer import Packer
+from playhead_collector.retain.packer import Packer
 from playhead_collector.settings import CollectorSettings
 from playhead_collector.store.ports import Batch
 from playhead_collector.workers.indexer import SearchIndexer

@@ -13,8 +13,8 @@ from playhead.model.thread import Thread
 from playhead.projection.inputs import RunInput
 from playhead.projection.projector import ProjectSettings, project
 from playhead_collector.errors import StoreCollision
-from playhead_collector.project.packer import Packer
 from playhead_collector.project.runner import ProjectionRunner
+from playhead_collector.retain.packer import Packer
 from playhead_collector.store.packing.content_packs import LARGEST_PACKED
 from playhead_collector.store.ports import Batch, ToPack
 from playhead_collector.store.postgres.sealed import packing
