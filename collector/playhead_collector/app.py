@@ -49,17 +49,16 @@ from playhead_collector.receive.request_limiter import RequestLimiter
 from playhead_collector.receive.transfer_budget import TransferBudget
 from playhead_collector.retain.packer import Packer
 from playhead_collector.retain.sweeper import Sweeper
-from playhead_collector.serve import browser, drop_in, errors, health, identity, routes
-from playhead_collector.serve.attaching import attach
+from playhead_collector.serve import drop_in, errors, handlers, health, identity
 from playhead_collector.serve.auth import RequireKey, authorize
+from playhead_collector.serve.browser import pages
 from playhead_collector.serve.browser.origin_guard import BrowserGuard
-from playhead_collector.serve.forward_metrics import ForwardMetrics
-from playhead_collector.serve.grpc_health import GrpcHealth
+from playhead_collector.serve.handlers.forward import forward_router
+from playhead_collector.serve.health import GrpcHealth
 from playhead_collector.serve.keyring import INGEST, Keyring
-from playhead_collector.serve.metrics import CountRequests, Metrics
+from playhead_collector.serve.metrics import CountRequests, ForwardMetrics, Metrics
 from playhead_collector.serve.read_limiter import ReadLimiter
-from playhead_collector.serve.routes.forward import forward_router
-from playhead_collector.serve.routes.registering import PREFIX
+from playhead_collector.serve.routing import PREFIX, attach
 from playhead_collector.serve.trusted_proxies import TrustedProxies
 from playhead_collector.settings import CollectorSettings, without_password
 from playhead_collector.store import schema
@@ -215,8 +214,8 @@ def assemble(
     attach(app, LangfuseMediaHttp(intake, metrics, flow, settings.max_content_bytes, clock).router())
     keyring = Keyring(store, PROJECT, settings.api_key or None, wall_ns=clock)
     reads = _reads(settings, metrics)
-    attach(app, routes.router(store, runner, PROJECT, answers, keyring, pool, metrics.scopes, reads, hub))
-    attach(app, routes.deletion_router(store, runner, PROJECT, sweeper, reads))
+    attach(app, handlers.router(store, runner, PROJECT, answers, keyring, pool, metrics.scopes, reads, hub))
+    attach(app, handlers.deletion_router(store, runner, PROJECT, sweeper, reads))
     attach(app, forward_router(store, runner, PROJECT, forwarder, reads, clock))
     _attach_pages(app, store)
     forwarding = ForwardMetrics(forwarder, clock, metrics.registry)
@@ -231,7 +230,7 @@ def assemble(
 
 def _attach_pages(app: FastAPI, store: Store) -> None:
     """Attaches the routes that are not about runs."""
-    attach(app, browser.router(PREFIX))
+    attach(app, pages.router(PREFIX))
     attach(app, health.router(store))
     attach(app, identity.router())
     attach(app, drop_in.router(version()))
@@ -272,7 +271,7 @@ def _application(workers: Sequence[BackgroundWorker | None], hub: LiveHub) -> Fa
         docs_url=None,  # FastAPI's page loads its scripts from a CDN
         redoc_url=None,
         openapi_url=f"{PREFIX}/openapi.json",
-        openapi_tags=routes.TAGS,
+        openapi_tags=handlers.TAGS,
         lifespan=lifespan,
         # A collector that traced itself would send spans about every span that it receives.
         telemetry={"tracing": False, "metrics": False, "logs": False},

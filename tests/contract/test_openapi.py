@@ -20,7 +20,7 @@ from playhead.model.canonical import Content
 from playhead.wire.pack import PACK, Pack, ThreadExtension, encode_pack
 from playhead_collector.app import PROJECT
 from playhead_collector.process import CollectorProcess
-from playhead_collector.serve.routes.registering import PREFIX
+from playhead_collector.serve.routing import PREFIX
 from playhead_collector.store.postgres.store import connect
 from tests.integration.read.recorded import conversation
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from playhead_collector.process import CollectorProcess
-from playhead_collector.serve.browser.ui_files import UiFiles
+from playhead_collector.serve.browser.pages import UiFiles
 from tests.ui.node import FOLDER, run_node
 
 ROOT = FOLDER.parents[1]

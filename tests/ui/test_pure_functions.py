@@ -1,6 +1,6 @@
 """Unit tests of the web UI's pure functions, and its types."""
 
-from playhead_collector.serve.browser.ui_files import UiFiles
+from playhead_collector.serve.browser.pages import UiFiles
 from tests.ui.node import SOURCES, run_node
 
 BUILT = SOURCES.parent / "playhead_collector" / "ui" / "index.html"

@@ -24,10 +24,9 @@ from playhead_collector.errors import Refused, StoreUnavailable
 from playhead_collector.receive.langfuse_media import is_upload
 from playhead_collector.receive.otlp_http import INTAKE_PATHS
 from playhead_collector.serve import drop_in
-from playhead_collector.serve.browser.sessions import token_in
-from playhead_collector.serve.browser.ui_files import is_ui_path
+from playhead_collector.serve.browser.pages import is_ui_path
 from playhead_collector.serve.errors import RETRY_SECONDS, answer
-from playhead_collector.serve.keyring import ADMIN, INGEST, READ, KeyHolder, Keyring
+from playhead_collector.serve.keyring import ADMIN, INGEST, READ, KeyHolder, Keyring, token_in
 
 # Paths without a key: load balancers have none, and clients send theirs only after they identified the collector.
 # The web UI is a page without data, and signs in at `SESSION_PATH`. Uploads of media that were announced with a key

@@ -21,7 +21,7 @@ from playhead_collector.errors import ContentCorrupt, ContentMissing, Refused, S
 from playhead_collector.receive.otlp import reply
 from playhead_collector.receive.otlp_http import PATHS as OTLP_PATHS
 from playhead_collector.receive.request_limiter import RETRY_SECONDS
-from playhead_collector.serve.drop_in.hints import hint
+from playhead_collector.serve.drop_in import hint
 
 log = logging.getLogger(__name__)
 

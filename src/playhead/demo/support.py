@@ -10,7 +10,7 @@ from typing import Any
 from playhead.demo.stage import DemoFailed, ModelExchange, Sizes, Stage, sizes_of, stored
 from playhead.testing import ChatRequest
 from playhead.wire.operations import ContextAt, RecordedEvent, RunDetail, StateAt
-from playhead_collector.serve.browser.ui_files import UiFiles
+from playhead_collector.serve.browser.pages import UiFiles
 
 EXAMPLE = "support_agent"
 # In a wheel, the examples are in this package; in a checkout, they are at its top, where users look for them.

@@ -9,7 +9,7 @@ from playhead_collector.destination_settings import OtlpSettings
 from playhead_collector.forward.destination import ForwardLimits, destination
 from playhead_collector.forward.forwarder import Forwarder
 from playhead_collector.read.prices import shipped
-from playhead_collector.serve.forward_metrics import ForwardMetrics
+from playhead_collector.serve.metrics import ForwardMetrics
 from playhead_collector.store.ports import Batch
 from playhead_collector.store.postgres.store import PostgresStore
 from tests.integration.forward.backend import Backend, Reply

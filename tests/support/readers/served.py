@@ -8,15 +8,15 @@ from typing import Any
 import uvicorn
 from fastapi import FastAPI
 
-from playhead_collector.serve import errors, routes
-from playhead_collector.serve.attaching import attach
+from playhead_collector.serve import errors, handlers
 from playhead_collector.serve.identity import IdentityHeader
+from playhead_collector.serve.routing import attach
 from tests.support.readers.fake import FakeRunner
 
 
 def app_on(store: Any) -> FastAPI:
-    app = FastAPI(openapi_tags=routes.TAGS)
-    attach(app, routes.router(store, FakeRunner()))
+    app = FastAPI(openapi_tags=handlers.TAGS)
+    attach(app, handlers.router(store, FakeRunner()))
     errors.install(app)
     app.add_middleware(IdentityHeader)
     return app

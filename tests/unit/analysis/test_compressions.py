@@ -19,7 +19,7 @@ from playhead_collector.analysis.compression.compressions import audit_compressi
 from playhead_collector.errors import Refused
 from playhead_collector.read.record import RunRecord
 from playhead_collector.read.values import messages_of, text_of
-from playhead_collector.serve.schemas import schema
+from playhead_collector.serve.routing import schema
 from tests.support.compressed_runs import (
     FOUND,
     KNOWN,

@@ -18,7 +18,7 @@ from playhead_collector.read.diff import answer_diff, apply_context, apply_state
 from playhead_collector.read.prices import shipped
 from playhead_collector.read.record import RunRecord
 from playhead_collector.read.state import state_answer
-from playhead_collector.serve.schemas import schema
+from playhead_collector.serve.routing import schema
 from tests.support.readers.fake import FakeStore, Story, record_of
 from tests.unit.project.recording import Recording
 from tests.unit.project.test_golden import (

@@ -7,7 +7,7 @@ from fastapi import FastAPI
 
 from playhead_collector.serve import drop_in, errors
 from playhead_collector.serve.auth import RequireKey
-from playhead_collector.serve.drop_in.hints import hint
+from playhead_collector.serve.drop_in import hint
 from playhead_collector.serve.keyring import Keyring
 from tests.unit.receive.http_app import Memory, client_of, make_app
 from tests.unit.serve.test_frame import NoKeys

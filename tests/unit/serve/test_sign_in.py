@@ -9,10 +9,9 @@ from fastapi import APIRouter, FastAPI
 
 from playhead_collector.serve import errors
 from playhead_collector.serve.auth import RequireKey
-from playhead_collector.serve.browser import sign_in
-from playhead_collector.serve.browser.sessions import COOKIE, SESSION_SECONDS, make_token, token_in
-from playhead_collector.serve.browser.ui_files import UiFiles
-from playhead_collector.serve.keyring import Keyring
+from playhead_collector.serve.browser.pages import UiFiles
+from playhead_collector.serve.handlers import session
+from playhead_collector.serve.keyring import COOKIE, SESSION_SECONDS, Keyring, make_token, token_in
 from playhead_collector.store.ports.keys import ApiKey
 
 READER = b"ph_reader"
@@ -47,7 +46,7 @@ def asking(keys: Keys, master: str | None = None, clock: Clock | None = None) ->
     keyring = Keyring(keys, 1, master, clock=lambda: clock.seconds, wall_ns=clock)  # type: ignore[arg-type]
     app = FastAPI()
     api = APIRouter(prefix="/api/v1")
-    sign_in.add_routes(api, keyring)
+    session.add_routes(api, keyring)
     app.include_router(api)
     app.include_router(UiFiles().router())
     app.get("/api/v1/runs")(lambda: {"items": []})

@@ -7,7 +7,7 @@ import httpx
 import pytest
 from fastapi import FastAPI
 
-from playhead_collector.serve.browser.ui_files import UiFiles, is_ui_path, prefix
+from playhead_collector.serve.browser.pages import UiFiles, is_ui_path, prefix
 
 
 @pytest.fixture

@@ -15,7 +15,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from playhead_collector.errors import Refused
 from playhead_collector.receive.langfuse_media import is_upload
-from playhead_collector.serve.drop_in.hints import hint
+from playhead_collector.serve.drop_in import hint
 from playhead_collector.serve.errors import answer
 
 # Types that HTML forms can send, and scripts without a CORS preflight.

@@ -13,8 +13,8 @@ from playhead.testing import MockModelServer, dropped_connection, server_error, 
 from playhead_collector.analysis.ask_again import tools_of
 from playhead_collector.analysis.configuration import Configured
 from playhead_collector.analysis.model_api import ModelApi
-from playhead_collector.serve import errors, routes
-from playhead_collector.serve.attaching import attach
+from playhead_collector.serve import errors, handlers
+from playhead_collector.serve.routing import attach
 from tests.support.readers.chat import Chat
 from tests.support.readers.fake import EPOCH_NS, RUN, FakeRunner, FakeStore
 
@@ -42,8 +42,8 @@ def server() -> Iterator[MockModelServer]:
 
 def client_of(chat: Chat, models: ModelApi | None, **more: Any) -> httpx.AsyncClient:
     configured = Configured(asked=models, clock=lambda: EPOCH_NS, **more)
-    app = FastAPI(openapi_tags=routes.TAGS)
-    attach(app, routes.router(chat.store, FakeRunner(), 1, configured))  # pyright: ignore[reportArgumentType]
+    app = FastAPI(openapi_tags=handlers.TAGS)
+    attach(app, handlers.router(chat.store, FakeRunner(), 1, configured))  # pyright: ignore[reportArgumentType]
     errors.install(app)
     return httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url=f"http://collector/api/v1/runs/{RUN}/")
 

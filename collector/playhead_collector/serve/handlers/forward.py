@@ -13,11 +13,10 @@ from playhead_collector.errors import Refused
 from playhead_collector.forward.forwarder import DestinationStatus, Forwarder
 from playhead_collector.forward.worker import ForwardWorker, WorkerState
 from playhead_collector.read.record import RunProjector, run_named
+from playhead_collector.serve import routing
 from playhead_collector.serve.read_limiter import ReadLimiter
 from playhead_collector.serve.responses import json_answer
-from playhead_collector.serve.routes import params
-from playhead_collector.serve.routes.registering import get, new_router
-from playhead_collector.serve.schemas import schema
+from playhead_collector.serve.routing import get, new_router, schema
 from playhead_collector.store.ports import Store
 
 _NS = 1_000_000_000
@@ -54,7 +53,7 @@ class ForwardRoutes:
         answer: Destinations = {"items": [self._about(status) for status in await self._forwarder.status()]}
         return json_answer(answer)
 
-    async def dead_letters(self, destination: Destination, after: After = 0, limit: params.Limit = 100) -> Response:
+    async def dead_letters(self, destination: Destination, after: After = 0, limit: routing.Limit = 100) -> Response:
         """List what a destination refused, oldest first, with the reason."""
         entries = await self._store.dead_letters(destination, limit + 1, after)
         answer: ForwardDeadLetters = {
@@ -92,7 +91,7 @@ class ForwardRoutes:
         worker = self._configured(destination)
         if (run is None) == (since is None):
             raise Refused(400, "bad_request", "say which runs to send: give either `run` or `since`")
-        named, since_ns = None, params.read_time(since) or 0
+        named, since_ns = None, routing.read_time(since) or 0
         if run is not None:
             await self._runner.catch_up()
             named = await run_named(self._store, self._project_id, run)

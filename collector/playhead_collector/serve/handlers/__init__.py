@@ -12,37 +12,31 @@ from playhead_collector.live.hub import LiveHub, StreamLimits
 from playhead_collector.read.record import RunProjector
 from playhead_collector.retain.sweeper import Sweeper
 from playhead_collector.serve.analysis_pool import AnalysisHandlers, LimitedAnalysis
-from playhead_collector.serve.attaching import attach
-from playhead_collector.serve.browser import sign_in
-from playhead_collector.serve.keyring import Keyring
-from playhead_collector.serve.read_limiter import ReadLimiter
-from playhead_collector.serve.routes import (
+from playhead_collector.serve.handlers import analysis as analytics
+from playhead_collector.serve.handlers import analysis as causes
+from playhead_collector.serve.handlers import analysis as compare
+from playhead_collector.serve.handlers import analysis as compression
+from playhead_collector.serve.handlers import analysis as decisions
+from playhead_collector.serve.handlers import analysis as diff
+from playhead_collector.serve.handlers import analysis as provenance
+from playhead_collector.serve.handlers import analysis as tokens
+from playhead_collector.serve.handlers import (
+    asking_models,
     content,
-    deletion,
-    diff,
     exporting,
     keys,
-    leases,
     promises,
     runs,
-    scopes,
+    scores,
     search,
+    session,
+    storage,
     streams,
 )
-from playhead_collector.serve.routes.across import analytics, scores, storage
-from playhead_collector.serve.routes.analysis import (
-    ask_again,
-    causes,
-    compare,
-    compression,
-    decisions,
-    provenance,
-    reasoning,
-    suspects,
-    tokens,
-)
-from playhead_collector.serve.routes.registering import new_router
-from playhead_collector.serve.routes.streams import LiveStreams
+from playhead_collector.serve.handlers.streams import LiveStreams
+from playhead_collector.serve.keyring import Keyring
+from playhead_collector.serve.read_limiter import ReadLimiter
+from playhead_collector.serve.routing import attach, new_router
 from playhead_collector.store.ports import Store
 from playhead_collector.workers.ports import Analysis, InProcessAnalysis
 from playhead_collector.workers.questions import AnalysisSettings
@@ -90,14 +84,14 @@ def router(
     live = LiveStreams(hub or LiveHub(store, project_id, StreamLimits()), store, project_id, reads.turn)
     streams.add_routes(limited, live)
     runs.add_routes(limited, store, runner, project_id, configured.prices, live)
-    leases.add_routes(api, store, project_id)
+    runs.add_lease_routes(api, store, project_id)
     promises.add_routes(api, store, project_id)
     scores.add_routes(limited, store, runner, project_id)
     for part in (diff, compare, compression, tokens, decisions, provenance, causes, analytics):
         part.add_routes(api, asking)
-    reasoning.add_routes(api, asking, configured)
-    ask_again.add_routes(api, asking, configured)
-    suspects.add_routes(api, asking, configured)
+    asking_models._add_reasoning(api, asking, configured)
+    asking_models._add_ask_again(api, asking, configured)
+    asking_models._add_suspects(api, asking, configured)
     content.add_routes(limited, store, project_id)
     storage.add_routes(limited, store, project_id)
     search.add_routes(limited, store, project_id, configured.search)
@@ -106,8 +100,8 @@ def router(
     operators = new_router(ReadLimiter(1, _READS_WAITING))
     keyring = keyring or Keyring(store, project_id, None)
     keys.add_routes(operators, store, project_id, keyring)
-    sign_in.add_routes(api, keyring)
-    scopes.add_routes(api, {} if not_understood is None else not_understood)
+    session.add_routes(api, keyring)
+    content.add_scope_routes(api, {} if not_understood is None else not_understood)
     attach(api, limited, operators)
     return api
 
@@ -117,5 +111,5 @@ def deletion_router(
 ) -> APIRouter:
     """Returns the routes that delete. They share the limit `reads` with the routes that read."""
     api = new_router(reads)
-    deletion.add_routes(api, store, runner, project_id, sweeper)
+    storage.add_deletion_routes(api, store, runner, project_id, sweeper)
     return api

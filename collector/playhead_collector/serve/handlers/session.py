@@ -8,11 +8,9 @@ from fastapi import APIRouter, Body, Request, Response
 from playhead.wire.operations.keys import Session
 from playhead_collector.errors import Refused
 from playhead_collector.serve.auth import holder_in
-from playhead_collector.serve.browser.sessions import COOKIE, SESSION_SECONDS, make_token
-from playhead_collector.serve.keyring import SCOPES, Keyring
+from playhead_collector.serve.keyring import COOKIE, SCOPES, SESSION_SECONDS, Keyring, make_token
 from playhead_collector.serve.responses import json_answer
-from playhead_collector.serve.routes.registering import Responses, first_refusal, get
-from playhead_collector.serve.schemas import schema
+from playhead_collector.serve.routing import Responses, first_refusal, get, schema
 
 Key = Annotated[str, Body(embed=True, min_length=1, max_length=500, description="An API key with the scope `read`.")]
 

@@ -14,11 +14,10 @@ from playhead_collector.errors import Refused
 from playhead_collector.read.record import RunProjector, RunRecord, open_record
 from playhead_collector.read.scores import list_scores, score_answer
 from playhead_collector.read.state import seq_at
+from playhead_collector.serve import routing
 from playhead_collector.serve.auth import key_name
 from playhead_collector.serve.responses import json_answer
-from playhead_collector.serve.routes import params
-from playhead_collector.serve.routes.registering import conflict, get
-from playhead_collector.serve.schemas import schema
+from playhead_collector.serve.routing import conflict, get, schema
 from playhead_collector.store.ports import Store
 from playhead_collector.store.ports.scores import ScoreFilter, ScoreToAdd, StoredScore
 
@@ -39,7 +38,7 @@ Label = Annotated[
 ]
 Moment = Annotated[
     str | None,
-    Body(max_length=300, pattern=_NO_NUL, description=f"{params.MOMENT}: scores that call instead of the run."),
+    Body(max_length=300, pattern=_NO_NUL, description=f"{routing.MOMENT}: scores that call instead of the run."),
 ]
 Comment = Annotated[str | None, Body(max_length=_COMMENT, pattern=_NO_NUL, description="Why, for people.")]
 Author = Annotated[str | None, Body(max_length=_AUTHOR, pattern=_NO_NUL, description="Who says so.")]
@@ -72,7 +71,7 @@ class ScoreRoutes:
     async def add_score(
         self,
         request: Request,
-        run: params.RunId,
+        run: routing.RunId,
         name: Name,
         value: Value,
         label: Label = None,
@@ -104,7 +103,7 @@ class ScoreRoutes:
             author,
             key_name(request),
             comment,
-            params.read_time(time),
+            routing.read_time(time),
         )
         stored = await self._store.add_score(self._project_id, record.run, score)
         if stored is None:
@@ -117,12 +116,12 @@ class ScoreRoutes:
 
     async def run_scores(
         self,
-        run: params.RunId,
+        run: routing.RunId,
         name: OfName = None,
         source: Source = None,
         latest: Latest = False,
-        limit: params.Limit = 100,
-        cursor: params.Cursor = None,
+        limit: routing.Limit = 100,
+        cursor: routing.Cursor = None,
     ) -> Response:
         """Scores of a run and of its calls, newest first."""
         record = await open_record(self._store, self._runner, self._project_id, run)
@@ -135,17 +134,17 @@ class ScoreRoutes:
         name: OfName = None,
         source: Source = None,
         latest: Latest = False,
-        since: params.Time = None,
-        until: params.Time = None,
-        limit: params.Limit = 100,
-        cursor: params.Cursor = None,
+        since: routing.Time = None,
+        until: routing.Time = None,
+        limit: routing.Limit = 100,
+        cursor: routing.Cursor = None,
     ) -> Response:
         """Scores of all runs, newest first. `since` and `until` limit the time of the score."""
         await self._runner.catch_up()
         named = None
         if run is not None:
             named = (await open_record(self._store, self._runner, self._project_id, run)).run
-        where = ScoreFilter(named, name, source, latest, params.read_time(since), params.read_time(until))
+        where = ScoreFilter(named, name, source, latest, routing.read_time(since), routing.read_time(until))
         return json_answer(await list_scores(self._store, self._project_id, where, limit, cursor))
 
 

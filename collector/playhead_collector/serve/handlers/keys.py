@@ -12,8 +12,7 @@ from playhead.wire.operations.keys import Key, Keys, NewKey, Revoked
 from playhead_collector.errors import Refused
 from playhead_collector.serve.keyring import ADMIN, Keyring
 from playhead_collector.serve.responses import json_answer
-from playhead_collector.serve.routes.registering import conflict, get
-from playhead_collector.serve.schemas import schema
+from playhead_collector.serve.routing import conflict, get, schema
 from playhead_collector.store.ports.keys import ApiKey, KeyStore
 
 _MAX_KEYS = 1_000

@@ -1,18 +1,23 @@
-"""Routes for stored content, by ref."""
+"""Content by ref; scopes whose content was not understood.
+
+Routes for stored content, by ref.
+
+Route that lists the instrumentation scopes whose content no dialect could read.
+"""
 
 import asyncio
+from collections.abc import Mapping
 from typing import Annotated, Literal
 
 from fastapi import APIRouter, Body, Query, Request, Response
 
 from playhead.wire import operations
-from playhead.wire.operations.content import ContentAbout
+from playhead.wire.operations.content import ContentAbout, Scopes
 from playhead_collector.read.content import parse_ref, read_batch, read_thread
 from playhead_collector.read.content_uses import read_about, read_about_in_run
+from playhead_collector.serve import routing
 from playhead_collector.serve.responses import content_answer, json_answer
-from playhead_collector.serve.routes import params
-from playhead_collector.serve.routes.registering import Responses, get, refusal, refusals
-from playhead_collector.serve.schemas import schema
+from playhead_collector.serve.routing import Responses, get, refusal, refusals, schema
 from playhead_collector.store.ports import Store
 
 Refs = Annotated[list[str], Body(embed=True, max_length=1_000, description="Refs (`sha256:...`), at most 1,000.")]
@@ -37,7 +42,7 @@ class ContentRoutes:
         # A content of up to 64 MiB is read completely before it is sent, so at most two are read at a time.
         self._looking_up = asyncio.Semaphore(2)
 
-    async def content(self, ref: params.Ref, request: Request, view: As = None) -> Response:
+    async def content(self, ref: routing.Ref, request: Request, view: As = None) -> Response:
         """Bytes of a content, with its media type. A thread's ref gives its last node, or with `as=messages` its list.
 
         The bytes of a ref never change, so caches may keep them. `Range`, `If-Range` and `If-None-Match` are supported.
@@ -51,9 +56,9 @@ class ContentRoutes:
 
     async def about(
         self,
-        ref: params.Ref,
+        ref: routing.Ref,
         limit: Annotated[int, Query(ge=1, le=100)] = 20,
-        cursor: params.Cursor = None,
+        cursor: routing.Cursor = None,
         run: OneRun = None,
     ) -> Response:
         """What a content is, how large, when it was first and last seen, and which runs and calls had it.
@@ -92,3 +97,21 @@ def add_routes(api: APIRouter, store: Store, project_id: int) -> None:
     get(api, "content", "/content/{ref}/about", routes.about, ContentAbout)
     values = schema(dict[str, operations.ContentValue])
     api.post("/content/batch", tags=["content"], name="batch", response_model=values, responses=refusals(413))(batch)
+
+
+class ScopeRoutes:
+    """Handler of the request. `not_understood`: spans and log events by scope, counted while the collector runs."""
+
+    def __init__(self, not_understood: Mapping[str, int]) -> None:
+        self._not_understood = not_understood
+
+    async def scopes(self) -> Response:
+        """Instrumentation scopes with content that no dialect could read, since the collector started; most first."""
+        counted = sorted(self._not_understood.items(), key=lambda pair: -pair[1])
+        answer: Scopes = {"not_understood": [{"scope": scope, "count": count} for scope, count in counted]}
+        return json_answer(answer)
+
+
+def add_scope_routes(api: APIRouter, not_understood: Mapping[str, int]) -> None:
+    """Registers the operations of this file."""
+    get(api, "senders", "/scopes", ScopeRoutes(not_understood).scopes, Scopes)

@@ -1,17 +1,22 @@
-"""Routes that delete runs and unreferenced content. They need the scope `admin`."""
+"""How much is stored; deletion and collection.
+
+Routes that delete runs and unreferenced content. They need the scope `admin`.
+
+Route for the amount of stored data.
+"""
 
 from typing import Annotated
 
 from fastapi import APIRouter, Query, Response
 
-from playhead.wire.operations.storage import Collected, DeletedRuns
+from playhead.wire.operations.storage import Collected, DeletedRuns, Storage
 from playhead_collector.errors import Refused
 from playhead_collector.read.record import LAST, RunProjector, run_named
+from playhead_collector.read.storage import read_storage
 from playhead_collector.retain.sweeper import Sweeper
+from playhead_collector.serve import routing
 from playhead_collector.serve.responses import json_answer
-from playhead_collector.serve.routes import params
-from playhead_collector.serve.routes.registering import conflict
-from playhead_collector.serve.schemas import schema
+from playhead_collector.serve.routing import conflict, get, schema
 from playhead_collector.store.ports import Store
 
 _MAX_NAMED = 5
@@ -24,7 +29,7 @@ class DeletionRoutes:
     def __init__(self, store: Store, runner: RunProjector, project_id: int, sweeper: Sweeper) -> None:
         self._store, self._runner, self._project_id, self._sweeper = store, runner, project_id, sweeper
 
-    async def delete_run(self, run: params.RunId, forks: Forks = False) -> Response:
+    async def delete_run(self, run: routing.RunId, forks: Forks = False) -> Response:
         """Delete a run and its record. 409 when it has forks, which share its record, and `forks` is false.
 
         Spans of the run that arrive later are dropped. Content that no other run refers to is deleted after a grace
@@ -59,9 +64,29 @@ class DeletionRoutes:
 _FORKED = "The run has forks, which share its record. The message names some of them."
 
 
-def add_routes(api: APIRouter, store: Store, runner: RunProjector, project_id: int, sweeper: Sweeper) -> None:
+def add_deletion_routes(api: APIRouter, store: Store, runner: RunProjector, project_id: int, sweeper: Sweeper) -> None:
     """Registers the operations of this file."""
     routes, answer = DeletionRoutes(store, runner, project_id, sweeper), schema(DeletedRuns)
     deleted = api.delete("/runs/{run}", tags=["runs"], response_model=answer, responses=conflict(_FORKED))
     deleted(routes.delete_run)
     api.post("/gc", tags=["content"], response_model=schema(Collected))(routes.collect_garbage)
+
+
+class StorageRoutes:
+    """Handler of the request."""
+
+    def __init__(self, store: Store, project_id: int) -> None:
+        self._store, self._project_id = store, project_id
+
+    async def storage(self) -> Response:
+        """How much is stored, by kind: contents, their bytes, and the inline bytes that they stand for.
+
+        Each number says whether it is exact. Estimates come from Postgres' counters and from samples, so that the
+        question costs the same however much is stored.
+        """
+        return json_answer(await read_storage(self._store, self._project_id))
+
+
+def add_routes(api: APIRouter, store: Store, project_id: int) -> None:
+    """Registers the operation of this file."""
+    get(api, "content", "/storage", StorageRoutes(store, project_id).storage, Storage)

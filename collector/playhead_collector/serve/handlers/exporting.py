@@ -15,9 +15,9 @@ from playhead_collector.read.bundle import write_bundle
 from playhead_collector.read.content import pack_refs, parse_ref
 from playhead_collector.read.record import RunProjector, open_record
 from playhead_collector.read.spans import list_otlp
+from playhead_collector.serve import routing
 from playhead_collector.serve.responses import FileDownload, json_answer
-from playhead_collector.serve.routes import params
-from playhead_collector.serve.routes.registering import Responses, conflict, get, refusals
+from playhead_collector.serve.routing import Responses, conflict, get, refusals
 from playhead_collector.store.ports import Store
 
 Pages = Annotated[int, Query(ge=1, le=16, description="Stored pages to read, of up to 256 spans and log events each.")]
@@ -32,7 +32,7 @@ class ExportRoutes:
         # A pack may hold a content of 64 MiB, and is completely in memory.
         self._packing = asyncio.Semaphore(2)
 
-    async def otlp(self, run: params.RunId, limit: Pages = 4, cursor: params.Cursor = None) -> Response:
+    async def otlp(self, run: routing.RunId, limit: Pages = 4, cursor: routing.Cursor = None) -> Response:
         """Spans and log events of a run as they are stored, as OTLP requests in JSON.
 
         Each item has `resourceSpans` or `resourceLogs`, and may be sent to `/v1/traces` or `/v1/logs` of a collector.
@@ -42,7 +42,7 @@ class ExportRoutes:
         record = await open_record(self._store, self._runner, self._project_id, run)
         return json_answer(await list_otlp(record, limit, cursor))
 
-    async def test(self, run: params.RunId) -> Response:
+    async def test(self, run: routing.RunId) -> Response:
         """The run as a pytest file: the recorded answers of its model, and asserts that the agent does the same again.
 
         It takes the package's fixtures `playhead_recorder` and `mock_model`, and runs the program's own tools. It holds
@@ -53,7 +53,7 @@ class ExportRoutes:
         async with self._packing:
             return Response(await read_test_file(record), media_type=_PYTHON)
 
-    async def bundle(self, run: params.RunId) -> Response:
+    async def bundle(self, run: routing.RunId) -> Response:
         """The run with all that it names, and the runs that it was forked from, as `playhead import` reads it.
 
         It is a gzipped tar with the files of `playhead export`. Runs whose contents have more than 1 GiB get 413: that

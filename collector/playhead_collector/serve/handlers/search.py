@@ -14,9 +14,9 @@ from playhead_collector.analysis.search.indexing import SearchSettings
 from playhead_collector.analysis.search.terms import DecisionConditions
 from playhead_collector.errors import Refused
 from playhead_collector.read.content import parse_ref
+from playhead_collector.serve import routing
 from playhead_collector.serve.responses import json_answer
-from playhead_collector.serve.routes import params
-from playhead_collector.serve.routes.registering import conflict, get
+from playhead_collector.serve.routing import conflict, get
 from playhead_collector.store.ports import Store
 from playhead_collector.store.ports.search import RunBounds, WordQuery
 
@@ -31,9 +31,9 @@ Role = Literal["system", "user", "assistant", "tool", "developer"]
 Arguments = Annotated[
     list[str] | None, Query(max_length=20, description="`name=value`: an argument that the call has; may be repeated.")
 ]
-Value = Annotated[str | None, Query(max_length=10_000, pattern=params.NO_NUL, description="Value of any argument.")]
+Value = Annotated[str | None, Query(max_length=10_000, pattern=routing.NO_NUL, description="Value of any argument.")]
 Words = Annotated[
-    str | None, Query(max_length=1_000, pattern=params.NO_NUL, description='Words, `"phrases"`, `or`, `-not`.')
+    str | None, Query(max_length=1_000, pattern=routing.NO_NUL, description='Words, `"phrases"`, `or`, `-not`.')
 ]
 AnyRef = Annotated[str | None, Query(max_length=200, description="A content: who else saw it?")]
 _LONGEST_ARGUMENT = 10_000
@@ -53,7 +53,7 @@ class SearchRoutes:
     async def search_decisions(
         self,
         kind: Kind | None = None,
-        tool: params.Word = None,
+        tool: routing.Word = None,
         argument: Arguments = None,
         value: Value = None,
         attribution: Attribution | None = None,
@@ -61,12 +61,12 @@ class SearchRoutes:
         suspect: bool | None = None,
         result: Result | None = None,
         after: After | None = None,
-        agent: params.Word = None,
-        status: params.Status | None = None,
-        since: params.Time = None,
-        until: params.Time = None,
-        limit: params.Limit = 50,
-        cursor: params.Cursor = None,
+        agent: routing.Word = None,
+        status: routing.Status | None = None,
+        since: routing.Time = None,
+        until: routing.Time = None,
+        limit: routing.Limit = 50,
+        cursor: routing.Cursor = None,
     ) -> Response:
         """Decisions of all sealed runs that meet all conditions: newest runs first, in each run the last decision
         first.
@@ -81,7 +81,7 @@ class SearchRoutes:
             kind=kind, tool=tool, arguments=_arguments(argument), value=value, attribution=attribution,
             source=source, suspect=suspect, result=result, after=after, agent=agent, status=status,
         )  # fmt: skip
-        where = RunBounds(params.read_time(since), params.read_time(until))
+        where = RunBounds(routing.read_time(since), routing.read_time(until))
         async with _within(settings.seconds):
             return json_answer(await find_decisions(self._store, self._project_id, conditions, where, limit, cursor))
 
@@ -90,10 +90,10 @@ class SearchRoutes:
         q: Words = None,
         ref: AnyRef = None,
         role: Role | None = None,
-        since: params.Time = None,
-        until: params.Time = None,
-        limit: params.Limit = 20,
-        cursor: params.Cursor = None,
+        since: routing.Time = None,
+        until: routing.Time = None,
+        limit: routing.Limit = 20,
+        cursor: routing.Cursor = None,
     ) -> Response:
         """Contents of all sealed runs in whose text the words of `q` stand, those first that came up last, with quotes
         and the runs that saw them. Or, with `ref`: that content, and the runs that saw it.
@@ -104,7 +104,7 @@ class SearchRoutes:
         settings = self._on()
         if (q is None) == (ref is None):
             raise Refused(400, "bad_parameter", "name either words (`q`) or a content (`ref`)")
-        where = RunBounds(params.read_time(since), params.read_time(until))
+        where = RunBounds(routing.read_time(since), routing.read_time(until))
         async with _within(settings.seconds):
             if ref is not None:
                 return json_answer(await find_content(self._store, self._project_id, parse_ref(ref).plain, limit))

@@ -13,8 +13,8 @@ from playhead_collector.live.hub import LiveHub
 from playhead_collector.live.messages import StreamPosition, View, read_position
 from playhead_collector.live.reading import StreamReader
 from playhead_collector.read.events import EventFilter
-from playhead_collector.serve.routes import params
-from playhead_collector.serve.routes.registering import Responses, refusals
+from playhead_collector.serve import routing
+from playhead_collector.serve.routing import Responses, refusals
 from playhead_collector.store.ports import Store
 
 _MEDIA_TYPE = "text/event-stream"
@@ -42,14 +42,14 @@ class LiveStreams:
 
     async def runs(
         self,
-        kinds: params.Kinds = None,
-        priority: params.Priority | None = None,
-        since: params.Time = None,
+        kinds: routing.Kinds = None,
+        priority: routing.Priority | None = None,
+        since: routing.Time = None,
         preview: Annotated[
             int, Query(ge=0, le=10_000, description="Length of the preview of each value, in characters; 0: none.")
         ] = 0,
         limit: Annotated[int | None, Query(ge=1, le=1_000, description="Ends after so many events.")] = None,
-        last_event_id: params.LastEventId = None,
+        last_event_id: routing.LastEventId = None,
     ) -> Response:
         """Events of all runs, live, as they become known: server-sent events.
 
@@ -57,8 +57,8 @@ class LiveStreams:
         happened, and goes on behind `Last-Event-ID`. Events of one run are in order; a fork's events begin where it
         parts from its parent.
         """
-        view = View(EventFilter(params.read_kinds(kinds), priority), preview)
-        return await self.stream(None, view, last_event_id, limit, since_ns=params.read_time(since))
+        view = View(EventFilter(routing.read_kinds(kinds), priority), preview)
+        return await self.stream(None, view, last_event_id, limit, since_ns=routing.read_time(since))
 
     async def stream(
         self,

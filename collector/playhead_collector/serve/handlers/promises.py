@@ -11,10 +11,9 @@ from playhead.model.times import rfc3339
 from playhead.wire import operations
 from playhead.wire.operations.promises import Promise, PromiseAnswer
 from playhead_collector.errors import Refused
+from playhead_collector.serve import routing
 from playhead_collector.serve.responses import json_answer
-from playhead_collector.serve.routes import params
-from playhead_collector.serve.routes.registering import conflict, get
-from playhead_collector.serve.schemas import schema
+from playhead_collector.serve.routing import conflict, get, schema
 from playhead_collector.store.ports import Store
 from playhead_collector.store.ports.promises import StoredPromise
 
@@ -46,8 +45,8 @@ class PromiseRoutes:
         state: Annotated[Literal["open", "answered", "all"], Query(description="Which ones.")] = "open",
         kind: Annotated[Kind | None, Query(description="Only this kind.")] = None,
         run: Annotated[str | None, Query(pattern="^[0-9a-f]{32}$", description="Only those of this run.")] = None,
-        limit: params.Limit = 100,
-        cursor: params.Cursor = None,
+        limit: routing.Limit = 100,
+        cursor: routing.Cursor = None,
     ) -> Response:
         """List what runs wait for, oldest first."""
         is_open = None if state == "all" else state == "open"

@@ -1,0 +1,296 @@
+"""Explain, ask again, rerank: those that call a model.
+
+Routes for a model's reasoning, and for explanations by another model, streamed or whole.
+
+Routes for the steps of a run that most likely went wrong.
+
+Route that sends a recorded model call again, to a model that the operator configured.
+"""
+
+import dataclasses
+import json
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import aclosing
+from typing import Annotated, Any, cast
+
+from fastapi import APIRouter, Body, Query, Request, Response
+from fastapi.responses import StreamingResponse
+from pydantic import BaseModel, ConfigDict, Field
+
+from playhead.wire import operations
+from playhead.wire.operations.reasoning import AskedAgain
+from playhead.wire.operations.suspects import RerankedSuspects, Suspects
+from playhead_collector.analysis.ask_again import Changes, ask, no_model_to_ask, prepare
+from playhead_collector.analysis.configuration import Configured
+from playhead_collector.analysis.reasoning.explanation import (
+    Explainer,
+    ExplanationBrief,
+    keep_explanation,
+    known_explanation,
+    no_model,
+)
+from playhead_collector.analysis.suspects.asked_order import RERANKED, ask_for_order
+from playhead_collector.errors import CollectorError, Refused
+from playhead_collector.json_bytes import json_bytes
+from playhead_collector.read.content import parse_ref
+from playhead_collector.read.record import RunRecord
+from playhead_collector.read.scores import read_outcome
+from playhead_collector.serve import routing
+from playhead_collector.serve.analysis_pool import AnalysisHandlers
+from playhead_collector.serve.read_limiter import ReadLimiter
+from playhead_collector.serve.responses import json_answer
+from playhead_collector.serve.routing import Responses, conflict, get, refusals, schema
+from playhead_collector.workers.questions import AnalysisQuestion
+
+STREAM = "text/event-stream"
+_EXPLAINED: Responses = {
+    200: {
+        "description": "The explanation. Streamed: events `text`, `explanation` and `error`.",
+        "content": {STREAM: {}},
+    }
+}
+Seq = Annotated[
+    int | str | None,
+    Body(description="A seq, an event id or `turn:N`: explain the decision it belongs to; default: the whole run."),
+]
+Stream = Annotated[bool, Body(description="Stream the answer, as with `Accept: text/event-stream`.")]
+Again = Annotated[bool, Body(description="Ask the model again, although an explanation is stored.")]
+
+
+class ReasoningRoutes:
+    """Handlers of the HTTP requests. OpenAPI shows their docstrings as descriptions."""
+
+    def __init__(self, asking: AnalysisHandlers, configured: Configured) -> None:
+        self._asking, self._configured = asking, configured
+
+    async def reasoning(
+        self,
+        request: Request,
+        run: routing.RunId,
+        seq: routing.AtEvent,
+    ) -> Response:
+        """Reasoning of the model at the call that the event belongs to.
+
+        Four parts: thinking that the provider returned, structured reasoning in the model's text, what can be inferred
+        from the call's input, and a stored explanation, if there is one.
+        """
+        explainer = self._configured.explainer
+        model = explainer.model if explainer else None
+        return await self._asking.answer(request, "reasoning", run, at=seq, model=model)
+
+    async def explain(
+        self, request: Request, run: routing.RunId, seq: Seq = None, stream: Stream = False, again: Again = False
+    ) -> Response:
+        """Ask a model to explain a decision or the whole run: goal, key decisions, mistakes, alternatives.
+
+        The answer is the opinion of the model that the operator configured. 409 when none is configured, 502 when it
+        does not answer. The explanation is stored and returned again without asking the model, unless `again` is true.
+        A stream has events `text` (`{"text": a piece}`), then `explanation` (the whole answer) or `error`.
+        """
+        explainer = self._configured.explainer
+        if explainer is None:
+            raise no_model()
+        record = await self._asking.record(run)
+        brief = await self._brief(request, record, None if seq is None else str(seq))
+        stored = None if again else await known_explanation(record, brief, explainer.model)
+        streamed = stream or STREAM in request.headers.get("accept", "")
+        if stored is not None:
+            return _one_event(stored) if streamed else json_answer(stored)
+        pieces = explainer.ask(brief.messages)
+        # Wait for the first piece before responding, so that the response can be an error if the model does not answer.
+        first = await anext(pieces, None)
+        if streamed:
+            return StreamingResponse(self._stream(record, brief, explainer, first, pieces), media_type=STREAM)
+        text = (first or "") + "".join([piece async for piece in pieces])
+        return json_answer(await self._keep(record, brief, explainer, text))
+
+    async def _brief(self, request: Request, record: RunRecord, moment: str | None) -> ExplanationBrief:
+        body = await self._asking.answered(request, AnalysisQuestion("brief", (record.run,), {"at": moment}))
+        value: dict[str, Any] = json.loads(body)
+        value["refs"] = [parse_ref(ref) for ref in value["refs"]]
+        return ExplanationBrief(**value)
+
+    async def _keep(self, record: RunRecord, brief: ExplanationBrief, explainer: Explainer, text: str) -> Any:
+        return await keep_explanation(record, brief, explainer.model, text, self._configured.clock)
+
+    async def _stream(
+        self,
+        record: RunRecord,
+        brief: ExplanationBrief,
+        explainer: Explainer,
+        first: str | None,
+        pieces: AsyncGenerator[str],
+    ) -> AsyncIterator[bytes]:
+        received = [first] if first else []
+        yield b"".join(_event("text", {"text": piece}) for piece in received)
+        try:
+            async with aclosing(pieces) as rest:
+                async for piece in rest:
+                    received.append(piece)
+                    yield _event("text", {"text": piece})
+            yield _event("explanation", await self._keep(record, brief, explainer, "".join(received)))
+        except CollectorError as error:
+            code = error.code if isinstance(error, Refused) else "store_unavailable"
+            yield _event("error", {"error": {"code": code, "message": str(error)}})
+
+
+def _one_event(value: Any) -> Response:
+    return Response(_event("explanation", value), media_type=STREAM)
+
+
+def _event(name: str, value: Any) -> bytes:
+    return b"event: " + name.encode() + b"\ndata: " + json_bytes(value) + b"\n\n"
+
+
+def _add_reasoning(api: APIRouter, asking: AnalysisHandlers, configured: Configured) -> None:
+    """Registers the operations of this file."""
+    routes = ReasoningRoutes(asking, configured)
+    get(api, "moments", "/runs/{run}/reasoning/{seq}", routes.reasoning, operations.Reasoning)
+    answer, responses = schema(operations.Explanation), _EXPLAINED | refusals(409, 502)
+    explain = api.post("/runs/{run}/explain", tags=["moments"], response_model=answer, responses=responses)
+    explain(routes.explain)
+
+
+# Each sibling is read completely, like the run itself.
+MAX_SIBLINGS = 5
+_SIBLINGS = "Runs of the same task that succeeded"
+Siblings = Annotated[list[str] | None, Query(max_length=MAX_SIBLINGS, description=f"{_SIBLINGS}; repeated.")]
+ListedSiblings = Annotated[list[str] | None, Body(embed=True, max_length=MAX_SIBLINGS, description=f"{_SIBLINGS}.")]
+_NO_NUL = r"^[^\x00]+$"
+# Without `name`: runs of one name have many different tasks, and no index finds them.
+_TASKS = r"^(input|session|user|tag:[^\x00]*)$"
+_TASK = (
+    "What runs of one task have in common: `input`, `session`, `user`, or `tag:` and what the tag begins with; "
+    "default: `tag:task:`, of a run without such a tag `input`."
+)
+_OUTCOME = (
+    "When a run has succeeded: a score as NAME, NAME=VALUE or NAME>=NUMBER; default: the newest score of this run that "
+    "is false or below 0.5, without any the status."
+)
+_FIND = "Whether succeeded runs of the same task are looked for when none are named."
+Task = Annotated[str | None, Query(max_length=300, pattern=_TASKS, description=_TASK)]
+Outcome = Annotated[str | None, Query(max_length=500, pattern=_NO_NUL, description=_OUTCOME)]
+FindSiblings = Annotated[bool, Query(description=_FIND)]
+GivenTask = Annotated[str | None, Body(embed=True, max_length=300, pattern=_TASKS, description=_TASK)]
+GivenOutcome = Annotated[str | None, Body(embed=True, max_length=500, pattern=_NO_NUL, description=_OUTCOME)]
+GivenFindSiblings = Annotated[bool, Body(embed=True, description=_FIND)]
+
+
+class SuspectsRoutes:
+    """Handlers of the HTTP requests. OpenAPI shows their docstrings as descriptions."""
+
+    def __init__(self, asking: AnalysisHandlers, configured: Configured) -> None:
+        self._asking, self._configured = asking, configured
+
+    async def suspects(
+        self,
+        request: Request,
+        run: routing.RunId,
+        sibling: Siblings = None,
+        task: Task = None,
+        outcome: Outcome = None,
+        find_siblings: FindSiblings = True,
+        limit: routing.Limit = 10,
+    ) -> Response:
+        """Steps of a failed run that most likely went wrong, ranked, each with its evidence and how strong that is.
+
+        The run is also compared with runs of the same task that succeeded: those in `sibling`; without any, with the
+        newest five that are found. `siblings` says which these are, and how it is known that they succeeded.
+        """
+        find = _find_options(task, outcome) if find_siblings else None
+        return await self._answer(request, run, sibling, find, limit)
+
+    async def _answer(
+        self, request: Request, run: str, siblings: list[str] | None, find: dict[str, Any] | None, limit: int
+    ) -> Response:
+        if find is not None and not siblings:
+            await self._asking.catch_up()
+        return await self._asking.answer(request, "suspects", run, *(siblings or ()), limit=limit, find=find)
+
+    async def rerank(
+        self,
+        request: Request,
+        run: routing.RunId,
+        siblings: ListedSiblings = None,
+        task: GivenTask = None,
+        outcome: GivenOutcome = None,
+        find_siblings: GivenFindSiblings = True,
+    ) -> Response:
+        """Ask a model in which order it would suspect the ten first suspects.
+
+        The order is the opinion of the model that the operator configured, and stands beside what was computed. 409
+        when none is configured, 502 when it does not answer. The model is asked each time.
+        """
+        explainer = self._configured.explainer
+        if explainer is None:
+            raise no_model()
+        find = _find_options(task, outcome) if find_siblings else None
+        computed = await self._answer(request, run, siblings, find, RERANKED)
+        suspects = cast(Suspects, json.loads(bytes(computed.body)))
+        return json_answer(await ask_for_order(explainer, suspects, self._configured.clock()))
+
+
+def _find_options(task: str | None, outcome: str | None) -> dict[str, Any]:
+    """Returns the options of `read_succeeded_runs` as JSON values. Raises Refused."""
+    condition = read_outcome(outcome)
+    return {"task": task, "outcome": None if condition is None else dataclasses.asdict(condition)}
+
+
+def _add_suspects(api: APIRouter, asking: AnalysisHandlers, configured: Configured) -> None:
+    """Registers the operations of this file."""
+    routes = SuspectsRoutes(asking, configured)
+    get(api, "why", "/runs/{run}/suspects", routes.suspects, Suspects)
+    answer = schema(RerankedSuspects)
+    post = api.post("/runs/{run}/suspects/rerank", tags=["why"], response_model=answer, responses=refusals(409, 502))
+    post(routes.rerank)
+
+
+class AskAgainBody(BaseModel):
+    """What is asked, and what differs from the record."""
+
+    # Forbidden, because a misspelt field would be ignored: the unchanged call would be sent, and cost money.
+    model_config = ConfigDict(extra="forbid")
+
+    at: int | str | None = Field(None, description=f"{routing.MOMENT}: an event of the call; default: the last call.")
+    model: str | None = Field(
+        None, max_length=300, description="One of the configured models; default: PLAYHEAD_EXPLAIN_MODEL."
+    )
+    system: str | None = Field(None, description="System instructions in place of the recorded ones.")
+    messages: list[dict[str, Any]] | None = Field(
+        None,
+        min_length=1,
+        max_length=10_000,
+        description="Messages of Chat Completions in place of the recorded ones, but for the system instructions.",
+    )
+
+
+class AskAgainRoutes:
+    """Handlers of the HTTP requests. OpenAPI shows their docstrings as descriptions."""
+
+    def __init__(self, asking: AnalysisHandlers, configured: Configured) -> None:
+        self._asking, self._configured = asking, configured
+        self._turns = ReadLimiter(configured.max_asked, 0, advice="raise PLAYHEAD_MAX_ASKED")
+
+    async def ask_again(self, run: routing.RunId, body: AskAgainBody) -> Response:
+        """Ask a recorded model call again, with another prompt, other messages, or of another model.
+
+        The model is one that the operator configured; it is sent the recorded context and tools, with the changes. Its
+        answer is compared with the recorded one, and kept as content beside the run, never as an event of it. 409 when
+        no model is configured, 502 when it does not answer.
+        """
+        models = self._configured.asked
+        if models is None:
+            raise no_model_to_ask()
+        record = await self._asking.record(run)
+        changes = Changes(body.model, body.system, body.messages)
+        async with self._turns.turn():
+            async with self._asking.reads.turn():
+                question = await prepare(record, None if body.at is None else str(body.at), changes, models)
+            return json_answer(await ask(question, models, self._configured.clock))
+
+
+def _add_ask_again(api: APIRouter, asking: AnalysisHandlers, configured: Configured) -> None:
+    """Registers the operations of this file."""
+    responses = refusals(413, 502) | conflict("No model is configured that could be asked.")
+    add = api.post("/runs/{run}/ask-again", tags=["why"], response_model=schema(AskedAgain), responses=responses)
+    add(AskAgainRoutes(asking, configured).ask_again)

@@ -1,1 +1,0 @@
-"""[serve]: routes about many runs."""
