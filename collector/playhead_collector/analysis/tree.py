@@ -21,8 +21,8 @@ from playhead_collector.analysis.transcript.transcript import Transcript, Turn
 from playhead_collector.read.record import RunRecord, stored_record
 from playhead_collector.read.values import fetch
 from playhead_collector.store.ports import RunFilter
-from playhead_collector.store.ports.same_context import EventRange
 from playhead_collector.store.ports.scores import ScoreFilter
+from playhead_collector.store.ports.uses import EventRange
 
 FORK, PARENT, SIBLING = "fork", "parent", "sibling"
 # Branches per run that are read: nobody looks at more; the list of runs has all forks.

@@ -29,7 +29,7 @@ from playhead.projection.attributes import kind_of
 from playhead.projection.counted_run import CountedRun
 from playhead_collector.forward.progress import EntryProgress
 from playhead_collector.forward.senders import Signal
-from playhead_collector.store.packing.span_keys import log_key, span_key
+from playhead_collector.store.packing.span_pages import log_key, span_key
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from playhead_collector.forward.attempts import Answer, Verdict
 from playhead_collector.forward.senders import Sender, Signal
-from playhead_collector.store.ports.forwarding import OutboxEntry
+from playhead_collector.store.ports.outbox import OutboxEntry
 
 # So many failures in a row, with nothing accepted between them, mean that the destination itself has failed.
 _BROKEN_IN_A_ROW = 8

@@ -13,7 +13,7 @@ from playhead_collector.forward.senders import Senders
 from playhead_collector.forward.worker import ForwardWorker
 from playhead_collector.read.prices import Prices
 from playhead_collector.settings import CollectorSettings
-from playhead_collector.store.ports.forwarding import OutboxStatus
+from playhead_collector.store.ports.outbox import OutboxStatus
 
 
 @dataclass(frozen=True, slots=True)

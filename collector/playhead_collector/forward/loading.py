@@ -29,7 +29,7 @@ from playhead_collector.forward.scoring import outbound_score
 from playhead_collector.forward.senders import MediaUploader, ScoreSender
 from playhead_collector.read.prices import Prices
 from playhead_collector.store.ports import ContentStore, EventStore, SpanStore
-from playhead_collector.store.ports.forwarding import OutboxEntry, OutboxStore
+from playhead_collector.store.ports.outbox import OutboxEntry, OutboxStore
 
 # Rounds of reading: threads and values, the messages of the threads, their large parts; and one to see that nothing is
 # missing.

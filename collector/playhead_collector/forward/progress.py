@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from playhead.model.span import LogEvent, Span
 from playhead_collector.forward.delivery import OutgoingItem
 from playhead_collector.forward.senders import Signal
-from playhead_collector.store.packing.span_keys import log_key, span_key
-from playhead_collector.store.ports.forwarding import OutboxEntry, OutboxSettlement, Remaining
+from playhead_collector.store.packing.span_pages import log_key, span_key
+from playhead_collector.store.ports.outbox import OutboxEntry, OutboxSettlement, Remaining
 
 
 @dataclass(slots=True)

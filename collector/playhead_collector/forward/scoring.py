@@ -12,7 +12,7 @@ from playhead.outbound.options import OutboundOptions
 from playhead.projection.attributes import text
 from playhead.projection.counted_run import CountedRun
 from playhead.projection.scores import Score, score_of, scored_span
-from playhead_collector.store.packing.span_keys import log_key
+from playhead_collector.store.packing.span_pages import log_key
 
 
 @dataclass(frozen=True, slots=True)

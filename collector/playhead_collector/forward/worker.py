@@ -27,7 +27,7 @@ from playhead_collector.forward.pacing import Pacing
 from playhead_collector.forward.progress import CycleProgress, EntryProgress
 from playhead_collector.forward.scoring import is_on_span, is_score
 from playhead_collector.forward.senders import Senders, Signal, UploadFailed
-from playhead_collector.store.packing.span_keys import log_key
+from playhead_collector.store.packing.span_pages import log_key
 
 log = logging.getLogger(__name__)
 

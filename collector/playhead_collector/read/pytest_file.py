@@ -26,7 +26,7 @@ from playhead_collector.read.given_answers import GivenAnswer, RunWaits, answers
 from playhead_collector.read.python_source import LINE_CHARACTERS, block, call_source, literal
 from playhead_collector.read.record import RunRecord
 from playhead_collector.read.values import ContentCache, fetch, messages_of
-from playhead_collector.store.ports.run_filter import RunFilter
+from playhead_collector.store.ports.cohorts import RunFilter
 
 # This much of the message that the model answered is kept: enough to tell messages apart.
 ASKED_CHARACTERS = 200

@@ -25,7 +25,7 @@ from playhead.wire import operations
 from playhead.wire.operations import Page
 from playhead_collector.errors import Refused
 from playhead_collector.serve.read_limiter import ReadLimiter
-from playhead_collector.store.ports.run_filter import RunFilter
+from playhead_collector.store.ports.cohorts import RunFilter
 
 # Postgres cannot store a NUL character, so no stored value equals a text with one.
 NO_NUL = r"^[^\x00]*$"

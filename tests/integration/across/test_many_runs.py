@@ -13,7 +13,7 @@ from playhead_collector.analysis.across.failures import answer_failures
 from playhead_collector.analysis.across.statistics import answer_statistics
 from playhead_collector.app import PROJECT
 from playhead_collector.read.prices import shipped
-from playhead_collector.store.ports.run_filter import RunFilter
+from playhead_collector.store.ports.cohorts import RunFilter
 from playhead_collector.store.ports.scores import ScoreCondition
 from playhead_collector.store.postgres import statements
 from playhead_collector.store.postgres.runs import LAST_RUN, id_of

@@ -11,7 +11,7 @@ from playhead_collector.forward.destination import ForwardLimits, destination
 from playhead_collector.forward.forwarder import Forwarder
 from playhead_collector.read.prices import shipped
 from playhead_collector.store.ports import Batch
-from playhead_collector.store.ports.forwarding import Recipient
+from playhead_collector.store.ports.outbox import Recipient
 from playhead_collector.store.postgres.store import PostgresStore, connect
 from tests.integration.store.making import Clock, P, json, span, thread, whole
 from tests.support.backends.langfuse import PUBLIC, SECRET, Langfuse

@@ -6,7 +6,7 @@ import asyncpg
 import pytest
 
 from playhead_collector.store.ports import Batch
-from playhead_collector.store.ports.forwarding import OutboxSettlement, Recipient, Remaining
+from playhead_collector.store.ports.outbox import OutboxSettlement, Recipient, Remaining
 from playhead_collector.store.postgres import statements
 from playhead_collector.store.postgres.store import PostgresStore, connect
 from tests.integration.forward.conftest import EAST

@@ -18,7 +18,7 @@ from playhead_collector.app import PROJECT, create_app
 from playhead_collector.project.runner import ProjectionRunner
 from playhead_collector.settings import CollectorSettings
 from playhead_collector.store.ports import Batch
-from playhead_collector.store.postgres import shared_history
+from playhead_collector.store.postgres import projecting
 from playhead_collector.store.postgres.statements import Conn
 from playhead_collector.store.postgres.store import PostgresStore, connect
 from tests.integration.read.recorded import START_NS, Recorder, conversation
@@ -105,7 +105,7 @@ async def test_a_fork_that_is_projected_while_its_parent_is_has_what_they_share(
     parent = conversation(PARENT, 3)
     await ingest(store, forked(parent, 1), parent)
     is_read, goes_on = asyncio.Event(), asyncio.Event()
-    original = shared_history.read_parent
+    original = projecting.read_parent
 
     async def waiting(conn: Conn, project_id: int, run: UUID, above: UUID) -> Parent | None:
         found = await original(conn, project_id, run, above)
@@ -113,7 +113,7 @@ async def test_a_fork_that_is_projected_while_its_parent_is_has_what_they_share(
         await goes_on.wait()
         return found
 
-    monkeypatch.setattr(shared_history, "read_parent", waiting)
+    monkeypatch.setattr(projecting, "read_parent", waiting)
     fork = asyncio.ensure_future(client.run(FORK))
     await is_read.wait()  # before its parent has events
     assert (await client.run(PARENT))["events"] > 10

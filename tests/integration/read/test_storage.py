@@ -12,7 +12,7 @@ from playhead_collector.app import PROJECT
 from playhead_collector.store.ports import ToPack
 from playhead_collector.store.postgres import statements as sql
 from playhead_collector.store.postgres.store import PostgresStore
-from playhead_collector.store.postgres.uses.store import uses_of
+from playhead_collector.store.postgres.uses import uses_of
 from tests.integration.conftest import CONNECTIONS
 from tests.integration.read.recorded import Recorder, conversation
 

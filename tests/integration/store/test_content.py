@@ -7,7 +7,7 @@ import pytest
 from playhead.model.canonical import JSON, Content
 from playhead.model.ref import ContentRef
 from playhead_collector.errors import ContentCorrupt, ContentMissing
-from playhead_collector.store.postgres import dictionary_training
+from playhead_collector.store.postgres import dictionaries
 from playhead_collector.store.postgres.store import PostgresStore
 from tests.integration.store.making import Clock, P, json, message, ref_of, thread, whole
 
@@ -110,7 +110,7 @@ async def test_a_project_gets_a_dictionary_of_its_own(
             "tool", f"Order {n * 7919} of customer {n * 104729}: shipped from Rotterdam on the {n}th, by sea."
         )
 
-    contents = [order(n) for n in range(dictionary_training.FIRST_AT + 300)]
+    contents = [order(n) for n in range(dictionaries.FIRST_AT + 300)]
     for at in range(0, len(contents), 100):
         await store.put(P, contents[at : at + 100])
     assert [r["dictionary"] for r in await sql.fetch("select dictionary from dictionary")] == [1]

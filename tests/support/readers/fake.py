@@ -16,8 +16,8 @@ from playhead.projection.run_row import RunRow
 from playhead_collector.errors import ContentMissing
 from playhead_collector.read.record import RunRecord
 from playhead_collector.store.ports import RunFilter
-from playhead_collector.store.ports.same_context import EventRange, SameContext
 from playhead_collector.store.ports.scores import ScoreFilter, StoredScore
+from playhead_collector.store.ports.uses import EventRange, SameContext
 
 RUN = "0190f5fe" * 4
 EPOCH_NS = 1_700_000_000_000_000_000

@@ -13,7 +13,7 @@ from playhead_collector.errors import Refused
 from playhead_collector.live.messages import StreamPosition, read_position
 from playhead_collector.live.reading import StreamReader
 from playhead_collector.store.ports.changes import RunChange, RunHead
-from playhead_collector.store.postgres.changes.difference import difference
+from playhead_collector.store.postgres.changes import difference
 
 PROJECT, RUN = 1, "a" * 32
 

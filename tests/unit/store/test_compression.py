@@ -8,7 +8,7 @@ import zstandard
 
 from playhead_collector.store.packing import zstd
 from playhead_collector.store.packing.zstd import LARGE_BYTES, builtin, compress_json, decompress_json
-from playhead_collector.store.postgres.dictionary_training import train
+from playhead_collector.store.postgres.dictionaries import train
 
 # Bodies out there were written with these, so they never change: a better dictionary gets the next number.
 PINNED = {"1.txt": "261ac18fbc302ec8d608cde4d1fd42fc2e1879392109ca9e1cf8e9c5b8cdae16"}

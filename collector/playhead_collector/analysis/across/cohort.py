@@ -15,8 +15,7 @@ from playhead.model.state import COMPLETED, FAILED
 from playhead.projection.run_row import RunRow
 from playhead.wire.operations.across import Population, SuccessRate
 from playhead_collector.store.ports import ReadStore
-from playhead_collector.store.ports.cohorts import RunFacts
-from playhead_collector.store.ports.run_filter import RunFilter
+from playhead_collector.store.ports.cohorts import RunFacts, RunFilter
 from playhead_collector.store.ports.scores import ScoreCondition
 
 _HALF: Final = 0.5  # least score of a success if the condition has no comparison; true counts as 1

@@ -13,8 +13,7 @@ from playhead.model.state import COMPLETED
 from playhead.projection.run_row import RunRow
 from playhead_collector.analysis.across.cohort import outcome_text, succeeded
 from playhead_collector.read.record import BLOCK, RunRecord
-from playhead_collector.store.ports.cohorts import RunFacts
-from playhead_collector.store.ports.run_filter import RunFilter
+from playhead_collector.store.ports.cohorts import RunFacts, RunFilter
 from playhead_collector.store.ports.scores import ScoreCondition, ScoreFilter, StoredScore
 
 INPUT: Final = "input"

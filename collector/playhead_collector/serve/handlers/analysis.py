@@ -33,7 +33,7 @@ from playhead_collector.read.scores import read_outcome
 from playhead_collector.serve import routing
 from playhead_collector.serve.analysis_pool import AnalysisHandlers
 from playhead_collector.serve.routing import get
-from playhead_collector.store.ports.run_filter import RunFilter
+from playhead_collector.store.ports.cohorts import RunFilter
 from playhead_collector.workers.questions import AnalysisQuestion
 
 _NO_NUL = r"^[^\x00]+$"

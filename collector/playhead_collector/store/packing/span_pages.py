@@ -1,10 +1,14 @@
-"""[receive, lift] → store: pages of spans and log events of one run.  Pure.
+"""Spans and logs in pages; their keys.
+
+[receive, lift] → store: pages of spans and log events of one run.  Pure.
 
 A page has the items of a run from one batch.  Compressed together, spans take half the size of rows, because names,
 models and refs repeat.  The same span may arrive several times, in any order: as an announcement (`end_ns` None),
 ended, and again if the sender did not get the answer.  `merge` chooses one version, independent of the order of
 arrival: an ended one before an announcement, then the one of the later attempt at the run, then the one that ended
 later, then the one whose canonical JSON is greater.
+
+Keys of spans and log events within a run, 8 bytes each. The outbox identifies items by them.  Pure.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -254,3 +258,31 @@ def _read_log(row: Any, base: int, origins: Any) -> LogEvent:
     name, time, trace, span, origin, attributes = row
     scope, resource = origins[origin]
     return LogEvent(name, base + time, trace or None, span or None, attributes, scope, resource)
+
+
+KEY_BYTES = 8
+
+
+def span_key(span: Span) -> bytes:
+    """Returns the key of a span: its span id, or a hash of the id if it is not 16 hex digits."""
+    try:
+        key = bytes.fromhex(span.span_id)
+    except ValueError:
+        key = b""
+    return key if len(key) == KEY_BYTES else sha256(span.span_id.encode("utf-8", "replace")).digest()[:KEY_BYTES]
+
+
+def log_key(log: LogEvent) -> bytes:
+    """Returns the key of a log event: a hash of its name, time, trace, span and attributes, since it has no id."""
+    identity = canonical_json([log.name, str(log.time_ns), log.trace_id or "", log.span_id or "", log.attributes])
+    return sha256(identity).digest()[:KEY_BYTES]
+
+
+def join(keys: Iterable[bytes]) -> bytes:
+    """Joins keys into the form in which they are stored."""
+    return b"".join(keys)
+
+
+def split(keys: bytes) -> list[bytes]:
+    """Splits the stored form into single keys."""
+    return [keys[start : start + KEY_BYTES] for start in range(0, len(keys), KEY_BYTES)]

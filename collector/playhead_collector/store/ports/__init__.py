@@ -1,7 +1,11 @@
-"""The interfaces that the store has for other stages, and the values in them.
+"""Contents, spans, events, projecting; explanations.
+
+The interfaces that the store has for other stages, and the values in them.
 
 `store.postgres` implements all of them; `store.records` implements `ReadStore`.  The first parameter of most methods is
 the id of the project: the data of projects is separate.
+
+The store's interface for explanations: texts of a model about a run, stored so that each is requested only once.
 """
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterable, Mapping, Sequence
@@ -22,21 +26,35 @@ from playhead.projection.run_row import RunRow
 from playhead.wire.pack import ThreadExtension
 from playhead_collector.store.ports.changes import ChangeStore
 from playhead_collector.store.ports.cohorts import CohortStore
-from playhead_collector.store.ports.explanations import ExplanationStore
-from playhead_collector.store.ports.forwarding import OutboxStore
+from playhead_collector.store.ports.cohorts import RunFilter as RunFilter
 from playhead_collector.store.ports.keys import KeyStore
 from playhead_collector.store.ports.leases import LeaseStore
+from playhead_collector.store.ports.outbox import OutboxStore
 from playhead_collector.store.ports.promises import PromiseTable
 from playhead_collector.store.ports.retention import RetentionStore
-from playhead_collector.store.ports.run_filter import RunFilter as RunFilter
-from playhead_collector.store.ports.same_context import SameContextStore
 from playhead_collector.store.ports.scores import ScoreReader, ScoreStore
 from playhead_collector.store.ports.search import SearchStore
 from playhead_collector.store.ports.storage import StorageStore
-from playhead_collector.store.ports.uses import UseStore
+from playhead_collector.store.ports.uses import SameContextStore, UseStore
 
 if TYPE_CHECKING:
     from playhead.projection.progress import Progress
+
+
+class ExplanationStore(Protocol):
+    """A cache of explanations. The key is the content that the model got as input, and the model."""
+
+    async def explanation(self, project_id: int, subject: ContentRef, model: str | None = None) -> ContentRef | None:
+        """Returns the ref of the explanation by this model, or by any model if `model` is None; None when there is
+        none."""
+        ...
+
+    async def keep_explanation(
+        self, project_id: int, run: str, subject: ContentRef, model: str, explanation: Content
+    ) -> None:
+        """Stores an explanation durably, and replaces an earlier one by the same model. It is deleted with the run, and
+        not stored if the run was deleted."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)

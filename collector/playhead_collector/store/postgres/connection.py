@@ -1,18 +1,25 @@
-"""The connection pool. Errors of the network and the server become StoreUnavailable; lost connections are replaced.
+"""Pool, transactions, gate against garbage collection.
+
+The connection pool. Errors of the network and the server become StoreUnavailable; lost connections are replaced.
 
 When Postgres stops answering, connections in use are terminated: see `watch.py`.
+
+The lock between writing transactions and garbage collection.
 """
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Generator
+from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Generator, Iterable
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from typing import Any, Self, TypeVar, cast
+from uuid import UUID
 
 import asyncpg
 
 from playhead_collector.errors import Refused, StoreCollision, StoreUnavailable
+from playhead_collector.store.ports.leases import Takeover
+from playhead_collector.store.postgres import statements as sql
 from playhead_collector.store.postgres.statements import Conn
 from playhead_collector.store.postgres.watch import Connect, DatabaseWatch
 from playhead_collector.throttled_log import ThrottledLog
@@ -195,3 +202,39 @@ def _not_taken(error: Exception) -> Refused:
     the store, so this means that a check is missing."""
     log.warning("Postgres does not take a value that passed all checks, please report this", exc_info=error)
     return Refused(400, "not_taken", f"Postgres does not take a value of this request ({error}): send another")
+
+
+@dataclass(frozen=True, slots=True)
+class WriteContext:
+    """The state that a writing transaction needs: its project, whether a sweep is running, and which of its runs were
+    deleted or taken over."""
+
+    project_id: int
+    sweeping: bool = False
+    deleted_runs: frozenset[UUID] = frozenset()
+    takeovers: tuple[Takeover, ...] = ()
+
+    async def note_refs(self, conn: Conn, refs: Iterable[bytes]) -> None:
+        """Notes refs that this transaction stores or names. A running sweep keeps them and all that they name."""
+        if self.sweeping and (digests := list(refs)):
+            await sql.run(conn, "note_news", project_id=self.project_id, refs=digests)
+
+
+async def begin_write(conn: Conn, project_id: int, runs: Iterable[UUID] = ()) -> WriteContext:
+    """Starts a writing transaction; call it first. Waits for a running deletion or sweep step."""
+    row = await sql.row(conn, "enter", project_id=project_id, runs=list(runs))
+    if row is None:
+        return WriteContext(project_id)
+    return WriteContext(project_id, row["sweeping"], frozenset(row["gone"]), tuple(map(_takeover, row["taken"])))
+
+
+def _takeover(text: str) -> Takeover:
+    run, attempt, since_ns = text.split()
+    return Takeover(UUID(run).hex, int(attempt), int(since_ns))
+
+
+async def begin_exclusive_write(conn: Conn, project_id: int, lock_timeout_ms: int) -> None:
+    """Excludes writers until this transaction ends. Raises a lock timeout (which counts as a collision) after
+    `lock_timeout_ms`."""
+    await sql.run(conn, "bound_locks", milliseconds=str(lock_timeout_ms))
+    await sql.run(conn, "enter_alone", project_id=project_id)

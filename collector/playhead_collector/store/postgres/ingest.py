@@ -1,14 +1,18 @@
-"""receive → lift → [store]: stores a batch in one transaction, with few round trips whatever its size.
+"""One batch in one transaction; outbox entries.
+
+receive → lift → [store]: stores a batch in one transaction, with few round trips whatever its size.
 
 Order of work: first contents and threads, because spans name them; then pages of spans, and the refs that they wait
 for; last the news rows of the runs. All transactions lock news rows in the same order, so that transactions with the
 same runs cannot deadlock.
+
+ingest → [outbox]: adds entries for each destination, in the transaction that stores the data.
 """
 
 import datetime
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 from uuid import UUID
 
 from playhead.model import names
@@ -17,21 +21,89 @@ from playhead.model.ref import ContentRef
 from playhead.model.span import LogEvent, Span
 from playhead.model.state import RUNNING
 from playhead.projection.attributes import order_of
+from playhead.projection.scores import evaluations_on
 from playhead.wire.pack import ThreadExtension
-from playhead_collector.store.packing.span_pages import PackedSpanPage, named_refs, pack
+from playhead_collector.store.packing.span_pages import (
+    PackedSpanPage,
+    join,
+    log_key,
+    named_refs,
+    pack,
+    page_parts,
+    span_key,
+)
 from playhead_collector.store.ports import Batch, Ingested
-from playhead_collector.store.ports.forwarding import Recipient
 from playhead_collector.store.ports.leases import Takeover
-from playhead_collector.store.postgres import content, threads
+from playhead_collector.store.ports.outbox import Recipient
+from playhead_collector.store.postgres import contents as content
 from playhead_collector.store.postgres import statements as sql
+from playhead_collector.store.postgres import threads
+from playhead_collector.store.postgres.connection import WriteContext, begin_write
 from playhead_collector.store.postgres.dictionaries import Dictionaries
-from playhead_collector.store.postgres.gc.gate import WriteContext, begin_write
-from playhead_collector.store.postgres.outbox.filling import ArrivedRun, new_entries
+from playhead_collector.store.postgres.packs import Packs
 from playhead_collector.store.postgres.runs import BIGINT, clean, label, whole
-from playhead_collector.store.postgres.sealed.packs import Packs
 from playhead_collector.store.postgres.statements import Conn
 from playhead_collector.store.postgres.threads import LineageNumbers
 from playhead_collector.store.run_items import items_by_run
+
+
+class ArrivedRun(NamedTuple):
+    """The part of a batch that belongs to one run, and the pages in which it is stored."""
+
+    spans: Sequence[Span]
+    logs: Sequence[LogEvent]
+    pages: Sequence[PackedSpanPage]
+
+
+class _OutboxRow(NamedTuple):
+    destination: str
+    run: UUID
+    digest: UUID
+    spans: bytes
+    logs: bytes
+
+
+def new_entries(
+    recipients: Sequence[Recipient], arrived: Mapping[str, ArrivedRun], fresh: set[tuple[str, UUID]]
+) -> dict[str, list[Any]]:
+    """Returns entries for the ended spans and the log events of pages in `fresh` (given as run and digest), as columns
+    of `mark_news_and_fill_outbox`. An empty dict if there are none.  Pure."""
+    rows = [row for run, arrival in arrived.items() for row in _rows(recipients, run, arrival, fresh)]
+    if not rows:
+        return {}
+    destinations, runs, digests, spans, logs = map(list, zip(*rows, strict=True))
+    return {"destinations": destinations, "entry_runs": runs, "digests": digests, "spans": spans, "logs": logs}
+
+
+async def fill_log(
+    conn: Conn, project_id: int, recipients: Sequence[Recipient], log: LogEvent, run: UUID, now_ns: int
+) -> None:
+    """Adds entries for a log event of a run that is in no page."""
+    takers = [recipient.name for recipient in recipients if recipient.takes(run.hex) and recipient.takes_log(log)]
+    if takers:
+        same = {"runs": [run], "digests": [None], "spans": [b""], "logs": [log_key(log)]}
+        columns = {name: values * len(takers) for name, values in same.items()}
+        await sql.run(conn, "fill_outbox", project_id=project_id, now=now_ns, destinations=takers, **columns)
+
+
+def _rows(
+    recipients: Sequence[Recipient], run: str, arrived: ArrivedRun, fresh: set[tuple[str, UUID]]
+) -> Iterator[_OutboxRow]:
+    wanted = [recipient for recipient in recipients if recipient.takes(run)]
+    if not wanted:
+        return
+    parts = page_parts(arrived.spans, arrived.logs)
+    for page, (spans, logs) in zip(arrived.pages, parts, strict=True):
+        if (run, page.digest) not in fresh:
+            continue
+        span_keys = join(span_key(span) for span in spans if span.end_ns is not None)
+        events = [*logs, *(evaluation for span in spans for evaluation in evaluations_on(span))]
+        keys = {id(log): log_key(log) for log in events if any(recipient.takes_log(log) for recipient in wanted)}
+        for recipient in wanted:
+            log_keys = join(keys[id(log)] for log in events if recipient.takes_log(log))
+            if span_keys or log_keys:
+                yield _OutboxRow(recipient.name, UUID(run), page.digest, span_keys, log_keys)
+
 
 _SECOND = 1_000_000_000
 

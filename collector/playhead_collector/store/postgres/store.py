@@ -30,36 +30,42 @@ from playhead_collector.store.ports import (
     ThreadNodes,
     ToPack,
 )
-from playhead_collector.store.ports.forwarding import (
+from playhead_collector.store.ports.keys import ApiKey, MayRemove
+from playhead_collector.store.ports.outbox import (
     OutboxDeadLetter,
     OutboxEntry,
     OutboxSettlement,
     OutboxStatus,
     Recipient,
 )
-from playhead_collector.store.ports.keys import ApiKey, MayRemove
 from playhead_collector.store.ports.retention import Deleted, Swept
-from playhead_collector.store.postgres import content, events, ingest, keys, runs, threads
+from playhead_collector.store.postgres import (
+    changes,
+    contents,
+    events,
+    garbage,
+    ingest,
+    keys,
+    outbox,
+    projecting,
+    runs,
+    sealing,
+    threads,
+)
 from playhead_collector.store.postgres import statements as sql
-from playhead_collector.store.postgres.across.cohort_store import PostgresCohortStore
-from playhead_collector.store.postgres.across.score_store import PostgresScoreStore
-from playhead_collector.store.postgres.changes import journal
-from playhead_collector.store.postgres.connection import Database, DatabaseTimeouts
-from playhead_collector.store.postgres.dictionary_training import Learning
-from playhead_collector.store.postgres.gc import deletion, sweep
-from playhead_collector.store.postgres.gc.gate import begin_write
+from playhead_collector.store.postgres.cohorts import PostgresCohortStore
+from playhead_collector.store.postgres.connection import Database, DatabaseTimeouts, begin_write
+from playhead_collector.store.postgres.dictionaries import Learning
 from playhead_collector.store.postgres.ingest import StoreMemory, StoreResult, day
 from playhead_collector.store.postgres.leases import PostgresLeaseStore
-from playhead_collector.store.postgres.llm_calls import PostgresSameContextStore
-from playhead_collector.store.postgres.measuring.store import PostgresStorageStore
-from playhead_collector.store.postgres.outbox import queue
-from playhead_collector.store.postgres.projecting import runs_under_lock, transactions
-from playhead_collector.store.postgres.promises.store import PostgresPromiseStore
+from playhead_collector.store.postgres.promises import PostgresPromiseStore
 from playhead_collector.store.postgres.runs import id_of
-from playhead_collector.store.postgres.sealed import shrinking
-from playhead_collector.store.postgres.searching.store import PostgresSearchStore
+from playhead_collector.store.postgres.same_context import PostgresSameContextStore
+from playhead_collector.store.postgres.scores import PostgresScoreStore
+from playhead_collector.store.postgres.search import PostgresSearchStore
 from playhead_collector.store.postgres.statements import Conn
-from playhead_collector.store.postgres.uses.store import PostgresUseStore, pack_and_index
+from playhead_collector.store.postgres.storage import PostgresStorageStore
+from playhead_collector.store.postgres.uses import PostgresUseStore, pack_and_index
 
 POOL_SIZE = 10
 # `event_pages` yields portions of this many events, with one round trip for each.
@@ -119,7 +125,7 @@ class PostgresStore(
 
     async def missing(self, project_id: int, refs: Sequence[ContentRef]) -> Sequence[ContentRef]:
         async def attempt(conn: Conn) -> Sequence[ContentRef]:
-            return await content.missing(
+            return await contents.missing(
                 conn, self._memory.packs, await begin_write(conn, project_id), refs, day(self._clock())
             )
 
@@ -133,11 +139,11 @@ class PostgresStore(
 
     async def get_many(self, project_id: int, refs: Sequence[ContentRef]) -> Mapping[ContentRef, Content]:
         async with self._db.reading() as conn:
-            return await content.read(conn, self._memory.packs, project_id, refs)
+            return await contents.read(conn, self._memory.packs, project_id, refs)
 
     async def beginning_with(self, project_id: int, beginnings: Sequence[bytes]) -> Sequence[ContentRef]:
         async with self._db.reading() as conn:
-            return await content.beginning_with(conn, self._memory.packs, project_id, beginnings)
+            return await contents.beginning_with(conn, self._memory.packs, project_id, beginnings)
 
     async def awaits(self, project_id: int, ref: ContentRef) -> bool:
         async with self._db.reading() as conn:
@@ -165,7 +171,7 @@ class PostgresStore(
 
     async def epoch(self, project_id: int) -> str:
         async with self._db.reading() as conn:
-            return await content.epoch(conn, project_id)
+            return await contents.epoch(conn, project_id)
 
     # --- spans --------------------------------------------------------------------------------------------------------
 
@@ -181,15 +187,15 @@ class PostgresStore(
 
     async def spans(self, project_id: int, run: str) -> Sequence[Span]:
         async with self._db.reading() as conn:
-            return (await runs_under_lock.read_spans(conn, project_id, id_of(run))).spans
+            return (await projecting.read_spans(conn, project_id, id_of(run))).spans
 
     async def logs(self, project_id: int, run: str) -> Sequence[LogEvent]:
         async with self._db.reading() as conn:
-            return (await runs_under_lock.read_spans(conn, project_id, id_of(run))).logs
+            return (await projecting.read_spans(conn, project_id, id_of(run))).logs
 
     async def span_pages(self, project_id: int, run: str, *, after: int, limit: int) -> Sequence[StoredPage]:
         async with self._db.reading() as conn:
-            return await runs_under_lock.read_span_pages(conn, project_id, id_of(run), after, limit)
+            return await projecting.read_span_pages(conn, project_id, id_of(run), after, limit)
 
     # --- events and runs ----------------------------------------------------------------------------------------------
 
@@ -198,9 +204,7 @@ class PostgresStore(
         self, project_id: int, runs: Sequence[str], *, wait: bool = True, kept: Mapping[str, Kept] = NOTHING_KEPT
     ) -> AsyncGenerator[Sequence[RunWork]]:
         ids, now = [id_of(run) for run in runs], self._clock()
-        async with transactions.works(
-            self._db, self._memory, project_id, ids, kept, wait=wait, now_ns=now
-        ) as run_works:
+        async with projecting.works(self._db, self._memory, project_id, ids, kept, wait=wait, now_ns=now) as run_works:
             yield run_works
 
     @asynccontextmanager
@@ -234,7 +238,7 @@ class PostgresStore(
         async with self._db.transaction() as conn:
             lost = await sql.rows(conn, "mark_lost", **times, how_many=limit)
             for project_id in {row["project_id"] for row in lost}:
-                await journal.tell(conn, project_id, [row["run_id"] for row in lost if row["project_id"] == project_id])
+                await changes.tell(conn, project_id, [row["run_id"] for row in lost if row["project_id"] == project_id])
         return len(lost)
 
     async def runs_to_pack(self, limit: int) -> Sequence[ToPack]:
@@ -253,7 +257,7 @@ class PostgresStore(
             await sql.run(conn, "are_packed", project_id=due[0].project_id, runs=runs, times=times)
 
     async def shrink(self) -> bool:
-        return await shrinking.shrink(self._db)
+        return await sealing.shrink(self._db)
 
     async def events(
         self, project_id: int, run: str, *, after: int = 0, upto: int | None = None, limit: int | None = None
@@ -302,16 +306,16 @@ class PostgresStore(
 
     async def delete_run(self, project_id: int, run: str, *, forks: bool) -> Deleted:
         return await self._db.transact(
-            lambda conn: deletion.delete(conn, project_id, id_of(run), self._clock(), forks=forks)
+            lambda conn: garbage.delete(conn, project_id, id_of(run), self._clock(), forks=forks)
         )
 
     async def sweeps_due(self, grace_ns: int) -> Sequence[int]:
         async with self._db.reading() as conn:
-            return await sql.column(conn, "sweeps_due", until=sweep.ripe_ns(self._clock(), grace_ns) - 1)
+            return await sql.column(conn, "sweeps_due", until=garbage.ripe_ns(self._clock(), grace_ns) - 1)
 
     async def sweep_step(self, project_id: int, grace_ns: int) -> Swept:
         return await self._db.transact(
-            lambda conn: sweep.step(conn, self._memory.packs, project_id, self._clock(), grace_ns)
+            lambda conn: garbage.step(conn, self._memory.packs, project_id, self._clock(), grace_ns)
         )
 
     async def forget_tombstones(self, older_ns: int) -> int:
@@ -342,7 +346,7 @@ class PostgresStore(
 
     async def take_entries(self, destination: str, limit: int, until_ns: int) -> Sequence[OutboxEntry]:
         async with self._db.transaction() as conn:
-            return await queue.take(conn, destination, limit, self._clock(), until_ns)
+            return await outbox.take(conn, destination, limit, self._clock(), until_ns)
 
     async def keep_entries(self, entries: Sequence[OutboxEntry], until_ns: int) -> None:
         async with self._db.transaction() as conn:
@@ -350,19 +354,19 @@ class PostgresStore(
 
     async def entry_items(self, entry: OutboxEntry) -> tuple[Sequence[Span], Sequence[LogEvent]]:
         async with self._db.reading() as conn:
-            return await queue.items(conn, entry)
+            return await outbox.items(conn, entry)
 
     async def settle_entries(self, settlement: OutboxSettlement) -> None:
         async with self._db.transaction() as conn:
-            await queue.settle(conn, settlement)
+            await outbox.settle(conn, settlement)
 
     async def outbox_status(self) -> Sequence[OutboxStatus]:
         async with self._db.reading() as conn:
-            return await queue.status(conn)
+            return await outbox.status(conn)
 
     async def dead_letters(self, destination: str, limit: int, after: int = 0) -> Sequence[OutboxDeadLetter]:
         async with self._db.reading() as conn:
-            return await queue.dead_letters(conn, destination, limit, after)
+            return await outbox.dead_letters(conn, destination, limit, after)
 
     async def retry_dead(self, destination: str, numbers: Sequence[int] | None = None) -> int:
         async with self._db.transaction() as conn:
@@ -377,11 +381,11 @@ class PostgresStore(
     async def backfill(self, project_id: int, recipient: Recipient, run: str | None, since_ns: int) -> int:
         async with self._db.transaction() as conn:
             number = None if run is None else id_of(run)
-            return await queue.backfill(conn, project_id, recipient, number, since_ns, self._clock())
+            return await outbox.backfill(conn, project_id, recipient, number, since_ns, self._clock())
 
     async def expire_entries(self, destination: str, before_ns: int, max_items: int) -> int:
         async with self._db.transaction() as conn:
-            return await queue.expire(conn, destination, before_ns, max_items)
+            return await outbox.expire(conn, destination, before_ns, max_items)
 
     async def forget_destinations(self, configured: Sequence[str], before_ns: int) -> int:
         async with self._db.transaction() as conn:

@@ -11,14 +11,20 @@ from asyncpg import Record
 from playhead.model.ref import ContentRef
 from playhead.model.thread import ThreadNode
 from playhead.wire.pack import ThreadExtension
-from playhead_collector.store.packing.roles import role_named
-from playhead_collector.store.packing.thread_nodes import PACKED, Chain, NodePosition, ThreadGrowth, chains, grow
+from playhead_collector.store.packing.thread_nodes import (
+    PACKED,
+    Chain,
+    NodePosition,
+    ThreadGrowth,
+    chains,
+    grow,
+    role_named,
+)
 from playhead_collector.store.ports import ThreadNodes
 from playhead_collector.store.postgres import statements as sql
-from playhead_collector.store.postgres.connection import Collision
-from playhead_collector.store.postgres.content import roles_of
-from playhead_collector.store.postgres.gc.gate import WriteContext, begin_write
-from playhead_collector.store.postgres.sealed.packs import Packs
+from playhead_collector.store.postgres.connection import Collision, WriteContext, begin_write
+from playhead_collector.store.postgres.contents import roles_of
+from playhead_collector.store.postgres.packs import Packs
 from playhead_collector.store.postgres.statements import Conn
 
 # A thread with more messages is assembled in another thread, not in the event loop.

@@ -11,9 +11,8 @@ from playhead.model.state import LOST, RUNNING, fold
 from playhead.projection.run_row import RunRow
 from playhead_collector.store.ports import RunFilter
 from playhead_collector.store.ports.cohorts import LastError, RunFacts, ToolSteps
-from playhead_collector.store.ports.same_context import EventRange, SameContext
 from playhead_collector.store.ports.scores import Comparison, ScoreCondition, ScoreFilter, StoredScore
-from playhead_collector.store.ports.uses import ContentUse, UseTotals
+from playhead_collector.store.ports.uses import ContentUse, EventRange, SameContext, UseTotals
 from playhead_collector.store.records.ports import RecordSource, RunProjection
 from playhead_collector.store.records.projecting import RecordProjector
 

@@ -17,7 +17,7 @@ from playhead_collector.project.runner import ProjectionRunner
 from playhead_collector.retain.packer import Packer
 from playhead_collector.store.packing.content_packs import LARGEST_PACKED
 from playhead_collector.store.ports import Batch, ToPack
-from playhead_collector.store.postgres.sealed import packing
+from playhead_collector.store.postgres import sealing
 from playhead_collector.store.postgres.store import PostgresStore
 from tests.integration.store.making import (
     RUN,
@@ -82,7 +82,7 @@ def thread_refs(span: Span) -> list[ContentRef]:
 async def test_what_is_packed_reads_as_before(
     store: PostgresStore, sql: asyncpg.Connection, monkeypatch: pytest.MonkeyPatch, moved: int
 ):
-    monkeypatch.setattr(packing, "_MOVED", moved)
+    monkeypatch.setattr(sealing, "_MOVED", moved)
     run = MadeUpRun(30)
     await ingest(store, run)
     before = await read(store, run)
@@ -101,7 +101,7 @@ async def test_threads_that_go_on_from_packed_ones_are_whole(
     store: PostgresStore, other_store: PostgresStore, monkeypatch: pytest.MonkeyPatch, moved: int
 ):
     """Before and while they are packed, at their end and in their middle, by another run that is packed, too."""
-    monkeypatch.setattr(packing, "_MOVED", moved)
+    monkeypatch.setattr(sealing, "_MOVED", moved)
     base = [f"{n}" for n in range(9)]
     made = thread(*base)
     grown = [thread(*base, "on"), thread(*base[:4], "fork"), thread(*base[:6], "fork", "of", "another")]

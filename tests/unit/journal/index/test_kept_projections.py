@@ -9,7 +9,7 @@ from playhead.journal.index import database
 from playhead.journal.index.updating import prune
 from playhead.local.client import JournalClient
 from playhead.local.projections import code_stamp
-from playhead_collector.store.records import making
+from playhead_collector.store.records import projecting
 from tests.integration.read.recorded import conversation
 from tests.support.readers.journaled import frames_of, write_journal
 
@@ -26,13 +26,13 @@ def journal(tmp_path: Path) -> Path:
 def projected(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The runs that were projected, in order."""
     seen: list[str] = []
-    project = making.RunMaker.project
+    project = projecting.RunMaker.project
 
-    def noted(self: making.RunMaker, run: str, *rest: object):
+    def noted(self: projecting.RunMaker, run: str, *rest: object):
         seen.append(run)
         return project(self, run, *rest)  # pyright: ignore[reportArgumentType]
 
-    monkeypatch.setattr(making.RunMaker, "project", noted)
+    monkeypatch.setattr(projecting.RunMaker, "project", noted)
     return seen
 
 

@@ -14,12 +14,11 @@ from playhead_collector.store.ports import ToPack
 from playhead_collector.store.ports.uses import ContentUse, UseTotals
 from playhead_collector.store.postgres import events, threads
 from playhead_collector.store.postgres import statements as sql
-from playhead_collector.store.postgres.connection import Database
-from playhead_collector.store.postgres.gc.gate import begin_write
+from playhead_collector.store.postgres.connection import Database, begin_write
 from playhead_collector.store.postgres.ingest import StoreMemory
+from playhead_collector.store.postgres.packs import Packs
 from playhead_collector.store.postgres.runs import BIGINT, LAST_RUN, id_of
-from playhead_collector.store.postgres.sealed.packing import pack_runs
-from playhead_collector.store.postgres.sealed.packs import Packs
+from playhead_collector.store.postgres.sealing import pack_runs
 from playhead_collector.store.postgres.statements import Conn
 
 # More messages than the threads of a usual run have. The rest of a larger run is not counted.

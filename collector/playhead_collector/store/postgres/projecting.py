@@ -1,9 +1,19 @@
-"""[store] → project: reads runs under their row locks for projecting, and stores the results.
+"""Reads locked runs for projecting, stores results.
+
+[store] → project: reads runs under their row locks for projecting, and stores the results.
 
 Handles many runs at a time: each step is one statement for all of them.
+
+[store] → project: the history that a fork shares with its parent. It is stored only with the parent.
+
+[store] → project: the transactions of projecting: one for the runs, and before it those that store threads.
+
+Threads are stored in transactions of their own, because these take the locks that ingest takes. Meanwhile, no run is
+locked.
 """
 
 import asyncio
+import datetime
 from collections.abc import AsyncGenerator, Collection, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field, replace
@@ -15,22 +25,72 @@ from asyncpg import Record
 from playhead.model.event import RunEvent
 from playhead.model.message import Message, read_message
 from playhead.model.ref import ContentRef
-from playhead.projection.forking import threads_in
-from playhead.projection.inputs import Projection
+from playhead.model.span import Span
+from playhead.projection.forking import named_parent, threads_in
+from playhead.projection.inputs import Parent, Projection
 from playhead.projection.message_records import is_message_record, recorded_threads
+from playhead.wire.pack import ThreadExtension
+from playhead_collector.errors import StoreCollision
 from playhead_collector.store.packing import span_pages
 from playhead_collector.store.packing.span_pages import MergedSpans, RepackedPages, SpanPage
 from playhead_collector.store.packing.zstd import decompress_json
 from playhead_collector.store.ports import Footing, Kept, RunWork, StoredPage
-from playhead_collector.store.postgres import content, events, llm_calls, runs, shared_history, threads
+from playhead_collector.store.postgres import (
+    changes,
+    contents,
+    events,
+    growing_runs,
+    projected_rows,
+    runs,
+    same_context,
+    threads,
+)
 from playhead_collector.store.postgres import statements as sql
-from playhead_collector.store.postgres.across import recorded_scores
-from playhead_collector.store.postgres.changes import journal
-from playhead_collector.store.postgres.changes.difference import EventsDifference, difference
-from playhead_collector.store.postgres.projecting import growing, search_rows
-from playhead_collector.store.postgres.runs import Summary
-from playhead_collector.store.postgres.sealed.packs import Packs
+from playhead_collector.store.postgres.changes import EventsDifference, difference
+from playhead_collector.store.postgres.connection import Database, begin_write
+from playhead_collector.store.postgres.ingest import StoreMemory, day
+from playhead_collector.store.postgres.packs import Packs
+from playhead_collector.store.postgres.runs import Summary, id_of, label
 from playhead_collector.store.postgres.statements import Conn
+
+
+def parent_of(spans: Iterable[Span]) -> UUID | None:
+    """Returns the run from which a run was forked, as its spans say; None if they name none.  Pure."""
+    named = named_parent(spans)
+    return None if named is None else id_of(named)
+
+
+async def read_parent(conn: Conn, project_id: int, run: UUID, parent: UUID) -> Parent | None:
+    """Returns the parent of a fork; None when the parent is not stored, or when `run` is among the parent's own
+    ancestors (a circle)."""
+    rows = await sql.rows(conn, "above", project_id=project_id, run=parent)
+    by_id = {row["run_id"]: row for row in rows}
+    if not rows or run in by_id:
+        return None
+    above = [by_id.pop(parent)]
+    while above[-1]["shared_run"] in by_id:
+        above.append(by_id.pop(above[-1]["shared_run"]))
+    history = await events.read(conn, project_id, parent.hex)
+    levels: list[Sequence[Span]] = []
+    for row in above:
+        pages = await sql.rows(conn, "read_pages", project_id=project_id, runs=[row["run_id"]], seen=[])
+        levels.append(await asyncio.to_thread(_spans, [(page["page"], page["body"]) for page in pages]))
+    return Parent(parent.hex, history, levels, above[0]["sealed"])
+
+
+async def wake_forks(
+    conn: Conn, project_id: int, locked: Sequence[UUID], changed: Mapping[UUID, int], now: int
+) -> None:
+    """Marks forks of runs in `changed` as having news if they share events from the given seq on. Also locks the news
+    rows of the runs in `locked`."""
+    forks = [label("fork_of", run.hex) for run in changed]
+    seqs = list(changed.values())
+    await sql.run(conn, "wake_forks", project_id=project_id, locked=locked, forks=forks, changed=seqs, now=now)
+
+
+def _spans(pages: Iterable[tuple[int, bytes]]) -> Sequence[Span]:
+    return span_pages.merge([span_pages.unpack(number, body) for number, body in pages]).spans
+
 
 # Decoding or packing more bytes than this would block the event loop: a thread does it.
 _BUSY_BYTES, _BUSY_EVENTS = 16 * 1024, 100
@@ -112,7 +172,7 @@ async def working(
     yield [entry.work for entry in locked]
     done = [entry for entry in locked if entry.work.result is not None]
     if done:
-        await _store(conn, packs, project_id, done, now_ns)
+        await _store_projections(conn, packs, project_id, done, now_ns)
 
 
 async def read_spans(conn: Conn, project_id: int, run: UUID) -> MergedSpans:
@@ -178,10 +238,10 @@ class _RunReader:
         refs |= locked.threads.keys()
         if work.kept is not None:
             return refs | work.kept.progress.missing
-        if parent := shared_history.parent_of(work.spans):
+        if parent := parent_of(work.spans):
             number = (await _projections(self.conn, self.project_id, [parent])).get(parent)
             locked.parent = parent, number
-            work.parent = await shared_history.read_parent(self.conn, self.project_id, row["run_id"], parent)
+            work.parent = await read_parent(self.conn, self.project_id, row["run_id"], parent)
         if row["sealed"]:
             work.sealed = await events.read(self.conn, self.project_id, work.run, after=row["shared"] or 0)
         return refs | set(threads_in(work.parent.events if work.parent else ()))
@@ -190,7 +250,7 @@ class _RunReader:
         for work in works:
             missing = work.kept.progress.missing if work.kept is not None else ()
             if missing:
-                work.roles = {**work.roles, **await content.roles_of(self.conn, self.packs, self.project_id, missing)}
+                work.roles = {**work.roles, **await contents.roles_of(self.conn, self.packs, self.project_id, missing)}
 
     async def _start_over(self, locked: _Locked) -> None:
         again = (await self.read([locked.row], {}))[0]
@@ -229,7 +289,7 @@ async def _read_messages(
     into: dict[ContentRef, Message],
     refs: Collection[ContentRef],
 ) -> None:
-    for ref, stored in (await content.read(conn, packs, project_id, refs)).items():
+    for ref, stored in (await contents.read(conn, packs, project_id, refs)).items():
         with suppress(ValueError, RecursionError):
             into[ref] = read_message(stored.data)
 
@@ -237,24 +297,24 @@ async def _read_messages(
 # --- storing ----------------------------------------------------------------------------------------------------------
 
 
-async def _store(conn: Conn, packs: Packs, project_id: int, done: Sequence[_Locked], now_ns: int) -> None:
+async def _store_projections(conn: Conn, packs: Packs, project_id: int, done: Sequence[_Locked], now_ns: int) -> None:
     whole = [entry for entry in done if entry.work.kept is None]
     growths = [_growth(entry) for entry in done if entry.work.kept is not None]
     differences = await _store_whole(conn, project_id, whole) if whole else {}
     if growths:
-        differences |= await growing.write(conn, project_id, growths)
-        await growing.tidy(conn, project_id, growths)
+        differences |= await growing_runs.write(conn, project_id, growths)
+        await growing_runs.tidy(conn, project_id, growths)
         added = {entry.run: entry.result.events for entry in growths}
-        await llm_calls.write(conn, project_id, added, [])
-        await search_rows.write(conn, project_id, added, [])
-        await recorded_scores.write(conn, project_id, added)
+        await same_context.write(conn, project_id, added, [])
+        await projected_rows.write_search_rows(conn, project_id, added, [])
+        await projected_rows.write_scores(conn, project_id, added)
     ids = [entry.run for entry in done]
     numbers = await _write_rows(conn, packs, project_id, done)
     numbered = {run: (number, differences[run]) for run, number in numbers.items() if run in differences}
-    await journal.write(conn, project_id, now_ns, numbered)
+    await changes.write(conn, project_id, now_ns, numbered)
     if changed := {run: entry.first_changed for run, entry in differences.items() if entry.changes_events}:
         newest = max(entry.row["arrived_ns"] for entry in done)
-        await shared_history.wake_forks(conn, project_id, ids, changed, newest)
+        await wake_forks(conn, project_id, ids, changed, newest)
     overtaken = await _overtaken(conn, project_id, done)
     news = {entry.run: entry.row["news"] for entry in done if entry.run not in overtaken}
     await sql.run(conn, "forget_news", project_id=project_id, runs=list(news), news=list(news.values()))
@@ -278,7 +338,7 @@ async def _projections(conn: Conn, project_id: int, ids: Sequence[UUID]) -> dict
     return {row["run_id"]: row["projection"] for row in rows}
 
 
-def _growth(locked: _Locked) -> growing.Growth:
+def _growth(locked: _Locked) -> growing_runs.Growth:
     work = locked.work
     assert work.kept is not None and work.result is not None  # noqa: S101, PT018 - for the type checker
     footing = work.kept.footing
@@ -286,7 +346,7 @@ def _growth(locked: _Locked) -> growing.Growth:
     for lineage, depth in locked.lineages.items():
         footing.lineages[lineage] = max(footing.lineages.get(lineage, 0), depth)
     work.kept = Kept(work.result.progress, footing) if work.result.progress is not None else None
-    return growing.Growth(locked.run, footing, work.result)
+    return growing_runs.Growth(locked.run, footing, work.result)
 
 
 async def _store_whole(conn: Conn, project_id: int, done: Sequence[_Locked]) -> dict[UUID, EventsDifference]:
@@ -301,9 +361,9 @@ async def _store_whole(conn: Conn, project_id: int, done: Sequence[_Locked]) -> 
     await events.write_snapshots(conn, project_id, packed)
     written = {entry.packed.run: entry.result.events for entry in to_store}
     projected = [entry.run for entry in packed if entry.known]
-    await llm_calls.write(conn, project_id, written, projected)
-    await search_rows.write(conn, project_id, written, projected)
-    await recorded_scores.write(conn, project_id, written)
+    await same_context.write(conn, project_id, written, projected)
+    await projected_rows.write_search_rows(conn, project_id, written, projected)
+    await projected_rows.write_scores(conn, project_id, written)
     for entry in to_store:
         if entry.result.progress is not None:
             entry.locked.work.kept = Kept(entry.result.progress, _footing(entry))
@@ -368,7 +428,7 @@ async def _tidy(conn: Conn, project_id: int, to_store: Iterable[_ToStore]) -> No
     tidied = [(entry, entry.tidied) for entry in to_store if entry.tidied is not None]
     if not tidied:
         return
-    numbers = await growing.rewrite(
+    numbers = await growing_runs.rewrite(
         conn, project_id, [(entry.packed.run, entry.pages, repacked) for entry, repacked in tidied]
     )
     for entry, _ in tidied:
@@ -406,3 +466,53 @@ async def _write_rows(conn: Conn, packs: Packs, project_id: int, done: Sequence[
     if sealed := [runs.id_of(entry.row.run) for entry in summaries if entry.row.sealed]:
         await sql.run(conn, "due_for_packing", project_id=project_id, runs=sealed)
     return dict(zip(ids, numbers, strict=True))
+
+
+# The second attempt finds the threads that the first one stored, unless more records arrived meanwhile.
+_ATTEMPTS = 5
+
+
+@asynccontextmanager
+async def works(
+    db: Database,
+    memory: StoreMemory,
+    project_id: int,
+    ids: Sequence[UUID],
+    kept: Mapping[str, Kept],
+    *,
+    wait: bool,
+    now_ns: int,
+) -> AsyncGenerator[Sequence[RunWork]]:
+    """See `ports.EventStore.works`."""
+    await _adopt_orphans(db, memory, project_id, day(now_ns))
+    for _ in range(_ATTEMPTS):
+        try:
+            async with (
+                db.attempt() as conn,
+                working(conn, memory.packs, project_id, ids, kept, wait=wait, now_ns=now_ns) as run_works,
+            ):
+                yield run_works
+            return
+        except ThreadsNotStored as missing:
+            await _store_threads(db, memory, project_id, missing.threads, day(now_ns))
+    raise StoreCollision("log records of these runs arrive faster than their threads are stored: try again")
+
+
+async def _adopt_orphans(db: Database, memory: StoreMemory, project_id: int, today: datetime.date) -> None:
+    """Stores waiting thread extensions whose parents have arrived."""
+    async with db.reading() as conn:
+        waiting = await sql.value(conn, "has_orphans", project_id=project_id)
+    if waiting:
+        await db.transact(lambda conn: threads.adopt(conn, memory.packs, memory.lineage_numbers, project_id, today))
+
+
+async def _store_threads(
+    db: Database, memory: StoreMemory, project_id: int, missing: Sequence[Sequence[ContentRef]], today: datetime.date
+) -> None:
+    extensions = [ThreadExtension(None, tuple(messages)) for messages in missing]
+
+    async def attempt(conn: Conn) -> None:
+        write_context = await begin_write(conn, project_id)
+        await threads.put(conn, memory.packs, memory.lineage_numbers, write_context, extensions, today)
+
+    await db.transact(attempt)

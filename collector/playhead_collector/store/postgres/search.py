@@ -12,7 +12,7 @@ from playhead.model.ref import ContentRef
 from playhead.projection.search_rows import ToolOutcome
 from playhead_collector.errors import Refused
 from playhead_collector.store.packing.content_packs import key_of
-from playhead_collector.store.packing.roles import role_named, role_number
+from playhead_collector.store.packing.thread_nodes import role_named, role_number
 from playhead_collector.store.packing.zstd import compress_json, decompress_json
 from playhead_collector.store.ports.search import (
     FoundRun,
@@ -25,8 +25,8 @@ from playhead_collector.store.ports.search import (
     WordQuery,
 )
 from playhead_collector.store.postgres import statements as sql
-from playhead_collector.store.postgres.changes.store import PostgresChangeStore
-from playhead_collector.store.postgres.gc.gate import begin_write
+from playhead_collector.store.postgres.changes import PostgresChangeStore
+from playhead_collector.store.postgres.connection import begin_write
 from playhead_collector.store.postgres.runs import BIGINT, LAST_RUN, id_of, whole
 from playhead_collector.store.postgres.statements import Conn
 

@@ -12,7 +12,7 @@ from playhead_collector.store.postgres.connection import Database
 from playhead_collector.store.postgres.dictionaries import AS_IT_IS
 from playhead_collector.store.postgres.ingest import StoreMemory
 from playhead_collector.store.postgres.statements import Conn
-from playhead_collector.store.postgres.uses.store import uses_of
+from playhead_collector.store.postgres.uses import uses_of
 
 # So many can be read in a few milliseconds, and the mean of so many messages is accurate to a few per cent.
 _CONTENTS, _PACKS = 1_000, 32

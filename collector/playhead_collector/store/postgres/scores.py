@@ -1,4 +1,11 @@
-"""serve → [store]: the part of the store for scores."""
+"""Scores: posted, read, as log events.
+
+serve → [store]: the part of the store for scores.
+
+[store] → forward: converts posted scores to the log events that OpenTelemetry defines for evaluations.  Pure.
+
+So a score is forwarded like a log event, whether a program reported it or a person posted it.
+"""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -6,18 +13,36 @@ from uuid import UUID
 
 from asyncpg import Record
 
+from playhead.model import names
 from playhead.model.ref import ContentRef
 from playhead.model.span import LogEvent
-from playhead_collector.store.ports.forwarding import Recipient
+from playhead_collector.store.ports.outbox import Recipient
 from playhead_collector.store.ports.scores import POSTED, ScoreFilter, ScoreToAdd, StoredScore
 from playhead_collector.store.postgres import statements as sql
-from playhead_collector.store.postgres.across.evaluations import evaluation
-from playhead_collector.store.postgres.across.recorded_scores import columns_of
-from playhead_collector.store.postgres.connection import Database
-from playhead_collector.store.postgres.gc.gate import begin_write
-from playhead_collector.store.postgres.outbox.filling import fill_log
+from playhead_collector.store.postgres.connection import Database, begin_write
+from playhead_collector.store.postgres.ingest import fill_log
+from playhead_collector.store.postgres.projected_rows import columns_of
 from playhead_collector.store.postgres.runs import BIGINT, LAST_RUN, clean, id_of, whole
 from playhead_collector.store.postgres.statements import Conn
+
+
+def evaluation(score: StoredScore) -> LogEvent:
+    """Returns the log event for a score. The same score gives the same log event."""
+    value = score.value
+    kind = "category" if isinstance(value, str) else "boolean" if isinstance(value, bool) else "number"
+    fields: dict[str, Any] = {
+        names.RUN_ID: score.run,
+        names.EVALUATION_NAME: score.name,
+        names.EVALUATION_VALUE: None if isinstance(value, str) else float(value),
+        names.EVALUATION_LABEL: value if isinstance(value, str) else score.label,
+        names.EVALUATION_EXPLANATION: score.comment,
+        names.SCORE_TYPE: kind,
+        names.SCORED_SPAN: score.span,
+        names.SCORE_AUTHOR: score.author,
+        names.SCORE_ID: score.id,
+    }
+    attributes = {key: value for key, value in fields.items() if value is not None}
+    return LogEvent(names.EVALUATION, score.scored_ns, score.run, score.span, attributes, names.SCOPE, {})
 
 
 class PostgresScoreStore:

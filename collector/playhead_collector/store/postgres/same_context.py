@@ -9,7 +9,7 @@ from uuid import UUID
 
 from playhead.model.event import LlmCalled, RunEvent
 from playhead.model.ref import ContentRef
-from playhead_collector.store.ports.same_context import EventRange, SameContext
+from playhead_collector.store.ports.uses import EventRange, SameContext
 from playhead_collector.store.postgres import statements as sql
 from playhead_collector.store.postgres.connection import Database
 from playhead_collector.store.postgres.runs import id_of

@@ -1,18 +1,27 @@
-"""project → [store]: writes tool calls, decisions and errors to the tables that are searched across runs."""
+"""Rows that a projection fills beside events.
+
+project → [store]: writes tool calls, decisions and errors to the tables that are searched across runs.
+
+project → [store]: writes the scores of projected events, beside the posted scores.
+"""
 
 from collections.abc import Mapping, Sequence
 from hashlib import sha256
 from typing import Any
 from uuid import UUID
 
-from playhead.model.event import RunEvent
+import orjson
+
+from playhead.model.event import RunEvent, ScoreRecorded
 from playhead.projection.search_rows import DecisionRow, ErrorRow, SearchRows, ToolCallRow, search_rows
 from playhead_collector.store.postgres import statements as sql
-from playhead_collector.store.postgres.runs import BIGINT, whole
+from playhead_collector.store.postgres.runs import BIGINT, clean, whole
 from playhead_collector.store.postgres.statements import Conn
 
 
-async def write(conn: Conn, project_id: int, events: Mapping[UUID, Sequence[RunEvent]], anew: Sequence[UUID]) -> None:
+async def write_search_rows(
+    conn: Conn, project_id: int, events: Mapping[UUID, Sequence[RunEvent]], anew: Sequence[UUID]
+) -> None:
     """Stores the rows of these events. Deletes all earlier rows of runs in `anew`."""
     rows = {run: search_rows(run_events) for run, run_events in events.items()}
     await _write_tool_calls(conn, project_id, rows, anew)
@@ -80,3 +89,41 @@ def _errors(rows: Sequence[tuple[UUID, ErrorRow]]) -> dict[str, Any]:
 def _span_number(span: str) -> int:
     """Returns eight bytes that identify a span within its run, also for ids that are not hex."""
     return int.from_bytes(sha256(span.encode("utf-8", "surrogatepass")).digest()[:8], signed=True)
+
+
+# Longer names and labels are cut, because they are in indexes and lists. The events have them whole.
+_NAME, _LABEL = 200, 1_000
+
+
+async def write_scores(conn: Conn, project_id: int, events: Mapping[UUID, Sequence[RunEvent]]) -> None:
+    """Stores the scores of these events; replaces a score that is stored already."""
+    rows = [
+        _score_row(run, event)
+        for run, run_events in events.items()
+        for event in run_events
+        if isinstance(event, ScoreRecorded)
+    ]
+    if rows:
+        await sql.run(conn, "write_recorded_scores", project_id=project_id, rows=orjson.dumps(rows).decode())
+
+
+def columns_of(value: float | bool | str, label: str | None) -> dict[str, Any]:
+    """Returns a score's value and label as columns."""
+    if isinstance(value, str):
+        return {"number": None, "is_boolean": False, "label": clean(value)[:_LABEL]}
+    clean_label = None if label is None else clean(label)[:_LABEL]
+    return {"number": float(value), "is_boolean": isinstance(value, bool), "label": clean_label}
+
+
+def _score_row(run: UUID, event: ScoreRecorded) -> dict[str, Any]:
+    return {
+        "run_id": run.hex,
+        "score_id": clean(event.id),
+        "scored_ns": whole(event.time_ns, BIGINT),
+        "name": clean(event.name)[:_NAME],
+        "span": None if event.about is None else clean(event.about),
+        "source": clean(event.source),
+        "comment": None if event.comment is None else clean(event.comment),
+        "explanation": None if event.explanation is None else event.explanation.digest.hex(),
+        **columns_of(event.value, event.label),
+    }

@@ -1,7 +1,15 @@
-"""project → [store]: moves contents and thread nodes of sealed runs from rows into packs.
+"""Moves content of sealed runs into packs.
+
+project → [store]: moves contents and thread nodes of sealed runs from rows into packs.
 
 Rows to pack are searched without locks; then they move in one short transaction that excludes all writers, so that no
 row is extended or named meanwhile.  If a collector is killed before the commit, nothing has changed.
+
+Frees the space of rows that have moved into packs.
+
+A vacuum makes that space free for other rows, but does not make an index smaller: a table through which all data passes
+would keep its largest size.  Rewriting a table with few remaining rows takes a few milliseconds, in which the table is
+locked.
 """
 
 import asyncio
@@ -14,6 +22,7 @@ from uuid import UUID
 
 import zstandard
 from asyncpg import Record
+from asyncpg.exceptions import LockNotAvailableError
 
 from playhead.model.ref import ContentRef
 from playhead.model.thread import ThreadNode
@@ -21,9 +30,8 @@ from playhead_collector.store.packing import content_packs
 from playhead_collector.store.packing.content_packs import LARGEST_PACKED, PackedContent, PackItems
 from playhead_collector.store.packing.zstd import Zstd, decompress_json
 from playhead_collector.store.postgres import statements as sql
-from playhead_collector.store.postgres.connection import Collision, Database
-from playhead_collector.store.postgres.gc.gate import begin_exclusive_write
-from playhead_collector.store.postgres.sealed.packs import Packs
+from playhead_collector.store.postgres.connection import Collision, Database, begin_exclusive_write
+from playhead_collector.store.postgres.packs import Packs
 from playhead_collector.store.postgres.statements import Conn
 
 # Writers wait for this lock, as for a step of a sweep.
@@ -205,3 +213,26 @@ def _add_thread(
         if node.message in contents:
             items.setdefault(node.message, contents[node.message])
         items[node.ref] = node
+
+
+# A table with more rows is left to autovacuum: rewriting it would make ingest wait too long.
+_MOST_ROWS = 20_000
+# Upper bound of a row with its index entries, in bytes; and the size of empty tables.
+_ROW_BYTES, _EMPTY_BYTES = 1_000, 48 * 1024
+
+
+async def shrink(db: Database) -> bool:
+    """Rewrites tables that are mostly empty. Returns False when a table was in use: try again later."""
+    done = True
+    async with db.reading() as conn:
+        for row in await sql.rows(conn, "waste", enough=_MOST_ROWS):
+            if row["rows"] >= _MOST_ROWS or row["bytes"] < 2 * (_EMPTY_BYTES + row["rows"] * _ROW_BYTES):
+                continue
+            try:
+                await conn.execute(f"set lock_timeout = {_LOCK_TIMEOUT_MS}")
+                await conn.execute(f"vacuum (full) {row['name']}")
+            except LockNotAvailableError:
+                done = False
+            finally:
+                await conn.execute("reset lock_timeout")
+    return done

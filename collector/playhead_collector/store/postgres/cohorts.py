@@ -3,8 +3,7 @@
 from collections.abc import Sequence
 
 from playhead.projection.search_rows import ToolOutcome
-from playhead_collector.store.ports.cohorts import LastError, RunFacts, ToolSteps
-from playhead_collector.store.ports.run_filter import RunFilter
+from playhead_collector.store.ports.cohorts import LastError, RunFacts, RunFilter, ToolSteps
 from playhead_collector.store.postgres import runs as run_rows
 from playhead_collector.store.postgres import statements as sql
 from playhead_collector.store.postgres.connection import Database

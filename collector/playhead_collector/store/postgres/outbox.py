@@ -8,8 +8,8 @@ from asyncpg import Record
 from playhead.model.span import LogEvent, Span
 from playhead.projection.scores import evaluations_on
 from playhead_collector.store.packing import span_pages
-from playhead_collector.store.packing.span_keys import join, log_key, span_key, split
-from playhead_collector.store.ports.forwarding import (
+from playhead_collector.store.packing.span_pages import join, log_key, span_key, split
+from playhead_collector.store.ports.outbox import (
     OutboxDeadLetter,
     OutboxEntry,
     OutboxSettlement,
@@ -18,9 +18,9 @@ from playhead_collector.store.ports.forwarding import (
     Remaining,
 )
 from playhead_collector.store.postgres import statements as sql
-from playhead_collector.store.postgres.across.score_store import posted
-from playhead_collector.store.postgres.projecting.runs_under_lock import read_spans
+from playhead_collector.store.postgres.projecting import read_spans
 from playhead_collector.store.postgres.runs import clean
+from playhead_collector.store.postgres.scores import posted
 from playhead_collector.store.postgres.statements import Conn
 
 _ALL_RUNS = 1 << 56

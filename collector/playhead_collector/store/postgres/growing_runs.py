@@ -17,10 +17,9 @@ from playhead_collector.store.packing import span_pages
 from playhead_collector.store.packing.span_pages import PAGE_ITEMS, REPACK_AT_PAGES
 from playhead_collector.store.packing.zstd import decompress_json
 from playhead_collector.store.ports import Footing
-from playhead_collector.store.postgres import events
+from playhead_collector.store.postgres import changes, events
 from playhead_collector.store.postgres import statements as sql
-from playhead_collector.store.postgres.changes import difference
-from playhead_collector.store.postgres.changes.difference import EventsDifference
+from playhead_collector.store.postgres.changes import EventsDifference
 from playhead_collector.store.postgres.events import PAGE_EVENTS, EventPage
 from playhead_collector.store.postgres.statements import Conn
 
@@ -102,7 +101,7 @@ async def write(conn: Conn, project_id: int, grown: Sequence[Growth]) -> dict[UU
         conn, project_id, [(growth.run, state) for growth in grown for state in _snapshots(growth)]
     )
     return {
-        growth.run: difference.grown(before, len(growth.result.events), growth.result.altered)
+        growth.run: changes.grown(before, len(growth.result.events), growth.result.altered)
         for growth, before in zip(grown, counts, strict=True)
     }
 

@@ -1,1 +1,0 @@
-"""serve → [store]: promises. The first answer settles a promise."""
