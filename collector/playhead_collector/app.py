@@ -66,11 +66,10 @@ from playhead_collector.store.ports import Store
 from playhead_collector.store.postgres.connection import DatabaseTimeouts
 from playhead_collector.store.postgres.store import connect
 from playhead_collector.workers.indexer import Indexing, indexer_of
-from playhead_collector.workers.pool import WorkerPool
-from playhead_collector.workers.ports import InProcessAnalysis
+from playhead_collector.workers.pool import InProcessAnalysis, WorkerPool
 from playhead_collector.workers.process import WorkerProcess
+from playhead_collector.workers.protocol import Setup
 from playhead_collector.workers.questions import AnalysisSettings
-from playhead_collector.workers.setup import Setup
 
 # The only project for now; every query and every row already carries its id.
 PROJECT = 1

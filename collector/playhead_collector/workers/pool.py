@@ -1,14 +1,20 @@
-"""A bounded queue of questions in front of a few worker processes."""
+"""Bounded queue in front of worker processes.
+
+A bounded queue of questions in front of a few worker processes.
+
+The port through which [serve] asks analysis questions, and an implementation without worker processes.
+"""
 
 import asyncio
 import math
 from collections.abc import Coroutine
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
-from playhead_collector.workers import failures
+from playhead_collector.store.ports import Store
+from playhead_collector.workers import protocol
 from playhead_collector.workers.process import WorkerProcess
-from playhead_collector.workers.questions import AnalysisQuestion
+from playhead_collector.workers.questions import AnalysisQuestion, AnalysisSettings, answer
 
 # Time for which a question may go on after its client has disconnected: letting it end costs less than starting a new
 # process.
@@ -71,13 +77,13 @@ class WorkerPool:
         retry_seconds = math.ceil(min(self._seconds, 10.0))
         figures = self.figures
         if self._closed or (self._turns.locked() and figures.waiting >= self._most_waiting):
-            raise failures.queue_is_full(retry_seconds)
+            raise protocol.queue_is_full(retry_seconds)
         figures.waiting += 1
         try:
             async with asyncio.timeout_at(begin_by):
                 await self._turns.acquire()
         except TimeoutError:
-            raise failures.queue_is_full(retry_seconds) from None
+            raise protocol.queue_is_full(retry_seconds) from None
         finally:
             figures.waiting -= 1
 
@@ -108,3 +114,25 @@ class WorkerPool:
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
         return task
+
+
+class Analysis(Protocol):
+    """Answers analysis questions about runs that are projected."""
+
+    async def ask(self, question: AnalysisQuestion) -> bytes:
+        """Returns the answer as JSON. Cancelling this cancels the question.
+
+        Raises Refused (503 when it takes too long, or too many wait), StoreUnavailable, ContentMissing, ContentCorrupt.
+        """
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class InProcessAnalysis:
+    """Answers in this process, without limits of time or memory: for tests, and for PLAYHEAD_ANALYSIS_PROCESSES=0."""
+
+    store: Store
+    given: AnalysisSettings
+
+    async def ask(self, question: AnalysisQuestion) -> bytes:
+        return await answer(self.store, self.given, question, self.store)

@@ -1,4 +1,9 @@
-"""Controls one worker process: starts it when needed, sends it one question at a time, ends it."""
+"""One worker process from the collector's side.
+
+Controls one worker process: starts it when needed, sends it one question at a time, ends it.
+
+Gives worker processes a lower priority than the process that receives spans.
+"""
 
 import asyncio
 import logging
@@ -6,13 +11,24 @@ import os
 import sys
 from collections.abc import Mapping
 from contextlib import suppress
-from typing import Any
+from typing import Any, Final
 
-from playhead_collector.workers import failures, frames
-from playhead_collector.workers.failures import AnalysisFailed
-from playhead_collector.workers.priority import give_way
+from playhead_collector.workers import protocol
+from playhead_collector.workers.protocol import AnalysisFailed, Setup
 from playhead_collector.workers.questions import AnalysisQuestion
-from playhead_collector.workers.setup import Setup
+
+# While the collector uses all cores, a process with this niceness gets a tenth of one.
+NICE: Final = 10
+_LOWEST: Final = 19
+
+
+def give_way(pid: int) -> None:
+    """Lowers the priority of a process that was just started, relative to this one.  Does nothing on Windows."""
+    if sys.platform == "win32":
+        return
+    with suppress(OSError):  # the process has ended already: its next question reports that
+        os.setpriority(os.PRIO_PROCESS, pid, min(_LOWEST, os.getpriority(os.PRIO_PROCESS, 0) + NICE))
+
 
 log = logging.getLogger(__name__)
 
@@ -51,22 +67,22 @@ class WorkerProcess:
         message = {"name": question.name, "runs": list(question.runs), "options": dict(question.options)}
         try:
             async with asyncio.timeout(self._setup.seconds):
-                head, body = await _exchange(process, frames.encode(message))
+                head, body = await _exchange(process, protocol.encode(message))
         except TimeoutError:
             await self._kill()
             log.warning("a question (%s) took longer than %g s", question.name, self._setup.seconds)
-            raise failures.took_too_long(self._setup.seconds) from None
+            raise protocol.took_too_long(self._setup.seconds) from None
         except (OSError, asyncio.IncompleteReadError):
             code = await self._kill()
             log.warning("a process for analysis ended with %s amid a question (%s)", code, question.name)
-            raise failures.ended(code) from None
+            raise protocol.ended(code) from None
         except BaseException:  # cancelled
             await self._kill()
             raise
         if head["last"]:
             await self.end()
         if "error" in head:
-            raise failures.from_json(head["error"])
+            raise protocol.from_json(head["error"])
         return body
 
     async def end(self) -> None:
@@ -93,7 +109,7 @@ class WorkerProcess:
             async with asyncio.timeout_at(begin_by):
                 return await asyncio.shield(self._starting)
         except TimeoutError:
-            raise failures.not_started("it was not ready within the question's time") from None
+            raise protocol.not_started("it was not ready within the question's time") from None
 
     def _start_ended(self, starting: asyncio.Task[asyncio.subprocess.Process]) -> None:
         self._starting = None
@@ -106,11 +122,11 @@ class WorkerProcess:
         try:
             async with asyncio.timeout(_START_SECONDS):
                 self._process = process = await self._start()
-                head, _ = await _exchange(process, frames.encode(self._setup.to_json()))
+                head, _ = await _exchange(process, protocol.encode(self._setup.to_json()))
         except (OSError, asyncio.IncompleteReadError) as error:  # TimeoutError is an OSError
             code = await self._kill()
             log.exception("a process for analysis cannot be started: it ended with %s", code)
-            raise failures.not_started(str(error) or type(error).__name__) from error
+            raise protocol.not_started(str(error) or type(error).__name__) from error
         except BaseException:
             await self._kill()
             raise
@@ -156,5 +172,5 @@ async def _exchange(process: asyncio.subprocess.Process, message: bytes) -> tupl
         raise AnalysisFailed("a worker process without pipes")
     stdin.write(message)
     await stdin.drain()
-    head, body = frames.LENGTHS.unpack(await stdout.readexactly(frames.LENGTHS.size))
-    return frames.head_of(await stdout.readexactly(head)), await stdout.readexactly(body)
+    head, body = protocol.LENGTHS.unpack(await stdout.readexactly(protocol.LENGTHS.size))
+    return protocol.head_of(await stdout.readexactly(head)), await stdout.readexactly(body)

@@ -18,9 +18,9 @@ import psutil
 
 from playhead_collector.log_lines import configure_logging
 from playhead_collector.store.postgres.store import PostgresStore, connect
-from playhead_collector.workers import failures, frames
+from playhead_collector.workers import protocol
+from playhead_collector.workers.protocol import Setup
 from playhead_collector.workers.questions import AnalysisQuestion, answer
-from playhead_collector.workers.setup import Setup
 
 log = logging.getLogger(__name__)
 
@@ -48,11 +48,11 @@ class Worker:
             try:
                 body = await self._answered(AnalysisQuestion(head["name"], tuple(head["runs"]), head["options"]))
             except MemoryError:
-                reply = {"error": failures.to_json(failures.too_large(self._setup.memory_bytes, "its work"))}
+                reply = {"error": protocol.to_json(protocol.too_large(self._setup.memory_bytes, "its work"))}
             except Exception as error:  # noqa: BLE001 - it is raised where the question was asked
-                reply = {"error": failures.to_json(error)}
+                reply = {"error": protocol.to_json(error)}
         reply["last"] = _memory_bytes() > self._setup.memory_bytes // GROWN_SHARE
-        self._send(frames.encode(reply, body))
+        self._send(protocol.encode(reply, body))
         return not reply["last"]
 
     async def _answered(self, question: AnalysisQuestion) -> bytes:
@@ -60,7 +60,7 @@ class Worker:
             self._store = await connect(self._setup.dsn, pool_size=POOL_SIZE, timeouts=self._setup.timeouts)
         body = await answer(self._store, self._setup.given, question, self._store)
         if len(body) > self._setup.answer_bytes:
-            raise failures.too_large(self._setup.answer_bytes, "its answer")
+            raise protocol.too_large(self._setup.answer_bytes, "its answer")
         return body
 
 
@@ -83,7 +83,7 @@ def main() -> None:
     """Runs the process until its stdin ends, or its memory has grown too much."""
     requests, replies = _own_stdio()
     _ignore_signals()
-    setup = Setup.from_json(frames.read(_exactly(requests))[0])
+    setup = Setup.from_json(protocol.read(_exactly(requests))[0])
     configure_logging(setup.log_format, setup.log_level)
     _bound(setup.memory_bytes)
     gc.collect()
@@ -105,7 +105,7 @@ async def _work(setup: Setup, requests: BinaryIO, replies: BinaryIO) -> None:
         replies.write(message)
         replies.flush()
 
-    send(frames.encode({"ready": os.getpid()}))
+    send(protocol.encode({"ready": os.getpid()}))
     worker = Worker(setup, send)
     while await worker.answer(await questions.get()):
         pass
@@ -115,7 +115,7 @@ async def _work(setup: Setup, requests: BinaryIO, replies: BinaryIO) -> None:
 def _listen(requests: BinaryIO, receive: Callable[[dict[str, Any]], None]) -> None:
     exactly = _exactly(requests)
     while True:
-        receive(frames.read(exactly)[0])
+        receive(protocol.read(exactly)[0])
 
 
 def _exactly(pipe: BinaryIO) -> Callable[[int], bytes]:

@@ -9,7 +9,7 @@ import pytest
 from playhead_collector.analysis.search.indexing import SearchSettings
 from playhead_collector.errors import StoreUnavailable
 from playhead_collector.store.ports.search import SearchStore, UnindexedRun
-from playhead_collector.workers import failures
+from playhead_collector.workers import protocol
 from playhead_collector.workers.indexer import SearchIndexer
 from playhead_collector.workers.questions import AnalysisQuestion
 
@@ -37,9 +37,9 @@ class Runs:
         if self.error is not None:
             raise self.error
         if self.broken & {*question.runs}:
-            raise failures.AnalysisFailed("a bug")
+            raise protocol.AnalysisFailed("a bug")
         if question.options["attribute"] and self.slow & {*question.runs}:
-            raise failures.took_too_long(30)
+            raise protocol.took_too_long(30)
         self.due = [run for run in self.due if run not in question.runs]
         return json.dumps({"indexed": list(question.runs)}).encode()
 
@@ -85,7 +85,7 @@ async def test_a_run_that_cannot_be_read_is_left_out(caplog: pytest.LogCaptureFi
 
 
 @pytest.mark.parametrize(
-    "error", [failures.queue_is_full(1), failures.not_started("no memory"), StoreUnavailable("down")]
+    "error", [protocol.queue_is_full(1), protocol.not_started("no memory"), StoreUnavailable("down")]
 )
 async def test_what_says_nothing_about_the_runs_is_tried_again_later(error: Exception):
     runs = Runs(["one", "other"])
@@ -101,7 +101,7 @@ async def test_what_says_nothing_about_the_runs_is_tried_again_later(error: Exce
 
 async def test_a_deleted_run_is_no_failure():
     runs = Runs(["gone"])
-    runs.error = failures.Refused(404, "no_such_run", "there is no run 'gone'")
+    runs.error = protocol.Refused(404, "no_such_run", "there is no run 'gone'")
     indexing = indexer(runs)
     await indexing.run_once()
     assert indexing.counts["failed"] == 0

@@ -1,10 +1,25 @@
-"""Errors of a worker process → JSON → the same errors, raised in the process that asked the question."""
+"""Frames, set-up and errors on the pipe.
 
+Errors of a worker process → JSON → the same errors, raised in the process that asked the question.
+
+The settings of a worker process, sent on its stdin: other users can read arguments and environments.
+
+Messages on a pipe: a JSON object, and bytes that are passed on without parsing.
+
+length of the object, length of the bytes (4 bytes each, big-endian) | object | bytes
+"""
+
+import json
+import struct
 import traceback
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any, cast
 
 from playhead_collector.errors import CollectorError, ContentCorrupt, ContentMissing, Refused, StoreUnavailable
+from playhead_collector.read.prices import Price, Prices
+from playhead_collector.store.postgres.connection import DatabaseTimeouts
+from playhead_collector.workers.questions import AnalysisSettings
 
 _BY_NAME: Mapping[str, type[CollectorError]] = {
     kind.__name__: kind for kind in (StoreUnavailable, ContentMissing, ContentCorrupt)
@@ -81,3 +96,55 @@ def not_started(why: str) -> Refused:
         f"no process for analysis can be started ({why}): see the collector's log",
         {"Retry-After": "5"},
     )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Setup:
+    """Settings of a worker process. `dsn` may contain a password; `seconds` and `memory_bytes` limit one question."""
+
+    dsn: str = field(repr=False)
+    timeouts: DatabaseTimeouts
+    given: AnalysisSettings
+    seconds: float
+    memory_bytes: int
+    answer_bytes: int
+    log_format: str = "text"
+    log_level: str = "info"
+
+    def to_json(self) -> dict[str, Any]:
+        """Returns the settings as a JSON object."""
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, fields: Mapping[str, Any]) -> "Setup":
+        """Returns the settings in a JSON object of `to_json`."""
+        analysis: dict[str, Any] = dict(fields["given"])
+        prices: dict[str, Any] = dict(analysis["prices"])
+        prices["models"] = {name: Price(**line) for name, line in prices["models"].items()}
+        analysis["prices"] = Prices(**prices)
+        values: dict[str, Any] = {
+            **fields,
+            "given": AnalysisSettings(**analysis),
+            "timeouts": DatabaseTimeouts(**fields["timeouts"]),
+        }
+        return cls(**values)
+
+
+LENGTHS = struct.Struct("!II")
+
+
+def encode(head: Mapping[str, Any], body: bytes = b"") -> bytes:
+    """Returns the bytes of a message."""
+    head_bytes = json.dumps(head).encode("ascii")  # options may hold lone surrogates, which UTF-8 cannot encode
+    return b"".join((LENGTHS.pack(len(head_bytes), len(body)), head_bytes, body))
+
+
+def head_of(data: bytes) -> dict[str, Any]:
+    """Parses the JSON object of a message."""
+    return cast(dict[str, Any], json.loads(data))
+
+
+def read(exactly: Callable[[int], bytes]) -> tuple[dict[str, Any], bytes]:
+    """Reads the next message. `exactly(n)` returns the next n bytes; its errors pass through."""
+    head, body = LENGTHS.unpack(exactly(LENGTHS.size))
+    return head_of(exactly(head)), exactly(body)
