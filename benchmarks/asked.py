@@ -13,7 +13,7 @@ import asyncpg
 import httpx
 
 from benchmarks.collector import BenchCollector, collector
-from playhead_collector.project.runner import ProjectionRunner
+from playhead_collector.projection import ProjectionRunner
 from playhead_collector.read.context import answer_context
 from playhead_collector.read.prices import shipped
 from playhead_collector.read.record import RunRecord, open_record

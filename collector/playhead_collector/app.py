@@ -35,7 +35,7 @@ from playhead_collector.ingest_pipeline import IngestPipeline
 from playhead_collector.live.hub import LiveHub, StreamLimits
 from playhead_collector.network.grpc_server import Servicer
 from playhead_collector.network.guard import Guard, limits_of
-from playhead_collector.project.runner import ProjectionRunner
+from playhead_collector.projection import ProjectionRunner
 from playhead_collector.read.prices import read_prices, shipped
 from playhead_collector.receive.bounded import ANSWER_SLOW_AFTER_SECONDS, BoundAnswers, BoundBodies
 from playhead_collector.receive.content import ContentHttp

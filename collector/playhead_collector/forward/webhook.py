@@ -20,7 +20,7 @@ from urllib.parse import urlsplit
 import httpx
 
 from playhead.model.times import rfc3339
-from playhead_collector.background_loop import BackgroundLoop
+from playhead_collector.background import BackgroundLoop
 from playhead_collector.errors import BadSetting, StoreUnavailable
 from playhead_collector.forward.attempts import Answer, Verdict, of_status, pause_s, retry_after
 from playhead_collector.json_bytes import json_bytes

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from playhead.model.span import LogEvent
 from playhead.outbound.counting import needs_run
 from playhead.outbound.span import OutboundRun
-from playhead_collector.background_loop import BackgroundLoop
+from playhead_collector.background import BackgroundLoop
 from playhead_collector.errors import StoreUnavailable
 from playhead_collector.forward.attempts import Answer, Verdict, pause_s, shortened
 from playhead_collector.forward.counting import OutgoingSpans, RunCounter, by_entry, unchanged

@@ -14,10 +14,10 @@ from dataclasses import dataclass
 from playhead_collector.errors import Refused, StoreUnavailable
 from playhead_collector.live.messages import Chunk, MessageBatch, StreamPosition, View
 from playhead_collector.live.reading import StreamReader
+from playhead_collector.logs import ThrottledLog
 from playhead_collector.read.events import previews_of
 from playhead_collector.store.ports import Store
 from playhead_collector.store.ports.changes import RunHead
-from playhead_collector.throttled_log import ThrottledLog
 
 # Previews are read in one of these lengths, and cut to the length that a client asked for.
 _PREVIEW_LENGTHS = (200, 1_000, 10_000)

@@ -27,13 +27,13 @@ import httptools
 from starlette.responses import JSONResponse, Response
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
+from playhead_collector.logs import ThrottledLog
 from playhead_collector.network.guard import MIN_TAKEN, Admission, Guard
 from playhead_collector.receive.otlp.reply import JSON, PROTOBUF
 from playhead_collector.receive.otlp_http import PATHS as OTLP_PATHS
 from playhead_collector.receive.request_limiter import RETRY_SECONDS
 from playhead_collector.serve import errors, identity
 from playhead_collector.settings import MIB
-from playhead_collector.throttled_log import ThrottledLog
 
 Headers = Sequence[tuple[bytes, bytes]]
 _REFUSALS = {

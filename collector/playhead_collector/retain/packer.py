@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 
-from playhead_collector.background_loop import BackgroundLoop
+from playhead_collector.background import BackgroundLoop
 from playhead_collector.errors import StoreCollision, StoreUnavailable
 from playhead_collector.store.ports import EventStore, ToPack
 

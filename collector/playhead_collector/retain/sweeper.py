@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Awaitable, Callable
 from time import monotonic
 
-from playhead_collector.background_loop import BackgroundLoop
+from playhead_collector.background import BackgroundLoop
 from playhead_collector.errors import StoreUnavailable
 from playhead_collector.store.ports.retention import RetentionStore, Swept
 

@@ -14,7 +14,7 @@ from time import monotonic
 from typing import TypeAlias
 
 from playhead_collector.analysis.search.indexing import SearchSettings
-from playhead_collector.background_loop import BackgroundLoop
+from playhead_collector.background import BackgroundLoop
 from playhead_collector.errors import Refused, StoreUnavailable
 from playhead_collector.store.ports.search import SearchStore, UnindexedRun
 from playhead_collector.workers.pool import Analysis, WorkerPool

@@ -16,7 +16,7 @@ from typing import Any, BinaryIO
 
 import psutil
 
-from playhead_collector.log_lines import configure_logging
+from playhead_collector.logs import configure_logging
 from playhead_collector.store.postgres.store import PostgresStore, connect
 from playhead_collector.workers import protocol
 from playhead_collector.workers.protocol import Setup

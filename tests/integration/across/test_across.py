@@ -13,7 +13,7 @@ from playhead.errors import BadRequest
 from playhead_collector.analysis.search.indexing import index_runs
 from playhead_collector.app import PROJECT, create_app
 from playhead_collector.process import CollectorProcess
-from playhead_collector.project.runner import ProjectionRunner
+from playhead_collector.projection import ProjectionRunner
 from playhead_collector.read.record import stored_record
 from playhead_collector.settings import CollectorSettings
 from playhead_collector.store.ports import Store

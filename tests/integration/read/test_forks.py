@@ -15,7 +15,7 @@ from playhead.model import names
 from playhead.model.message import text_message
 from playhead.projection.inputs import Parent
 from playhead_collector.app import PROJECT, create_app
-from playhead_collector.project.runner import ProjectionRunner
+from playhead_collector.projection import ProjectionRunner
 from playhead_collector.settings import CollectorSettings
 from playhead_collector.store.ports import Batch
 from playhead_collector.store.postgres import projecting

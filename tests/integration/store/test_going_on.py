@@ -11,7 +11,7 @@ from playhead.model.span import LogEvent, Span
 from playhead.model.state import fold
 from playhead.projection.inputs import RunInput
 from playhead.projection.projector import ProjectSettings, project
-from playhead_collector.project.runner import ProjectionRunner
+from playhead_collector.projection import ProjectionRunner
 from playhead_collector.store.ports import Batch
 from playhead_collector.store.postgres.events import PAGE_EVENTS
 from playhead_collector.store.postgres.store import PostgresStore

@@ -6,7 +6,7 @@ import asyncpg
 import pytest
 
 from playhead.model.span import Span
-from playhead_collector.project.runner import ProjectionRunner
+from playhead_collector.projection import ProjectionRunner
 from playhead_collector.store.ports import Batch, RunFilter
 from playhead_collector.store.ports.leases import LeaseRequest
 from playhead_collector.store.postgres.store import PostgresStore

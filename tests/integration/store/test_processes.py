@@ -2,7 +2,7 @@
 
 from playhead.model import names
 from playhead.model.span import Span
-from playhead_collector.project.runner import ProjectionRunner
+from playhead_collector.projection import ProjectionRunner
 from playhead_collector.store.ports import Batch, RunFilter
 from playhead_collector.store.postgres.store import PostgresStore
 from tests.integration.store.making import RUN, TRACE, Clock, P, run_number, span

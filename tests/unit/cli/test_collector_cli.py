@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from playhead_collector.cli import Addresses, announce, listen, url_of, warn_of_open_doors
-from playhead_collector.log_lines import JsonLines
+from playhead_collector.logs import JsonLines
 from playhead_collector.settings import CollectorSettings
 
 SETTINGS = CollectorSettings(data_dir=Path("/data/playhead"))

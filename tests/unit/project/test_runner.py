@@ -11,7 +11,7 @@ import pytest
 from playhead.projection.inputs import Projection
 from playhead.projection.projector import project
 from playhead_collector.errors import StoreCollision, StoreUnavailable
-from playhead_collector.project.runner import ProjectionRunner, batches
+from playhead_collector.projection import ProjectionRunner, batches
 from playhead_collector.store.ports import Dirty, EventStore, Kept, RunWork, ToPack
 from tests.unit.project.recording import MS, Recording
 
@@ -214,7 +214,7 @@ async def test_runs_that_rest_do_not_hide_the_others(store: MemoryStore, clock: 
         clock.now_ns += SECOND
         return project(*work)
 
-    monkeypatch.setattr("playhead_collector.project.runner._AT_A_TIME", 1)
+    monkeypatch.setattr("playhead_collector.projection._AT_A_TIME", 1)
     runner = runner_of(store, slow)
     store.arrive("a", ended())
     await runner.run_once()

@@ -9,9 +9,9 @@ from collections.abc import Iterator
 from typing import Final, Literal
 
 from playhead_collector.errors import Refused
+from playhead_collector.logs import ThrottledLog
 from playhead_collector.receive.otlp import json, protobuf
 from playhead_collector.receive.otlp.decoded import Decoded, DecodeLimits
-from playhead_collector.throttled_log import ThrottledLog
 
 log = ThrottledLog(logging.getLogger(__name__))
 

@@ -18,11 +18,11 @@ from uuid import UUID
 import asyncpg
 
 from playhead_collector.errors import Refused, StoreCollision, StoreUnavailable
+from playhead_collector.logs import ThrottledLog
 from playhead_collector.store.ports.leases import Takeover
 from playhead_collector.store.postgres import statements as sql
 from playhead_collector.store.postgres.statements import Conn
 from playhead_collector.store.postgres.watch import Connect, DatabaseWatch
-from playhead_collector.throttled_log import ThrottledLog
 
 T = TypeVar("T")
 log = ThrottledLog(logging.getLogger(__name__))

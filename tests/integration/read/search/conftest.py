@@ -10,7 +10,7 @@ import pytest
 
 from playhead_collector.analysis.configuration import Configured
 from playhead_collector.app import create_app
-from playhead_collector.project.runner import ProjectionRunner
+from playhead_collector.projection import ProjectionRunner
 from playhead_collector.settings import CollectorSettings
 from playhead_collector.store.ports import Batch
 from playhead_collector.store.postgres.store import PostgresStore, connect

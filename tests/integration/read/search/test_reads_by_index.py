@@ -14,7 +14,7 @@ import pytest
 from playhead_collector.analysis.configuration import Configured
 from playhead_collector.analysis.search.terms import DecisionConditions, terms_asked
 from playhead_collector.process import CollectorProcess
-from playhead_collector.project.runner import ProjectionRunner
+from playhead_collector.projection import ProjectionRunner
 from playhead_collector.retain.packer import Packer
 from playhead_collector.store.packing.content_packs import key_of
 from playhead_collector.store.ports import Batch

@@ -14,7 +14,7 @@ from playhead.model import names
 from playhead.model.event import RunEvent
 from playhead.model.span import LogEvent, Span
 from playhead.projection.inputs import Projection
-from playhead_collector.project.runner import ProjectionRunner
+from playhead_collector.projection import ProjectionRunner
 from playhead_collector.store.ports import Batch
 from playhead_collector.store.postgres.store import PostgresStore
 from tests.integration.store.making import RUN, Clock, P, row

@@ -13,7 +13,7 @@ from playhead.model.thread import Thread
 from playhead.projection.inputs import RunInput
 from playhead.projection.projector import ProjectSettings, project
 from playhead_collector.errors import StoreCollision
-from playhead_collector.project.runner import ProjectionRunner
+from playhead_collector.projection import ProjectionRunner
 from playhead_collector.retain.packer import Packer
 from playhead_collector.store.packing.content_packs import LARGEST_PACKED
 from playhead_collector.store.ports import Batch, ToPack

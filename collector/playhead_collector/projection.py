@@ -1,22 +1,61 @@
-"""store → [project] → read: decides when runs are projected.
+"""When runs are projected; states of growing runs in memory.
+
+store → [project] → read: decides when runs are projected.
 
 The projection is not part of the ingest transaction: it is a deterministic cache computed from stored spans.  So it can
 be made later and again, ingest does not wait for it, and each query updates it first (`project_now`).
+
+Keeps projection states of growing runs in memory up to a limit; the least recently used ones are
+dropped.
 """
 
 import asyncio
 import logging
-from collections import Counter
+from collections import Counter, OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
 from playhead.projection.inputs import Projection
 from playhead.projection.projector import ProjectSettings, project
-from playhead_collector.background_loop import BackgroundLoop
+from playhead_collector.background import BackgroundLoop
 from playhead_collector.errors import StoreCollision, StoreUnavailable
-from playhead_collector.project.kept_runs import KeptRuns, Key
-from playhead_collector.store.ports import Dirty, EventStore, RunWork
+from playhead_collector.store.ports import Dirty, EventStore, Kept, RunWork
+
+Key = tuple[int, str]
+
+
+class KeptRuns:
+    """Projection states by project and run.
+
+    `take` removes a state, so that only one caller uses it. Put the state back after its result was stored. After an
+    error, do not put it back: it may be ahead of the store.
+    """
+
+    def __init__(self, most_bytes: int) -> None:
+        self._most_bytes = most_bytes
+        self._runs: OrderedDict[Key, Kept] = OrderedDict()
+        self._sizes: dict[Key, int] = {}
+        self.bytes = 0
+
+    def __len__(self) -> int:
+        return len(self._runs)
+
+    def take(self, key: Key) -> Kept | None:
+        """Removes and returns the state of a run; None when there is none."""
+        self.bytes -= self._sizes.pop(key, 0)
+        return self._runs.pop(key, None)
+
+    def put(self, key: Key, state: Kept) -> None:
+        """Stores a state, and drops the least recently used ones to make room. A state that is larger than the limit is
+        not kept."""
+        self.take(key)
+        self._runs[key] = state
+        self._sizes[key] = state.progress.bytes
+        self.bytes += self._sizes[key]
+        while self.bytes > self._most_bytes:
+            self.take(next(iter(self._runs)))
+
 
 log = logging.getLogger(__name__)
 
