@@ -22,7 +22,7 @@ HEAVY = frozenset(
         "playhead.export.http",
         "playhead.local",
         "playhead.outbound",
-        "playhead.promises",
+        "playhead.journal.promises",
         "playhead.replay",
         "playhead.rewind",
         "playhead.wire.operations",

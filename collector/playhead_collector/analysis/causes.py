@@ -22,7 +22,6 @@ What does an event rest on, back to the user's words, and what rested on it late
 `edges` finds the edges; this module follows them and builds the answer.
 """  # noqa: E501 - a table reads best whole
 
-# noqa: E501 - a table reads best whole
 import asyncio
 from bisect import bisect_right
 from collections import defaultdict, deque

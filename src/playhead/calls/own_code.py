@@ -29,7 +29,7 @@ def _folders_of_others() -> tuple[str, ...]:
         Path(os.__file__).parent,  # Python's own modules
         *site.getsitepackages(),
         site.getusersitepackages(),
-        Path(__file__).parents[2],  # our own package
+        Path(__file__).parents[1],  # our own package
     )
     return tuple(str(Path(path).resolve()) for path in paths)
 

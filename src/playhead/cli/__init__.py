@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from playhead.cli.application import collector_options, exit_code
 
 __all__ = ["app", "collector_options", "exit_code", "main"]
-_PARTS = {"app": "every", "collector_options": "group", "exit_code": "group"}
+_PARTS = {"app": "all_commands", "collector_options": "application", "exit_code": "application"}
 
 
 def __getattr__(name: str) -> Any:
@@ -37,7 +37,7 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(f"module 'playhead.cli' has no attribute {name!r}")
     from importlib import import_module  # noqa: PLC0415 - only for these names
 
-    return getattr(import_module(f"playhead.cli.application.{_PARTS[name]}"), name)
+    return getattr(import_module(f"playhead.cli.{_PARTS[name]}"), name)
 
 
 def command_line(args: Sequence[str]) -> "typer.Typer":

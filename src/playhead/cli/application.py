@@ -133,8 +133,8 @@ def _common(
 _MODULES = {
     "runs": "runs", "show": "runs",
     "events": "read", "state": "read", "context": "read", "messages": "read", "content": "read", "checkpoints": "read",
-    "tree": "trees.calls", "tokens": "tokens", "why": "provenance", "suspects": "suspects", "decisions": "decisions",
-    "compressions": "compression", "compare": "compare", "diff": "diff",
+    "tree": "tree", "tokens": "contexts", "why": "why", "suspects": "suspects", "decisions": "why",
+    "compressions": "contexts", "compare": "differences", "diff": "differences",
 }  # fmt: skip
 _VALUED = frozenset({"--url", "--api-key"})
 _COMPLETES = "_PLAYHEAD_COMPLETE"

@@ -25,7 +25,7 @@ _EVENTS = 256
 _QUICK = 1
 _TUPLES = ("tags", "agents", "models", "tools", "continued_by", "traces", "linked")
 # The packages whose code makes projections: when it changes, projections may change.
-_CODE = ("model", "dialect", "lift", "project")
+_CODE = ("model", "dialect", "lift", "projection")
 
 
 class JournalProjections:

@@ -74,7 +74,7 @@ __all__ = [
 ]
 
 _MODULES = (
-    "answers", "request", "rules", "trajectories", "server", "recorded.model_answers", "recorded.starting",
+    "answers", "request", "rules", "trajectories", "server", "script", "recorder",
 )  # fmt: skip
 
 

@@ -27,7 +27,6 @@ Tool calling: two calls at once, then one with their results, then the answer.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from importlib import import_module
 
 from playhead.testing.answers import (
     Answering,
@@ -100,26 +99,6 @@ _CODE_ASSISTANT = Scenario(
         ScenarioLine(_TEST, text("All tests pass.")),
     ),
 )
-
-
-NAMES = (
-    "code_assistant",
-    "error_recovery",
-    "evaluator_optimizer",
-    "orchestrator",
-    "parallel_review",
-    "prompt_chaining",
-    "routing",
-    "tool_calling",
-)
-
-
-def load(name: str) -> Scenario:
-    """Returns the scenario of this name; raises ValueError with the names that there are."""
-    if name not in NAMES:
-        raise ValueError(f"there is no scenario {name!r}; choose one of {', '.join(NAMES)}")
-    scenario: Scenario = import_module(f"{__name__}.{name}").SCENARIO
-    return scenario
 
 
 _DELEGATED = tool_calls(
@@ -230,3 +209,23 @@ _TOOL_CALLING = Scenario(
         ScenarioLine(tool_result_received("convert"), text("Rome is warmer: 24 °C, which is 75.2 °F.")),
     ),
 )
+
+
+_SCENARIOS = {
+    "code_assistant": _CODE_ASSISTANT,
+    "error_recovery": _ERROR_RECOVERY,
+    "evaluator_optimizer": _EVALUATOR_OPTIMIZER,
+    "orchestrator": _ORCHESTRATOR,
+    "parallel_review": _PARALLEL_REVIEW,
+    "prompt_chaining": _PROMPT_CHAINING,
+    "routing": _ROUTING,
+    "tool_calling": _TOOL_CALLING,
+}
+NAMES = tuple(_SCENARIOS)
+
+
+def load(name: str) -> Scenario:
+    """The scenario of this name; raises ValueError with the names that there are."""
+    if name not in _SCENARIOS:
+        raise ValueError(f"there is no scenario {name!r}; choose one of {', '.join(NAMES)}")
+    return _SCENARIOS[name]

@@ -12,12 +12,12 @@ import playhead_collector.analysis
 from playhead_collector.analysis.rules import StrengthRule, weaker
 
 REFERENCE = Path(__file__).parents[3] / "docs" / "reference-questions.md"
-FOLDERS = ("provenance", "causes", "reasoning", "compression", "suspects")
+QUESTIONS = ("provenance.rules", "causes", "reasoning.inferred", "compression.rules", "suspects.rules")
 WORDS = {"confidence", "certainty", "probability", "likelihood", "score"}
 
 
-def rules_of(folder: str) -> list[StrengthRule]:
-    module = importlib.import_module(f"playhead_collector.analysis.{folder}.rules")
+def rules_of(module_name: str) -> list[StrengthRule]:
+    module = importlib.import_module(f"playhead_collector.analysis.{module_name}")
     return [value for value in vars(module).values() if isinstance(value, StrengthRule)]
 
 
@@ -28,21 +28,21 @@ def answer_types() -> dict[str, type]:
     return {name: value for module in modules for name, value in vars(module).items() if typing.is_typeddict(value)}
 
 
-@pytest.mark.parametrize("folder", FOLDERS)
-def test_the_reference_lists_each_rule_with_its_strength(folder: str):
+@pytest.mark.parametrize("module_name", QUESTIONS)
+def test_the_reference_lists_each_rule_with_its_strength(module_name: str):
     lines = REFERENCE.read_text("utf-8").splitlines()
-    for rule in rules_of(folder):
+    for rule in rules_of(module_name):
         assert f"| `{rule.name}` | {rule.strength} | {rule.meaning} |" in lines
 
 
 def test_each_rule_has_a_name_of_its_own():
-    names = [rule.name for folder in FOLDERS for rule in rules_of(folder)]
+    names = [rule.name for module_name in QUESTIONS for rule in rules_of(module_name)]
     assert len(names) == len({*names}) > 50
     assert all(name.isidentifier() and name.islower() for name in names)
 
 
 def test_the_reference_lists_no_rule_that_there_is_not():
-    names = {rule.name for folder in FOLDERS for rule in rules_of(folder)}
+    names = {rule.name for module_name in QUESTIONS for rule in rules_of(module_name)}
     cells = [[cell.strip() for cell in line.strip("|").split("|")] for line in REFERENCE.read_text().splitlines()]
     listed = {row[0].strip("`") for row in cells if len(row) == 3 and row[1] in ("strong", "likely", "weak")}
     assert listed == names
@@ -50,7 +50,7 @@ def test_the_reference_lists_no_rule_that_there_is_not():
 
 def test_rules_of_the_analysis_stand_in_the_files_for_them():
     package = playhead_collector.analysis
-    found = {folder: rules_of(folder) for folder in FOLDERS}
+    found = {module_name: rules_of(module_name) for module_name in QUESTIONS}
     for info in pkgutil.walk_packages(package.__path__, package.__name__ + "."):
         for value in vars(importlib.import_module(info.name)).values():
             if isinstance(value, StrengthRule) and value.name != "too_many_ways":

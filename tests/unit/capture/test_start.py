@@ -20,14 +20,14 @@ def test_instrumenting_everything_imports_no_library_no_opentelemetry_and_nothin
     late = (
         "playhead.recording",
         "playhead.configure",
-        "playhead.api.calls",
+        "playhead.calls",
         "playhead.journal",
         "playhead.export",
         "playhead.refs",
         "playhead.replay",
-        "playhead.project",
+        "playhead.projection",
         "playhead.model.event",
     )
     # By which the package says what is imported with the first observed call.
-    light = {"playhead.api.calls", "playhead.calls.first_use"}
+    light = {"playhead.calls", "playhead.calls.first_use", "playhead.calls.own_code"}
     assert {name for name in done.stdout.split() if name.startswith(late)} == light

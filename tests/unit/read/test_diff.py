@@ -20,8 +20,8 @@ from playhead_collector.read.record import RunRecord
 from playhead_collector.read.state import state_answer
 from playhead_collector.serve.routing import schema
 from tests.support.readers.fake import FakeStore, Story, record_of
-from tests.unit.project.recording import Recording
-from tests.unit.project.test_golden import (
+from tests.unit.projection.recording import Recording
+from tests.unit.projection.test_golden import (
     crash,
     declared,
     failed_call,

@@ -12,14 +12,9 @@ from playhead_collector.live.hub import LiveHub, StreamLimits
 from playhead_collector.read.record import RunProjector
 from playhead_collector.retain.sweeper import Sweeper
 from playhead_collector.serve.analysis_pool import AnalysisHandlers, LimitedAnalysis
-from playhead_collector.serve.handlers import analysis as analytics
-from playhead_collector.serve.handlers import analysis as causes
-from playhead_collector.serve.handlers import analysis as compare
-from playhead_collector.serve.handlers import analysis as compression
-from playhead_collector.serve.handlers import analysis as decisions
-from playhead_collector.serve.handlers import analysis as diff
-from playhead_collector.serve.handlers import analysis as provenance
-from playhead_collector.serve.handlers import analysis as tokens
+from playhead_collector.serve.handlers import (
+    analysis as analysis_routes,
+)
 from playhead_collector.serve.handlers import (
     asking_models,
     content,
@@ -87,11 +82,8 @@ def router(
     runs.add_lease_routes(api, store, project_id)
     promises.add_routes(api, store, project_id)
     scores.add_routes(limited, store, runner, project_id)
-    for part in (diff, compare, compression, tokens, decisions, provenance, causes, analytics):
-        part.add_routes(api, asking)
-    asking_models._add_reasoning(api, asking, configured)
-    asking_models._add_ask_again(api, asking, configured)
-    asking_models._add_suspects(api, asking, configured)
+    analysis_routes.add_routes(api, asking)
+    asking_models.add_routes(api, asking, configured)
     content.add_routes(limited, store, project_id)
     storage.add_routes(limited, store, project_id)
     search.add_routes(limited, store, project_id, configured.search)

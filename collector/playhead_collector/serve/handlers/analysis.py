@@ -118,7 +118,6 @@ class AnalyticsRoutes:
 
 
 def _add_analytics(api: APIRouter, asking: AnalysisHandlers) -> None:
-    """Registers the operations of this file."""
     routes = AnalyticsRoutes(asking)
     get(api, "analytics", "/analytics/statistics", routes.statistics, across.RunStatistics)
     get(api, "analytics", "/analytics/transitions", routes.transitions, across.TransitionGraph)
@@ -162,7 +161,6 @@ class DecisionsRoutes:
 
 
 def _add_decisions(api: APIRouter, asking: AnalysisHandlers) -> None:
-    """Registers the operations of this file."""
     routes = DecisionsRoutes(asking)
     get(api, "why", "/runs/{run}/decisions", routes.decisions, operations.Page[Decision])
     get(api, "why", "/runs/{run}/decisions/{seq}", routes.decision, DecisionDetail)
@@ -202,7 +200,6 @@ class DiffRoutes:
 
 
 def _add_diff(api: APIRouter, asking: AnalysisHandlers) -> None:
-    """Registers the operations of this file."""
     get(api, "moments", "/runs/{run}/diff", DiffRoutes(asking).diff, Diff)
 
 
@@ -229,7 +226,6 @@ class CompressionRoutes:
 
 
 def _add_compression(api: APIRouter, asking: AnalysisHandlers) -> None:
-    """Registers the operations of this file."""
     routes = CompressionRoutes(asking)
     get(api, "moments", "/runs/{run}/compressions", routes.compressions, operations.Page[Compression])
     get(api, "moments", "/runs/{run}/compressions/{seq}", routes.compression, CompressionAudit)
@@ -257,7 +253,6 @@ class CompareRoutes:
 
 
 def _add_compare(api: APIRouter, asking: AnalysisHandlers) -> None:
-    """Registers the operations of this file."""
     get(api, "runs", "/runs/{a}/compare/{b}", CompareRoutes(asking).compare, Comparison)
 
 
@@ -288,7 +283,6 @@ class TokensRoutes:
 
 
 def _add_tokens(api: APIRouter, asking: AnalysisHandlers) -> None:
-    """Registers the operations of this file."""
     get(api, "runs", "/runs/{run}/tokens", TokensRoutes(asking).tokens, operations.TokenTimeline)
 
 
@@ -310,7 +304,6 @@ class ProvenanceRoutes:
 
 
 def _add_provenance(api: APIRouter, asking: AnalysisHandlers) -> None:
-    """Registers the operations of this file."""
     routes = ProvenanceRoutes(asking)
     get(api, "why", "/runs/{run}/attributions", routes.attributions, operations.Page[Attribution])
     get(api, "why", "/runs/{run}/attributions/{seq}", routes.attribution, Attribution)
@@ -336,5 +329,19 @@ class CausesRoutes:
 
 
 def _add_causes(api: APIRouter, asking: AnalysisHandlers) -> None:
-    """Registers the operations of this file."""
     get(api, "why", "/runs/{run}/causes/{seq}", CausesRoutes(asking).causes, CausalGraph)
+
+
+def add_routes(api: APIRouter, asking: AnalysisHandlers) -> None:
+    """Registers the operations of this file."""
+    for add in (
+        _add_diff,
+        _add_compare,
+        _add_compression,
+        _add_tokens,
+        _add_decisions,
+        _add_provenance,
+        _add_causes,
+        _add_analytics,
+    ):
+        add(api, asking)

@@ -143,7 +143,6 @@ def _event(name: str, value: Any) -> bytes:
 
 
 def _add_reasoning(api: APIRouter, asking: AnalysisHandlers, configured: Configured) -> None:
-    """Registers the operations of this file."""
     routes = ReasoningRoutes(asking, configured)
     get(api, "moments", "/runs/{run}/reasoning/{seq}", routes.reasoning, operations.Reasoning)
     answer, responses = schema(operations.Explanation), _EXPLAINED | refusals(409, 502)
@@ -237,7 +236,6 @@ def _find_options(task: str | None, outcome: str | None) -> dict[str, Any]:
 
 
 def _add_suspects(api: APIRouter, asking: AnalysisHandlers, configured: Configured) -> None:
-    """Registers the operations of this file."""
     routes = SuspectsRoutes(asking, configured)
     get(api, "why", "/runs/{run}/suspects", routes.suspects, Suspects)
     answer = schema(RerankedSuspects)
@@ -290,7 +288,12 @@ class AskAgainRoutes:
 
 
 def _add_ask_again(api: APIRouter, asking: AnalysisHandlers, configured: Configured) -> None:
-    """Registers the operations of this file."""
     responses = refusals(413, 502) | conflict("No model is configured that could be asked.")
     add = api.post("/runs/{run}/ask-again", tags=["why"], response_model=schema(AskedAgain), responses=responses)
     add(AskAgainRoutes(asking, configured).ask_again)
+
+
+def add_routes(api: APIRouter, asking: AnalysisHandlers, configured: Configured) -> None:
+    """Registers the operations of this file."""
+    for add in (_add_reasoning, _add_ask_again, _add_suspects):
+        add(api, asking, configured)

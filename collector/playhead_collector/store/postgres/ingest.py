@@ -35,7 +35,7 @@ from playhead_collector.store.packing.span_pages import (
 from playhead_collector.store.ports import Batch, Ingested
 from playhead_collector.store.ports.leases import Takeover
 from playhead_collector.store.ports.outbox import Recipient
-from playhead_collector.store.postgres import contents as content
+from playhead_collector.store.postgres import contents as content_rows
 from playhead_collector.store.postgres import statements as sql
 from playhead_collector.store.postgres import threads
 from playhead_collector.store.postgres.connection import WriteContext, begin_write
@@ -185,7 +185,7 @@ async def put(
     """Stores contents and threads. As the last step of the transaction, call `wake` for the runs in `waiting` of the
     result."""
     project_id = write_context.project_id
-    new, new_bytes, awaited = await content.put(conn, memory.packs, write_context, contents, today)
+    new, new_bytes, awaited = await content_rows.put(conn, memory.packs, write_context, contents, today)
     grown = await threads.put(conn, memory.packs, memory.lineage_numbers, write_context, extensions, today)
     waiting: list[UUID] = []
     if awaited or grown.awaited:
@@ -345,7 +345,7 @@ async def _note_pending(
         write_context.project_id,
         set[ContentRef]().union(*(arrival.refs for arrival in fresh.values())) - here,
     )
-    pending = await content.missing(conn, packs, write_context, list(refs), today) if refs else []
+    pending = await content_rows.missing(conn, packs, write_context, list(refs), today) if refs else []
     if pending:
         waiting = [(UUID(run), ref) for run, arrival in fresh.items() for ref in pending if ref in arrival.refs]
         await sql.run(

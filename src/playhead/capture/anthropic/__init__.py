@@ -16,7 +16,7 @@ from typing import Any, cast
 
 from opentelemetry.instrumentation.instrumentor import BaseInstrumentor
 
-from playhead.capture.anthropic import messages as reading
+from playhead.capture.anthropic import messages as messages_api
 from playhead.capture.anthropic.message_stream import observing_async_helper, observing_helper
 from playhead.capture.anthropic.messages import read_request, read_response, restore, with_message
 from playhead.capture.client_methods import ClientApi, MethodCall, observing, observing_async
@@ -95,7 +95,7 @@ def _with_message(raw: Any, message: Any, call: MethodCall) -> Any:
 
 def _with_edit(call: MethodCall, messages: list[Any] | None, system: str | None) -> MethodCall | None:
     """`system` is not used: the system prompt is the first of `messages`."""
-    kwargs = reading.with_edit(call.kwargs, messages)
+    kwargs = messages_api.with_edit(call.kwargs, messages)
     return None if kwargs is None else call.with_kwargs(kwargs)
 
 
@@ -103,13 +103,13 @@ _MESSAGES = ClientApi(
     read_request=lambda call: read_request(call.client, call.kwargs, call.method),
     is_streamed=_is_streamed,
     read_response=lambda response, run, call: read_response(response, run, call.kwargs),
-    assemble=lambda events, run, call: reading.assemble(events, run, call.kwargs),
-    read_recorded=lambda raw, run, call: reading.read_recorded(raw, run, call.kwargs),
+    assemble=lambda events, run, call: messages_api.assemble(events, run, call.kwargs),
+    read_recorded=lambda raw, run, call: messages_api.read_recorded(raw, run, call.kwargs),
     restore=_restore,
     with_message=_with_message,
     with_edit=_with_edit,
     record_result=record_result,
-    keep_chunk=reading.kept_event,
+    keep_chunk=messages_api.kept_event,
     one_shot=("messages", "tools", "system"),
 )
 

@@ -18,7 +18,7 @@ from playhead_collector.projection import ProjectionRunner
 from playhead_collector.store.ports import Batch
 from playhead_collector.store.postgres.store import PostgresStore
 from tests.integration.store.making import RUN, Clock, P, row
-from tests.unit.project.recording import Recording
+from tests.unit.projection.recording import Recording
 
 TABLES = ("tool_call", "decision", "error")
 

@@ -13,7 +13,7 @@ from playhead.projection.projector import project
 from playhead_collector.errors import StoreCollision, StoreUnavailable
 from playhead_collector.projection import ProjectionRunner, batches
 from playhead_collector.store.ports import Dirty, EventStore, Kept, RunWork, ToPack
-from tests.unit.project.recording import MS, Recording
+from tests.unit.projection.recording import MS, Recording
 
 P = 1
 SECOND = 1000 * MS

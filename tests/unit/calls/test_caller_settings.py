@@ -21,7 +21,7 @@ def test_who_asks_is_not_compared(name: str) -> None:
 
 
 def test_the_documentation_lists_them_all() -> None:
-    page = (Path(__file__).parents[4] / "docs" / "reference-resume.md").read_text("utf-8")
+    page = (Path(__file__).parents[3] / "docs" / "reference-resume.md").read_text("utf-8")
     section = page.partition("## Settings that say who asks")[2].partition("\n## ")[0]
     assert [name for name in CALLER_SETTINGS if f"`{name}`" not in section] == []
 

@@ -13,7 +13,7 @@ from playhead.projection.projector import ProjectSettings, project
 from playhead_collector.store.ports import RunWork
 from tests.support.compressed_runs import RUNS, LabelledRun
 from tests.support.recorded_runs import Recorded
-from tests.unit.project.recording import Recording
+from tests.unit.projection.recording import Recording
 
 RUN = "0190f5fe" * 4
 each_run = pytest.mark.parametrize("labelled", RUNS, ids=lambda labelled: labelled.name)
@@ -79,7 +79,7 @@ def test_these_runs_are_these_events(labelled: LabelledRun, golden: Callable[[st
         text = text.replace(ref, f"<{message['role']}: {_words(message)}>")
     for ref, node in recorded.nodes.items():
         text = text.replace(ref, f"<thread of {node.depth}>")
-    golden(f"project/compressed/{labelled.name}.events.json", text)
+    golden(f"projection/compressed/{labelled.name}.events.json", text)
 
 
 def _short(value: dict) -> dict:

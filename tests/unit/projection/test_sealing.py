@@ -1,6 +1,6 @@
 from playhead.model import event as ev
 from playhead.projection.projector import project
-from tests.unit.project.recording import MS, SETTINGS, Recording
+from tests.unit.projection.recording import MS, SETTINGS, Recording
 
 
 def ended() -> Recording:

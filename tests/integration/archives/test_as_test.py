@@ -9,7 +9,7 @@ import httpx
 import pytest
 
 from playhead_collector.process import CollectorProcess
-from tests.integration.moving.conftest import Cli, ask, keep
+from tests.integration.archives.conftest import Cli, ask, keep
 from tests.integration.read.recorded import Recorder
 from tests.support.programs.examples import run_example
 

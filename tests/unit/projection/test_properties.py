@@ -12,7 +12,7 @@ from playhead.model.span import Span
 from playhead.model.state import fold
 from playhead.projection.order import moments
 from playhead.projection.span_tree import SpanTree
-from tests.unit.project.recording import RUN, Recording
+from tests.unit.projection.recording import RUN, Recording
 
 MESSAGES = ("system: s", "user: a", "user: b", "assistant: C", "assistant: D")
 Heads = list[tuple[int, str]]

@@ -8,7 +8,7 @@ import pytest
 from playhead.model import event as ev
 from playhead.model import names
 from playhead.model.span import Span
-from tests.unit.project.recording import Recording, content
+from tests.unit.projection.recording import Recording, content
 
 
 def called(r: Recording) -> list[str]:

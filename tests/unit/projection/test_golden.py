@@ -10,7 +10,7 @@ import pytest
 from playhead.model import names
 from playhead.model.event import RunEvent, event_to_json
 from playhead.model.span import Span
-from tests.unit.project.recording import Recording, content
+from tests.unit.projection.recording import Recording, content
 
 Golden = Callable[[str, str], None]
 SYSTEM = "system: You are a support agent."
@@ -115,8 +115,8 @@ SCENARIOS = [tool_loop, parallel_tools, failed_call, aborted_stream, crash, fore
 @pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda scenario: scenario.__name__)
 def test_these_spans_are_these_events(scenario: Callable[[], Recording], golden: Golden):
     r = scenario()
-    golden(f"project/{scenario.__name__}.spans.json", spans_text(r, r.spans))
-    golden(f"project/{scenario.__name__}.events.json", events_text(r, r.events()))
+    golden(f"projection/{scenario.__name__}.spans.json", spans_text(r, r.spans))
+    golden(f"projection/{scenario.__name__}.events.json", events_text(r, r.events()))
 
 
 def test_a_span_that_comes_after_the_run_was_sealed(golden: Golden):
@@ -124,8 +124,8 @@ def test_a_span_that_comes_after_the_run_was_sealed(golden: Golden):
     late = next(span for span in r.spans if span.attributes[names.KIND] == "tool")
     sealed = r.project(spans=[span for span in r.spans if span is not late], quiet_ms=60_000)
     assert sealed.row.sealed
-    golden("project/late.spans.json", spans_text(r, [late]))
-    golden("project/late.events.json", events_text(r, r.events(sealed=sealed.events)))
+    golden("projection/late.spans.json", spans_text(r, [late]))
+    golden("projection/late.events.json", events_text(r, r.events(sealed=sealed.events)))
 
 
 def test_every_ref_in_a_golden_file_says_what_it_names():

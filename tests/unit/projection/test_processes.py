@@ -9,7 +9,7 @@ from playhead.model.span import LogEvent, Span
 from playhead.projection.inputs import ProjectSettings
 from playhead.projection.projector import project
 from playhead.projection.run_row import HandedProcess
-from tests.unit.project.recording import MS, Recording
+from tests.unit.projection.recording import MS, Recording
 
 P, Q = "1" * 16, "2" * 16
 SETTINGS = ProjectSettings(seal_after_ns=30_000 * MS, lost_after_ns=900_000 * MS)

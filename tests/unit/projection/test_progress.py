@@ -19,8 +19,8 @@ from playhead.projection.run_row import RunRow
 from playhead.projection.search_rows import SearchRows, ToolOutcome, search_rows
 from playhead_collector.store.packing.span_pages import SpanPage, merge, named_refs
 from playhead_collector.store.ports import RunWork
-from tests.unit.project.recording import Recording
-from tests.unit.project.test_properties import recordings as tangled
+from tests.unit.projection.recording import Recording
+from tests.unit.projection.test_properties import recordings as tangled
 
 EVERY = 4
 SETTINGS = ProjectSettings(snapshot_every=EVERY, keep=True)

@@ -7,7 +7,7 @@ import pytest
 from playhead_collector.errors import StoreCollision
 from playhead_collector.retain.packer import Packer
 from playhead_collector.store.ports import EventStore, ToPack
-from tests.unit.project.test_runner import Clock, MemoryStore, P
+from tests.unit.projection.test_runner import Clock, MemoryStore, P
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ from playhead.model.span import Span
 from playhead.model.state import fold
 from playhead.projection.inputs import Parent, Projection
 from playhead.projection.projector import ProjectSettings, project
-from tests.unit.project.recording import MS, SETTINGS, Recording
+from tests.unit.projection.recording import MS, SETTINGS, Recording
 
 CHILD = "c0ffee00" * 4
 SYSTEM = "system: Help."

@@ -8,7 +8,7 @@ from playhead.model import names
 from playhead.model.span import STATUS_ERROR, SpanEvent
 from playhead.model.state import fold
 from playhead.projection.projector import ProjectSettings, project
-from tests.unit.project.recording import EPOCH_NS, MS, Recording, content
+from tests.unit.projection.recording import EPOCH_NS, MS, Recording, content
 
 E = TypeVar("E", bound=ev.Event)
 REASONING = "gen_ai__usage__reasoning__output_tokens"

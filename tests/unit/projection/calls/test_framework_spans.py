@@ -8,7 +8,7 @@ import pytest
 from playhead.model import event as ev
 from playhead.model import names
 from playhead.model.span import Span
-from tests.unit.project.recording import Recording
+from tests.unit.projection.recording import Recording
 
 
 def theirs(span: Span) -> Span:

@@ -4,7 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from playhead.model.event import MessageAdded
-from tests.unit.project.recording import Recording
+from tests.unit.projection.recording import Recording
 
 Call = tuple[str | None, list[str], list[str]]  # agent, input, output
 

@@ -16,7 +16,7 @@ from playhead.client import Client
 from playhead.model import names
 from playhead.wire import export_layout as layout
 from playhead_collector.process import CollectorProcess
-from tests.integration.moving.conftest import Cli, ask, everything, keep
+from tests.integration.archives.conftest import Cli, ask, everything, keep
 from tests.integration.read.recorded import Recorder, conversation
 from tests.senders.sent import GOLDEN, sent
 

@@ -5,7 +5,7 @@ from playhead.model.ref import ContentRef
 from playhead.model.span import Span
 from playhead.projection.conversations import Conversations
 from playhead.projection.known_messages import KnownMessages
-from tests.unit.project.recording import Recording
+from tests.unit.projection.recording import Recording
 
 
 def texts(letters: str) -> list[str]:

@@ -9,7 +9,7 @@ from playhead.lift import lift
 from playhead.model import event as ev
 from playhead.model import names
 from tests.unit.lift.spans import a_span
-from tests.unit.project.recording import Recording
+from tests.unit.projection.recording import Recording
 
 HISTORY = ["system: be brief", "user: one", "assistant: first", "user: two", "assistant: second", "user: three"]
 

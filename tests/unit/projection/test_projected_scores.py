@@ -10,7 +10,7 @@ from playhead.model import names
 from playhead.model.event import EventLogged, RunEvent, ScoreRecorded
 from playhead.model.span import LogEvent, SpanEvent
 from playhead.projection.scores import score_of
-from tests.unit.project.recording import Recording
+from tests.unit.projection.recording import Recording
 
 NUMBER = {names.EVALUATION_NAME: "quality", names.EVALUATION_VALUE: 0.25, names.EVALUATION_LABEL: "poor"}
 CATEGORY = {names.EVALUATION_NAME: "verdict", names.EVALUATION_LABEL: "refund", names.EVALUATION_EXPLANATION: "why"}

@@ -192,7 +192,7 @@ STRESS = """
 import signal, sys
 import playhead
 from playhead.calls.lifecycle import current_span
-from tests.unit.api.functions.test_interrupted import SHAPES
+from tests.unit.calls.test_interrupted import SHAPES
 
 class TimeOut(BaseException):
     pass

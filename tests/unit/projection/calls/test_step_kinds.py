@@ -11,7 +11,7 @@ from playhead.model import names
 from playhead.model.span import Span
 from playhead.model.state import fold
 from playhead.model.usage import ModelUsage
-from tests.unit.project.recording import Recording
+from tests.unit.projection.recording import Recording
 
 EMBEDDED = {"gen_ai__request__model": "embed-3", "gen_ai__usage__input_tokens": 7}
 

@@ -10,7 +10,7 @@ from playhead.model import names
 from playhead.model.span import LogEvent, Span
 from playhead.projection.inputs import Projection
 from playhead_collector.store.packing.span_pages import merge, pack, unpack
-from tests.unit.project.recording import Recording
+from tests.unit.projection.recording import Recording
 
 
 @dataclass
