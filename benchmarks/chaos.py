@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from tests.support.bar import Row, at_least, at_most, show, told
-from tests.support.chaos.chain import Checked
+from tests.support.chaos.chain import CheckResult
 from tests.support.chaos.many import Total, kill_at_random
 
 _KILLS = 1000
@@ -57,7 +57,7 @@ def main() -> int:
     given = options.parse_args()
     seen = [0]
 
-    def say(chain: Checked) -> None:
+    def say(chain: CheckResult) -> None:
         seen[0] += chain.kills
         print(
             f"{seen[0]:6} kills; {chain.name}: {chain.kills} in {chain.attempts} attempts", file=sys.stderr, flush=True

@@ -63,7 +63,7 @@ class PlaybackProblems:
 
 
 @dataclass(frozen=True, slots=True)
-class Checked:
+class CheckResult:
     """What the collector says about one replayed run."""
 
     tool_calls: int
@@ -161,12 +161,12 @@ def load(folder: Path, limit: int | None, skipped: Callable[[str], None] | None 
         raise DemoFailed(str(error)) from error
 
 
-def check(client: Client, replayed: Iterable[Replayed]) -> Iterator[Checked]:
+def check(client: Client, replayed: Iterable[Replayed]) -> Iterator[CheckResult]:
     """Asks for the context of each model call of each run, and compares it with the record."""
     yield from in_threads(lambda each: check_run(client, each), replayed)
 
 
-def check_run(client: Client, replayed: Replayed) -> Checked:
+def check_run(client: Client, replayed: Replayed) -> CheckResult:
     """One run; every model call of the record must be there, in its order."""
     trajectory, run = replayed.trajectory, replayed.run
     calls = list(client.llm_calls(run))
@@ -182,7 +182,7 @@ def check_run(client: Client, replayed: Replayed) -> Checked:
         if found:
             differences.append(f"{where}, seq {seq}): {found}")
     tool_calls = client.run(run)["tool_calls"]
-    return Checked(tool_calls, len(trajectory.turns), differences)
+    return CheckResult(tool_calls, len(trajectory.turns), differences)
 
 
 def model_calls(runs: Iterable[Trajectory]) -> Iterator[ModelExchange]:

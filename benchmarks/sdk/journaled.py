@@ -46,7 +46,7 @@ def _p99(frames: bytes, durability: str, appends: int) -> float:
             durability=durability,
             max_bytes=2**30,
             resource={},
-            on_room=lambda _: None,
+            on_quota_change=lambda _: None,
             on_failed_write=lambda: None,
         )
         times: list[float] = []

@@ -10,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from tests.support.bar import Row, at_least, at_most, told
-from tests.support.programs.killed_agent import MODELS, POINTS, Checked, agent_program, check_kill
+from tests.support.programs.killed_agent import MODELS, POINTS, CheckResult, agent_program, check_kill
 
 _AT_A_TIME = 2
 
@@ -19,7 +19,7 @@ def measure() -> Iterator[Row]:
     with tempfile.TemporaryDirectory() as folder, agent_program(Path(folder)) as program:
         answer = program.run().out.splitlines()[-1]
 
-    def one(kill: dict[str, int]) -> Checked:
+    def one(kill: dict[str, int]) -> CheckResult:
         with tempfile.TemporaryDirectory() as folder, agent_program(Path(folder)) as program:
             return check_kill(program, answer, **kill)
 

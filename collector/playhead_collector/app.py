@@ -25,7 +25,7 @@ from playhead_collector import embedded
 from playhead_collector.analysis.configuration import Configured
 from playhead_collector.analysis.model_api import ModelApi
 from playhead_collector.analysis.search.indexing import SearchSettings
-from playhead_collector.background import BackgroundWorker, working
+from playhead_collector.background import BackgroundWorker, running
 from playhead_collector.embedded.postgres import supervise
 from playhead_collector.errors import BadSetting, Refused, StoreUnavailable
 from playhead_collector.forward.destination import destination
@@ -58,7 +58,7 @@ from playhead_collector.serve.health import GrpcHealth
 from playhead_collector.serve.keyring import INGEST, Keyring
 from playhead_collector.serve.metrics import CountRequests, ForwardMetrics, Metrics
 from playhead_collector.serve.read_limiter import ReadLimiter
-from playhead_collector.serve.routing import PREFIX, attach
+from playhead_collector.serve.routing import PREFIX, add_routers
 from playhead_collector.serve.trusted_proxies import TrustedProxies
 from playhead_collector.settings import CollectorSettings, without_password
 from playhead_collector.store import schema
@@ -123,11 +123,11 @@ async def open_collector(settings: CollectorSettings) -> AsyncGenerator[RunningC
             pool = analysis_pool(settings, dsn)
             stack.push_async_callback(pool.close)
         hub = LiveHub(store, PROJECT, stream_limits(settings))
-        built = assemble(settings, store, pool, hub)
+        built = build_collector(settings, store, pool, hub)
         needs_key = bool(settings.api_key) or bool(await store.keys(PROJECT))
         database_url = without_password(dsn)
         collector = RunningCollector(built.app, database_url, built.guard, hub, built.grpc, needs_key, supervision)
-        _settle()
+        _freeze_gc()
         yield collector
 
 
@@ -149,7 +149,7 @@ async def _end(task: "asyncio.Task[None]") -> None:
 
 def create_app(settings: CollectorSettings, store: Store, *, clock: Callable[[], int] = time.time_ns) -> FastAPI:
     """Returns the application on this store, without its network side. `clock` gives ns since 1970."""
-    return assemble(settings, store, clock=clock).app
+    return build_collector(settings, store, clock=clock).app
 
 
 def analysis_pool(settings: CollectorSettings, dsn: str) -> WorkerPool:
@@ -169,7 +169,7 @@ def analysis_pool(settings: CollectorSettings, dsn: str) -> WorkerPool:
 
 
 @dataclass(frozen=True, slots=True)
-class Assembled:
+class BuiltCollector:
     """The parts that answer requests: `app` over HTTP, `guard` for its connections, and `grpc` over gRPC."""
 
     app: FastAPI
@@ -177,14 +177,14 @@ class Assembled:
     grpc: Sequence[Servicer]
 
 
-def assemble(
+def build_collector(
     settings: CollectorSettings,
     store: Store,
     pool: WorkerPool | None = None,
     hub: LiveHub | None = None,
     *,
     clock: Callable[[], int] = time.time_ns,
-) -> Assembled:
+) -> BuiltCollector:
     """Builds the application, whose lifespan runs the background workers, and the parts around it.
 
     Without a pool, analysis questions are answered in this process.
@@ -204,35 +204,35 @@ def assemble(
     forwarder = forwarder_of(settings, store, answers.prices, clock)
     announcer, indexer = announcer_of(settings, store, PROJECT, clock), _indexer(answers, store, pool, runner)
     app, metrics = _application([runner, packer, sweeper, forwarder, announcer, indexer], hub), Metrics()
-    flow, guard = _bounds(settings, metrics)
+    flow, guard = _make_limits(settings, metrics)
     intake = IngestPipeline(store, PROJECT, settings.inline_attribute_characters, (runner.wake, forwarder.wake))
     most = DecodeLimits(items=settings.max_spans_per_request, parts=settings.max_span_parts)
     otlp = OtlpIntake(intake.ingest, metrics, flow, settings.max_request_bytes, most)
-    attach(app, OtlpHttp(otlp).router())
-    attach(app, ContentHttp(intake, metrics, flow, *_sizes(settings)).router())
-    attach(app, LangfuseMediaHttp(intake, metrics, flow, settings.max_content_bytes, clock).router())
+    add_routers(app, OtlpHttp(otlp).router())
+    add_routers(app, ContentHttp(intake, metrics, flow, *_sizes(settings)).router())
+    add_routers(app, LangfuseMediaHttp(intake, metrics, flow, settings.max_content_bytes, clock).router())
     keyring = Keyring(store, PROJECT, settings.api_key or None, wall_ns=clock)
     reads = _reads(settings, metrics)
-    attach(app, handlers.router(store, runner, PROJECT, answers, keyring, pool, metrics.scopes, reads, hub))
-    attach(app, handlers.deletion_router(store, runner, PROJECT, sweeper, reads))
-    attach(app, forward_router(store, runner, PROJECT, forwarder, reads, clock))
+    add_routers(app, handlers.router(store, runner, PROJECT, answers, keyring, pool, metrics.scopes, reads, hub))
+    add_routers(app, handlers.deletion_router(store, runner, PROJECT, sweeper, reads))
+    add_routers(app, forward_router(store, runner, PROJECT, forwarder, reads, clock))
     _attach_pages(app, store)
     forwarding = ForwardMetrics(forwarder, clock, metrics.registry)
-    attach(app, metrics.router(partial(_measure, metrics, forwarding, store, asyncio.Lock())))
+    add_routers(app, metrics.router(partial(_measure, metrics, forwarding, store, asyncio.Lock())))
     _observe(metrics, flow, runner, sweeper, hub)
     observe_announcer(metrics.gauge, announcer)
     if pool is not None:
         _observe_analysis(metrics, pool)
-    _frame(app, settings, flow, metrics, keyring)
-    return Assembled(app, guard, (_otlp_grpc(otlp, settings, metrics, keyring), GrpcHealth(store)))
+    _add_middleware(app, settings, flow, metrics, keyring)
+    return BuiltCollector(app, guard, (_otlp_grpc(otlp, settings, metrics, keyring), GrpcHealth(store)))
 
 
 def _attach_pages(app: FastAPI, store: Store) -> None:
     """Attaches the routes that are not about runs."""
-    attach(app, pages.router(PREFIX))
-    attach(app, health.router(store))
-    attach(app, identity.router())
-    attach(app, drop_in.router(version()))
+    add_routers(app, pages.router(PREFIX))
+    add_routers(app, health.router(store))
+    add_routers(app, identity.router())
+    add_routers(app, drop_in.router(version()))
 
 
 def _sweeper(settings: CollectorSettings, store: Store) -> Sweeper:
@@ -259,7 +259,7 @@ def _indexer(answers: Configured, store: Store, pool: WorkerPool | None, runner:
 def _application(workers: Sequence[BackgroundWorker | None], hub: LiveHub) -> FastAPI:
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncGenerator[None]:
-        async with working(workers):
+        async with running(workers):
             yield
             await hub.stop()
 
@@ -320,7 +320,7 @@ def configured(settings: CollectorSettings, clock: Callable[[], int] = time.time
         prices,
         settings.reasoning_tag,
         explainer=model,
-        asked=model,
+        chat_models=model,
         longest_text=settings.max_analysed_characters,
         max_asked=settings.max_asked,
         clock=clock,
@@ -328,7 +328,7 @@ def configured(settings: CollectorSettings, clock: Callable[[], int] = time.time
     )
 
 
-def _settle() -> None:
+def _freeze_gc() -> None:
     """Excludes the objects that were loaded at start from garbage collection.
 
     Otherwise each full collection scans 120,000 objects of libraries, and requests wait 60 ms for it.
@@ -345,10 +345,12 @@ def version() -> str:
         return "0"
 
 
-def _frame(app: FastAPI, settings: CollectorSettings, flow: RequestLimiter, metrics: Metrics, keyring: Keyring) -> None:
+def _add_middleware(
+    app: FastAPI, settings: CollectorSettings, flow: RequestLimiter, metrics: Metrics, keyring: Keyring
+) -> None:
     """Installs the error handlers and the middlewares around the routes, from the innermost to the outermost."""
     errors.install(app)
-    _bound(app, settings, flow)
+    _limit_bodies(app, settings, flow)
     app.add_middleware(
         RequireKey, keyring=keyring, metrics_open=settings.metrics_open, is_route=partial(_is_route, app)
     )
@@ -367,7 +369,7 @@ def _is_route(app: FastAPI, scope: Scope) -> bool:
     return any(route.matches(scope)[0] is Match.FULL for route in app.routes)
 
 
-def _bound(app: FastAPI, settings: CollectorSettings, flow: RequestLimiter) -> None:
+def _limit_bodies(app: FastAPI, settings: CollectorSettings, flow: RequestLimiter) -> None:
     """Limits the bodies of API requests, and the answers. `flow` limits the bodies of spans and content."""
 
     def refusal(request: Request, error: Refused) -> Response:
@@ -385,7 +387,7 @@ def _bound(app: FastAPI, settings: CollectorSettings, flow: RequestLimiter) -> N
     app.add_middleware(BoundAnswers, sending=sending, answer=refusal)
 
 
-def _bounds(settings: CollectorSettings, metrics: Metrics) -> tuple[RequestLimiter, Guard]:
+def _make_limits(settings: CollectorSettings, metrics: Metrics) -> tuple[RequestLimiter, Guard]:
     flow = RequestLimiter(
         settings.max_requests_in_work,
         settings.max_request_bytes // IN_WORK_SHARE,
@@ -438,7 +440,7 @@ async def _measure(metrics: Metrics, forwarding: ForwardMetrics, store: Store, o
     answered."""
     try:
         async with one_at_a_time:
-            metrics.waiting.set(len(await store.dirty_runs(_COUNT_WAITING)))
+            metrics.waiting.set(len(await store.unprojected_runs(_COUNT_WAITING)))
             counts = await store.counts()
             await forwarding.measure()
         metrics.stored(counts["content_bytes"], counts["database_bytes"])

@@ -48,7 +48,7 @@ class BackgroundWorker(Protocol):
 
 
 @asynccontextmanager
-async def working(workers: Sequence[BackgroundWorker | None]) -> AsyncGenerator[None]:
+async def running(workers: Sequence[BackgroundWorker | None]) -> AsyncGenerator[None]:
     """Starts the workers, and stops them in reverse order when the block ends. None in `workers` stands for a worker
     that is switched off."""
     used = [worker for worker in workers if worker is not None]

@@ -116,7 +116,7 @@ async def _serve(settings: CollectorSettings, as_json: bool) -> None:
     with stopping.on_signals(), listen(settings.host, settings.port) as listener, hold_grpc_port(settings) as held:
         async with open_collector(settings) as collector:
             make_room(collector.guard.limits)
-            warn_of_open_doors(listener, needs_key=collector.needs_key)
+            warn_if_unprotected(listener, needs_key=collector.needs_key)
             grpc = await start_grpc(settings, held, collector.grpc)
             addresses = Addresses(url_of(listener), None if grpc is None else url_of(listener, grpc.port))
             started = partial(announce, settings, collector.database, addresses, as_json)
@@ -179,7 +179,7 @@ async def start_grpc(
     return grpc
 
 
-def warn_of_open_doors(listener: socket.socket, *, needs_key: bool) -> None:
+def warn_if_unprotected(listener: socket.socket, *, needs_key: bool) -> None:
     """Logs a warning if the collector listens on a network without a key, so that anyone there can read what was
     recorded."""
     host = listener.getsockname()[0]

@@ -98,7 +98,7 @@ STATUSES = s.ValueKind("some of completed, failed, cancelled, with commas betwee
 HEADERS = s.ValueKind("headers as name=value, with commas between them", _headers)
 SHARE = s.ValueKind("a number above 0, up to 1", _share)
 PATTERN = s.ValueKind("a regular expression of Python", _pattern)
-CHARACTERS = s.ValueKind("a whole number from 1 to 1000000", s.whole(1, 1_000_000))
+CHARACTERS = s.ValueKind("a whole number from 1 to 1000000", s.int_between(1, 1_000_000))
 LIMIT = s.ValueKind("a number of bytes from 64 KiB to 64 MiB", _limit)
 TIMEOUT = s.ValueKind("a number of seconds from 1 to 100", _timeout)
 

@@ -6,11 +6,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from playhead.lift import SharedMessages, lift, lift_logs, scope_name
+from playhead.lift import SharedThreads, lift, lift_logs, scope_name
 from playhead.model.ref import ContentRef
 from playhead.model.span import LogEvent, Span
 from playhead.wire.pack import Pack
-from playhead_collector.receive.ports import IngestResult, MissingRefs, PackResult, TakenOut
+from playhead_collector.receive.ports import ExtractedCounts, IngestResult, MissingRefs, PackResult
 from playhead_collector.store.ports import Batch, Store
 
 # Lifting one foreign span of 20 kB takes up to a millisecond; more of them than this are lifted off the event loop.
@@ -35,7 +35,7 @@ class IngestPipeline:
         lifted = await asyncio.to_thread(work) if many else work()
         ingested = await self.store.ingest(self.project_id, lifted.batch)
         self._wake()
-        contents = TakenOut(lifted.contents, lifted.content_bytes, ingested.new_contents, ingested.new_bytes)
+        contents = ExtractedCounts(lifted.contents, lifted.content_bytes, ingested.new_contents, ingested.new_bytes)
         refused = (ingested.pending, ingested.dropped, lifted.not_understood)
         overtaken = ingested.superseded, ingested.takeovers
         return IngestResult(ingested.spans, ingested.duplicates, *refused, contents, *overtaken)
@@ -53,9 +53,9 @@ class IngestPipeline:
         self._wake()
         return PackResult(unknown_parents, epoch)
 
-    async def awaits(self, ref: ContentRef) -> bool:
+    async def is_awaited(self, ref: ContentRef) -> bool:
         """Whether a run names this content while it is not stored. Raises StoreUnavailable."""
-        return await self.store.awaits(self.project_id, ref)
+        return await self.store.is_awaited(self.project_id, ref)
 
     def _wake(self) -> None:
         for wake in self.arrived:
@@ -74,7 +74,7 @@ class _LiftedBatch:
 
 
 def _lifted(spans: Sequence[Span], logs: Sequence[LogEvent], inline: int) -> _LiftedBatch:
-    shared = SharedMessages()
+    shared = SharedThreads()
     lifted_spans = [lift(span, inline, shared=shared) for span in spans]
     lifted_logs = lift_logs(logs, inline)
     lifted = [*lifted_spans, *lifted_logs]

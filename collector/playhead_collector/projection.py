@@ -20,12 +20,12 @@ from playhead.projection.inputs import Projection
 from playhead.projection.projector import ProjectSettings, project
 from playhead_collector.background import BackgroundLoop
 from playhead_collector.errors import StoreCollision, StoreUnavailable
-from playhead_collector.store.ports import Dirty, EventStore, Kept, RunWork
+from playhead_collector.store.ports import CachedRun, ProjectionStore, RunWork, UnprojectedRun
 
 Key = tuple[int, str]
 
 
-class KeptRuns:
+class GrowingRunCache:
     """Projection states by project and run.
 
     `take` removes a state, so that only one caller uses it. Put the state back after its result was stored. After an
@@ -34,19 +34,19 @@ class KeptRuns:
 
     def __init__(self, most_bytes: int) -> None:
         self._most_bytes = most_bytes
-        self._runs: OrderedDict[Key, Kept] = OrderedDict()
+        self._runs: OrderedDict[Key, CachedRun] = OrderedDict()
         self._sizes: dict[Key, int] = {}
         self.bytes = 0
 
     def __len__(self) -> int:
         return len(self._runs)
 
-    def take(self, key: Key) -> Kept | None:
+    def take(self, key: Key) -> CachedRun | None:
         """Removes and returns the state of a run; None when there is none."""
         self.bytes -= self._sizes.pop(key, 0)
         return self._runs.pop(key, None)
 
-    def put(self, key: Key, state: Kept) -> None:
+    def put(self, key: Key, state: CachedRun) -> None:
         """Stores a state, and drops the least recently used ones to make room. A state that is larger than the limit is
         not kept."""
         self.take(key)
@@ -65,7 +65,7 @@ Project = Callable[[RunWork, int, ProjectSettings], Projection]
 _IN_THREAD = 100
 # In the background, a run that took T to project rests for 5 T. So a run that grows all the time costs at most a sixth
 # of a core, and all runs are projected less often when there is more to do.
-_REST = 5
+_REST_FACTOR = 5
 _AT_A_TIME = 512
 _SEALED_AT_A_TIME = 1_000
 # Looking for lost runs reads all runs that are running, which may be thousands.
@@ -118,7 +118,7 @@ class ProjectionRunner:
 
     def __init__(
         self,
-        store: EventStore,
+        store: ProjectionStore,
         *,
         clock: Callable[[], int],
         seal_after_s: float,
@@ -131,8 +131,8 @@ class ProjectionRunner:
     ) -> None:
         """`clock` returns ns since 1970.
 
-        `poll_s`, `pause_s`: looks for new data every `poll_s` seconds and after `wake`, but at least `pause_s` seconds
-        apart.
+        `poll_s`, `backoff_s`: looks for new data every `poll_s` seconds and after `wake`, but at least `backoff_s`
+        seconds apart.
         `seal_after_s`: an ended run that received nothing for this many seconds is sealed.
         `lost_after_s`, `foreign_lost_after_s`: a running run that received nothing for this many seconds gets the
         status `lost`. The second applies to runs of other instrumentations. An ended run also waits `lost_after_s`
@@ -144,16 +144,16 @@ class ProjectionRunner:
         self._store = store
         self._clock = clock
         self._settings = ProjectSettings(
-            seal_after_ns=int(seal_after_s * _NS), lost_after_ns=int(lost_after_s * _NS), keep=kept_bytes > 0
+            seal_after_ns=int(seal_after_s * _NS), lost_after_ns=int(lost_after_s * _NS), keep_state=kept_bytes > 0
         )
-        self.kept = KeptRuns(kept_bytes)
+        self.growing_runs = GrowingRunCache(kept_bytes)
         self._lost_after_ns = int(lost_after_s * _NS)
         self._foreign_lost_after_ns = int(foreign_lost_after_s * _NS)
         self._look_for_lost_ns = 0
         self._poll_s = poll_s
         self._pause_s = pause_s
         self._projector = projector
-        self._resting: dict[Key, _RetryState] = {}
+        self._delayed: dict[Key, _RetryState] = {}
         self._running: dict[Key, asyncio.Task[set[Key]]] = {}
         self._unavailable = 0  # times in a row
         self._waiting = 0  # runs with news, as of the last look
@@ -171,7 +171,7 @@ class ProjectionRunner:
     def rest_of_others(self) -> int:
         """Returns for how many times the duration of its work other background work should rest: more while runs wait
         to be projected."""
-        return _REST if self._waiting else 1
+        return _REST_FACTOR if self._waiting else 1
 
     def wake(self) -> None:
         """Makes the runner look for new data soon, so that live views need not wait for the next regular look."""
@@ -197,9 +197,9 @@ class ProjectionRunner:
         underway = self._running.get(key)
         if underway is not None:  # it may have begun before the caller's spans arrived: wait for it, then check
             await asyncio.wait([underway])
-        if not await self._store.is_dirty(project_id, run):
+        if not await self._store.has_unprojected_data(project_id, run):
             return True
-        rest = self._resting.get(key)
+        rest = self._delayed.get(key)
         if rest is not None and rest.failures and rest.until_ns > self._clock():
             return False
         return await self._shared([key], wait=True)
@@ -207,9 +207,9 @@ class ProjectionRunner:
     async def catch_up(self) -> None:
         """Projects recent data, so that a list of runs is up to date. If much data waits, projects only as much as a
         reader can wait for.  Raises StoreUnavailable."""
-        wanted: list[Dirty] = []
-        for dirty_run in await self._store.dirty_runs(_WORTH_WAITING_FOR):
-            rest = self._resting.get(dirty_run[:2])
+        wanted: list[UnprojectedRun] = []
+        for dirty_run in await self._store.unprojected_runs(_WORTH_WAITING_FOR):
+            rest = self._delayed.get(dirty_run[:2])
             if rest is None or (not rest.failures and rest.until_ns - self._clock() < _SHORT_NS):
                 wanted.append(dirty_run)
         await self._project_together(wanted)
@@ -219,16 +219,16 @@ class ProjectionRunner:
         the next cycle is due."""
         try:
             now = self._clock()
-            self._resting = {key: rest for key, rest in self._resting.items() if rest.failures or rest.until_ns > now}
-            limit = _AT_A_TIME + len(self._resting)  # resting runs must not crowd out the others
-            dirty = await self._store.dirty_runs(limit)
+            self._delayed = {key: rest for key, rest in self._delayed.items() if rest.failures or rest.until_ns > now}
+            limit = _AT_A_TIME + len(self._delayed)  # resting runs must not crowd out the others
+            dirty = await self._store.unprojected_runs(limit)
             due_s = await self._project_all(dirty)
             # One ns more than quiet enough, since `project` seals runs that have been quiet for longer than that.
             quiet_since = now - self._settings.seal_after_ns - 1
             self.counts["sealed"] += await self._store.seal(quiet_since, _SEALED_AT_A_TIME)
             lost_since = now - self._settings.quiet_after_ns(is_under_way=True) - 1
             sealable = await self._store.sealable_runs(quiet_since, lost_since, limit)
-            await self._project_all(Dirty(*key, 0) for key in sealable)
+            await self._project_all(UnprojectedRun(*key, 0) for key in sealable)
             await self._mark_lost(now)
             self._waiting = len(dirty)
         except StoreUnavailable as error:
@@ -257,13 +257,13 @@ class ProjectionRunner:
             with suppress(TimeoutError):
                 await asyncio.wait_for(self._woken.wait(), wait_s)
 
-    async def _project_all(self, runs: Iterable[Dirty]) -> float:
+    async def _project_all(self, runs: Iterable[UnprojectedRun]) -> float:
         """Projects all runs except resting ones. Returns the seconds until the first resting one is due; infinity if
         none rests."""
         due_s = float("inf")
-        ready: list[Dirty] = []
+        ready: list[UnprojectedRun] = []
         for dirty_run in runs:
-            rest, now = self._resting.get(dirty_run[:2]), self._clock()
+            rest, now = self._delayed.get(dirty_run[:2]), self._clock()
             if rest is None or rest.until_ns <= now:
                 ready.append(dirty_run)
             else:
@@ -271,7 +271,7 @@ class ProjectionRunner:
         await self._project_together(ready)
         return due_s
 
-    async def _project_together(self, runs: Iterable[Dirty]) -> None:
+    async def _project_together(self, runs: Iterable[UnprojectedRun]) -> None:
         for batch in batches(runs):
             await self._shared(batch, wait=False)
 
@@ -312,7 +312,7 @@ class ProjectionRunner:
             raise
         except Exception as error:  # noqa: BLE001 - counted and logged below; one run must not stop the others
             if len(keys) == 1:
-                self._poisoned(keys[0], error)
+                self._defer_failing_run(keys[0], error)
                 return {keys[0]}
             return set[Key]().union(*[await self._project_batch([key], wait=wait) for key in keys])
 
@@ -325,29 +325,29 @@ class ProjectionRunner:
 
     async def _project_and_store(self, keys: Sequence[Key], *, wait: bool) -> set[Key]:
         began, project_id = self._clock(), keys[0][0]
-        states = {key[1]: entry for key in keys if (entry := self.kept.take(key))}
-        async with self._store.works(project_id, [run for _, run in keys], wait=wait, kept=states) as works:
+        states = {key[1]: entry for key in keys if (entry := self.growing_runs.take(key))}
+        async with self._store.locked_runs(project_id, [run for _, run in keys], wait=wait, cached=states) as works:
             done = await self._computed(works)
         spent = self._clock() - began - sum(entry.took_ns for entry in done)
         items = sum(entry.items for entry in done)
         for entry in done:
             key = (project_id, entry.work.run)
             if entry.error is not None:
-                self._poisoned(key, entry.error)
+                self._defer_failing_run(key, entry.error)
                 continue
-            if entry.work.kept is not None:
-                self.kept.put(key, entry.work.kept)
+            if entry.work.cached is not None:
+                self.growing_runs.put(key, entry.work.cached)
             self.counts["projected"] += 1
             self.counts["started_over"] += not entry.work.result.appended if entry.work.result else 0
             self.counts["sealed"] += entry.seals
             took = max(entry.took_ns + spent * entry.items // max(items, 1), 0)
-            self._resting[key] = _RetryState(self._clock() + _REST * took)
+            self._delayed[key] = _RetryState(self._clock() + _REST_FACTOR * took)
         return {(project_id, entry.work.run) for entry in done if entry.error is not None}
 
     async def _computed(self, works: Sequence[RunWork]) -> list[_Computed]:
         done = [_Computed(work) for work in works]
         await self._compute(done)
-        again = [computed for computed in done if computed.work.kept is not None and computed.work.result is None]
+        again = [computed for computed in done if computed.work.cached is not None and computed.work.result is None]
         for computed in again:
             await computed.work.start_over()
             computed.error = None  # the kept state may have caused the error
@@ -357,7 +357,7 @@ class ProjectionRunner:
             (computed, result.unread) for computed in done if (result := computed.work.result) and result.unread
         ]:
             for computed, refs in unread:
-                computed.work.asked.update(refs)
+                computed.work.looked_up.update(refs)
                 await computed.work.read(refs)
             await self._compute([computed for computed, _ in unread])
         return done
@@ -379,24 +379,24 @@ class ProjectionRunner:
 
     def _project(self, work: RunWork, now_ns: int) -> Projection | None:
         """Projects a run. Returns None if its kept state cannot be continued."""
-        if work.kept is not None:
-            return work.kept.progress.go_on(work, self._settings.snapshot_every)
+        if work.cached is not None:
+            return work.cached.progress.continue_with(work, self._settings.snapshot_every)
         return self._projector(work, now_ns, self._settings)
 
-    def _poisoned(self, key: Key, error: Exception) -> None:
+    def _defer_failing_run(self, key: Key, error: Exception) -> None:
         """Makes the background skip a run that cannot be projected, for a longer time after each failure."""
         self.counts["failed"] += 1
-        failures = self._resting[key].failures + 1 if key in self._resting else 1
+        failures = self._delayed[key].failures + 1 if key in self._delayed else 1
         penalty = min(_FIRST_PENALTY_S * 2 ** (failures - 1), _LAST_PENALTY_S)
-        self._resting[key] = _RetryState(self._clock() + int(penalty * _NS), failures)
+        self._delayed[key] = _RetryState(self._clock() + int(penalty * _NS), failures)
         if failures == 1:
             text = "run %s cannot be projected, please report this; trying again in %.0f s"
             log.error(text, key[1], penalty, exc_info=error)
 
 
-def batches(runs: Iterable[Dirty]) -> Iterator[list[Key]]:
+def batches(runs: Iterable[UnprojectedRun]) -> Iterator[list[Key]]:
     """Splits runs into batches for one transaction each: runs of one project, limited in number and in size.  Pure."""
-    by_project: dict[int, list[Dirty]] = {}
+    by_project: dict[int, list[UnprojectedRun]] = {}
     for dirty_run in runs:
         by_project.setdefault(dirty_run.project_id, []).append(dirty_run)
     for project_runs in by_project.values():

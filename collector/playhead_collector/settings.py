@@ -54,7 +54,7 @@ def _grace(text: str) -> float:
 
 
 def _grpc_port(text: str) -> int | None:
-    return None if text.lower() in {"off", "none"} else s.whole(0, 65535)(text)
+    return None if text.lower() in {"off", "none"} else s.int_between(0, 65535)(text)
 
 
 def _postgres_url(text: str) -> str:
@@ -64,17 +64,17 @@ def _postgres_url(text: str) -> str:
 
 
 # Zero takes any free port, which is useful in tests.
-PORT = s.ValueKind("a port number, 0 to 65535", s.whole(0, 65535))
+PORT = s.ValueKind("a port number, 0 to 65535", s.int_between(0, 65535))
 GRPC_PORT = s.ValueKind("a port number, 0 to 65535, or off", _grpc_port)
-COUNT = s.ValueKind("a whole number from 1 to 1000", s.whole(1, 1000))
-PROCESSES = s.ValueKind("a whole number from 0 to 64", s.whole(0, 64))
-MANY = s.ValueKind("a whole number from 1 to 1000000", s.whole(1, 1_000_000))
+COUNT = s.ValueKind("a whole number from 1 to 1000", s.int_between(1, 1000))
+PROCESSES = s.ValueKind("a whole number from 0 to 64", s.int_between(0, 64))
+MANY = s.ValueKind("a whole number from 1 to 1000000", s.int_between(1, 1_000_000))
 NAMES = s.ValueKind("names with commas between them", _names)
 NETWORKS = s.ValueKind("addresses and networks with commas between them: 127.0.0.1, 10.0.0.0/8", _networks)
 GRACE = s.ValueKind("a number of seconds, from 7200 to 3155760000 (a hundred years)", _grace)
-CHARACTERS = s.ValueKind("a whole number from 1000 to 67108864", s.whole(1000, 67_108_864))
-ITEMS = s.ValueKind("a whole number from 1000 to 1000000000", s.whole(1000, 1_000_000_000))
-INLINE = s.ValueKind("a whole number from 64 to 4096", s.whole(64, 4096))
+CHARACTERS = s.ValueKind("a whole number from 1000 to 67108864", s.int_between(1000, 67_108_864))
+ITEMS = s.ValueKind("a whole number from 1000 to 1000000000", s.int_between(1000, 1_000_000_000))
+INLINE = s.ValueKind("a whole number from 64 to 4096", s.int_between(64, 4096))
 ON_OFF = s.ValueKind("on or off", lambda text: s.one_of("on", "off", "true", "false").read(text) in ("on", "true"))
 LANGUAGE = s.ValueKind("the name of a text search configuration, e.g. simple or english", _language)
 FILE = s.ValueKind("the path of a file", lambda text: Path(text).expanduser())

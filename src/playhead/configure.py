@@ -20,9 +20,9 @@ from playhead.calls.recorder import Redact
 from playhead.calls.runtime import OFF, UNCONFIGURED
 from playhead.calls.starting import read_starting_points_with
 from playhead.errors import PlayheadError
-from playhead.kernel.guard import log, swallowed, warn_once
-from playhead.model.objects.interrupts import let_through
-from playhead.recording import ProcessState, load_for_recording, settings_in_force, shutdown, start
+from playhead.kernel.guard import log, log_internal_error, warn_once
+from playhead.model.objects.interrupts import reraise_if_for_program
+from playhead.recording import RecordingProcess, current_settings, load_for_recording, shutdown, start
 from playhead.settings.sdk import Settings, table
 
 if TYPE_CHECKING:
@@ -70,9 +70,9 @@ def configure(
         )
     settings = load_for_recording(**options)
     approve_tools(approval, suspend=approval_suspends)
-    with ProcessState.mutex, _uninterrupted():
+    with RecordingProcess.mutex, _uninterrupted():
         shutdown()
-        ProcessState.redact = redact
+        RecordingProcess.redact = redact
         start(settings)
         _rewind()
     return settings
@@ -82,11 +82,11 @@ def configure(
 def _uninterrupted() -> Generator[None]:
     """Keeps signal handlers that interrupt this block from recording their calls: starting recording inside a start
     would wait for ever for locks that this thread holds, including locks of the standard library."""
-    was, ProcessState.starting_thread = ProcessState.starting_thread, threading.get_ident()
+    was, RecordingProcess.starting_thread = RecordingProcess.starting_thread, threading.get_ident()
     try:
         yield
     finally:
-        ProcessState.starting_thread = was
+        RecordingProcess.starting_thread = was
 
 
 def start_from_environment() -> None:
@@ -96,11 +96,11 @@ def start_from_environment() -> None:
     if sys.is_finalizing():
         runtime.install(OFF)
         return
-    with ProcessState.mutex:
+    with RecordingProcess.mutex:
         if runtime.current is not UNCONFIGURED:
             return  # another thread has started it
-        if ProcessState.starting_thread is not None:
-            ProcessState.missed += 1
+        if RecordingProcess.starting_thread is not None:
+            RecordingProcess.missed += 1
             return
         with _uninterrupted():
             _start_if_possible()
@@ -109,29 +109,29 @@ def start_from_environment() -> None:
 
 def _start_if_possible() -> None:
     try:
-        if ProcessState.recording is not None:  # still runs after `_rewind` failed and only reset the runtime
-            ProcessState.install(ProcessState.recording)
-        elif time.monotonic() < ProcessState.next_start:
-            ProcessState.missed += 1
+        if RecordingProcess.recording is not None:  # still runs after `_rewind` failed and only reset the runtime
+            RecordingProcess.install(RecordingProcess.recording)
+        elif time.monotonic() < RecordingProcess.next_start:
+            RecordingProcess.missed += 1
         else:
-            start(ProcessState.settings_at_exit or load_for_recording())
+            start(RecordingProcess.settings_at_exit or load_for_recording())
     except PlayheadError as error:
         runtime.install(OFF)
-        ProcessState.is_refused = True
+        RecordingProcess.is_refused = True
         log.warning("nothing is recorded: %s", error)
     except (OSError, MemoryError) as error:
-        let_through(error)
-        ProcessState.missed += 1
-        ProcessState.next_start = time.monotonic() + _TRY_AGAIN_SECONDS
+        reraise_if_for_program(error)
+        RecordingProcess.missed += 1
+        RecordingProcess.next_start = time.monotonic() + _TRY_AGAIN_SECONDS
         warn_once(
             "short at start",
             f"nothing is recorded yet ({error!r}): there must be descriptors and memory for that; it is tried again",
         )
     except BaseException as error:  # noqa: BLE001 - the guard
-        let_through(error)
+        reraise_if_for_program(error)
         runtime.install(OFF)
-        ProcessState.is_refused = True
-        swallowed("start recording", error)
+        RecordingProcess.is_refused = True
+        log_internal_error("start recording", error)
 
 
 def _requested_rewind() -> "RequestedRewind | None":
@@ -153,13 +153,13 @@ def _rewind() -> None:
     if requested is None:
         return
     try:
-        ProcessState.next_run = requested.prepare(is_recording=runtime.current.recorder is not None)
+        RecordingProcess.next_run = requested.prepare(is_recording=runtime.current.recorder is not None)
     except BaseException:
         # A program that survives this error must not begin a new run: its next call tries this run again.
         _Environment.rewind = requested
         runtime.install(UNCONFIGURED)
         raise
-    runtime.install(replace(runtime.current, next_run=ProcessState.next_run))
+    runtime.install(replace(runtime.current, next_run=RecordingProcess.next_run))
 
 
 def _recorded_start(run_id: str) -> "RecordedStart":
@@ -171,12 +171,12 @@ def _recorded_start(run_id: str) -> "RecordedStart":
 
 def _promises() -> "PromiseStore":
     """Returns the promises of this process. Loads their modules here, since few programs need them."""
-    if ProcessState.promises_in_memory is not None:
-        return ProcessState.promises_in_memory
+    if RecordingProcess.promises_in_memory is not None:
+        return RecordingProcess.promises_in_memory
     from playhead.client.promises import drain_promises, promises_of  # noqa: PLC0415 - see above
 
-    ProcessState.tell_of_promises = drain_promises
-    return promises_of(settings_in_force())
+    RecordingProcess.wait_for_promises = drain_promises
+    return promises_of(current_settings())
 
 
 provide_promises(_promises)

@@ -8,8 +8,8 @@ from playhead.calls.recorder import Redact
 from playhead.export.destinations.target import ExportTarget, export_target
 from playhead.export.target import ShipTarget
 from playhead.kernel.guard import log
-from playhead.model.objects.interrupts import let_through
-from playhead.recording import ProcessState, add_export
+from playhead.model.objects.interrupts import reraise_if_for_program
+from playhead.recording import RecordingProcess, add_export
 
 
 def export_to(
@@ -49,9 +49,9 @@ def export_to(
         project=project, headers=headers, content=content, preview_characters=preview_characters,
         redact=_guarded(redact) if callable(redact) else redact, public_url=public_url,
     )  # fmt: skip
-    with ProcessState.mutex:
+    with RecordingProcess.mutex:
         if collector is not None:
-            ProcessState.with_collector = collector
+            RecordingProcess.with_collector = collector
         add_export(ShipTarget(target.name, _delivery(target), note=target.note))
     log.debug("spans go to %s", target.url)
 
@@ -73,7 +73,7 @@ def _guarded(redact: Redact) -> Callable[[Any], Any]:
         try:
             return redact(value)
         except BaseException as error:  # noqa: BLE001 - it is the user's code, and may raise anything
-            let_through(error)
+            reraise_if_for_program(error)
             raise RuntimeError(type(error).__name__) from None
 
     return guarded

@@ -17,7 +17,7 @@ from opentelemetry.sdk.resources import SERVICE_NAME, OTELResourceDetector, Reso
 
 from playhead.api import background_tasks
 from playhead.api.context_warnings import ContextWarnings
-from playhead.api.promises.stopping import looking_first, watching
+from playhead.api.promises.stopping import polling_interrupts_before, watching_for_interrupts
 from playhead.api.promises.store import PromiseStore
 from playhead.api.recorded_values import recording_in_every_run
 from playhead.calls import runtime
@@ -31,7 +31,7 @@ from playhead.calls.runtime import OFF, UNCONFIGURED, Runtime
 from playhead.compat.httpx import import_httpx
 from playhead.export.keeping import JournalKeeper
 from playhead.export.ship import Shipper
-from playhead.export.shipment import is_delivered, is_released
+from playhead.export.shipment import is_delivered, is_delivered_everywhere
 from playhead.export.shippers import MakeShipper, Shippers
 from playhead.export.target import ShipTarget
 from playhead.journal.journal import Journal, what_makes_room
@@ -42,9 +42,9 @@ from playhead.journal.memory import MemoryJournal
 from playhead.journal.ownership import OwnRuns, RunOwnership
 from playhead.journal.recorder import JournalRecorder
 from playhead.kernel.forks import at_exit, delay_forks, end_imports
-from playhead.kernel.guard import swallowed, warn_once
+from playhead.kernel.guard import log_internal_error, warn_once
 from playhead.kernel.opentelemetry_sdk import SpanLimits, TracerProvider
-from playhead.model.objects.interrupts import let_through
+from playhead.model.objects.interrupts import reraise_if_for_program
 from playhead.model.objects.limits import ValueLimits
 from playhead.model.objects.masking import Mask
 from playhead.model.span import Attributes
@@ -71,14 +71,14 @@ class Recording:
     """Whether `shipper` was started in this process (not in its parent), and knows the lane."""
     context_warnings: ContextWarnings = field(default_factory=lambda: ContextWarnings(0, {}))
     lost_records: int = 0
-    """Number of lost records at the last call of `nothing_lost`."""
+    """Number of lost records at the last call of `no_record_lost`."""
     lanes: list[Path] = field(default_factory=list[Path])
     """Lanes of dead processes to deliver together with this process's lane."""
 
     def own(self, run: ActiveRun) -> RunOwnership:
         """Returns the object that tells whether this process still owns the run, which begins here or of which this
         process has a part."""
-        runs, look = ProcessState.own_runs, partial(ProcessState.own_runs.taken_here, run.id)
+        runs, look = RecordingProcess.own_runs, partial(RecordingProcess.own_runs.taken_here, run.id)
         begins = run.process is None and _serves_collector(self.settings)
         # Only the process that began the run asks the collector, for all processes that have a part of it.
         asking = partial(_ask_of_takeover, self.settings, run.id, run.attempt, os.getpid())
@@ -96,13 +96,13 @@ class Recording:
             self.journal.on_append()
         return written
 
-    def nothing_lost(self) -> bool:
+    def no_record_lost(self) -> bool:
         """Whether no record was lost since the last call."""
         before, self.lost_records = self.lost_records, self.journal.counters.lost_records
         return self.lost_records == before
 
 
-class ProcessState:
+class RecordingProcess:
     """The recording of this process, if there is one, and state that outlives it."""
 
     recording: Recording | None = None
@@ -134,7 +134,7 @@ class ProcessState:
     """For tests: the journal of recordings that start from now on, whatever the settings say."""
     promises_in_memory: PromiseStore | None = None
     """For tests: the store of promises, whatever the settings say."""
-    tell_of_promises: ClassVar[Callable[[float], object]] = lambda _: None
+    wait_for_promises: ClassVar[Callable[[float], object]] = lambda _: None
     """Waits, at most the given seconds, until the collector knows the promises of this process."""
     before_exit: ClassVar[list[Callable[[], object]]] = []
     """Functions called when the program ends, before recording ends, so that their records are included."""
@@ -152,7 +152,9 @@ class ProcessState:
                 incoming_runs=recording.settings.incoming_runs,
                 join_seconds=recording.settings.join_seconds,
                 prefer=recording.settings.prefer,
-                on_run_start=watching(recording_in_every_run(frozenset(recording.settings.record_values))),
+                on_run_start=watching_for_interrupts(
+                    recording_in_every_run(frozenset(recording.settings.record_values))
+                ),
                 on_model_call=recording.context_warnings.model_call_ended,
                 next_run=cls.next_run,
                 own=recording.own,
@@ -166,11 +168,11 @@ def load_for_recording(**options: Any) -> Settings:
     return load(on_invalid=lambda sentence: warn_once(sentence, sentence), **options)
 
 
-def settings_in_force() -> Settings:
+def current_settings() -> Settings:
     """Returns the settings of the running recording; if nothing is recorded, those read from the environment. Raises
     SettingInvalid."""
-    recording = ProcessState.recording
-    return recording.settings if recording is not None else ProcessState.settings_while_off or load_for_recording()
+    recording = RecordingProcess.recording
+    return recording.settings if recording is not None else RecordingProcess.settings_while_off or load_for_recording()
 
 
 def flush(timeout: float = 10.0) -> bool:
@@ -181,20 +183,20 @@ def flush(timeout: float = 10.0) -> bool:
     Undelivered records stay in the journal, and are delivered later. Records that the collector has refused count as
     undelivered until `playhead ship --dead-letters` has sent them again.
     """
-    recording = ProcessState.recording
+    recording = RecordingProcess.recording
     if recording is None:
-        return not (ProcessState.missed or ProcessState.is_refused)
+        return not (RecordingProcess.missed or RecordingProcess.is_refused)
     try:
         written = recording.write()
         shipper = recording.shipper
         # Records that cannot be written are delivered from memory.
         delivered = written and recording.journal.lane is None if shipper is None else shipper.flush(timeout)
-        ProcessState.tell_of_promises(timeout)
+        RecordingProcess.wait_for_promises(timeout)
         LISTENERS.drain(timeout)
-        return recording.nothing_lost() and delivered
+        return recording.no_record_lost() and delivered
     except BaseException as error:  # noqa: BLE001 - the guard
-        let_through(error)
-        swallowed("flush", error)
+        reraise_if_for_program(error)
+        log_internal_error("flush", error)
         return False
 
 
@@ -202,7 +204,7 @@ def deliver_all(timeout: float) -> bool:
     """Waits until the collector has all records of this process and of the lanes delivered with it. Returns False if
     that takes more than `timeout` seconds. Ignores records that the collector has refused."""
     flush(timeout)
-    recording = ProcessState.recording
+    recording = RecordingProcess.recording
     if recording is None:
         return False
     lane = recording.journal.lane
@@ -214,25 +216,25 @@ def deliver_lanes(lanes: Sequence[Path]) -> None:
     for them, too."""
     try:
         runtime.recorder()
-        recording = ProcessState.recording
+        recording = RecordingProcess.recording
         if recording is not None:
             recording.lanes += lanes
             if recording.has_shipper and recording.shipper is not None:
-                recording.shipper.deliver_too(lanes)
-            elif not all(map(is_released, lanes)):
+                recording.shipper.also_deliver(lanes)
+            elif not all(map(is_delivered_everywhere, lanes)):
                 # Start the shipper here: a completed run that is resumed records nothing that would start it.
                 recording.journal.on_append()
     except BaseException as error:  # noqa: BLE001 - the guard
-        let_through(error)
-        swallowed("deliver what dead processes have left", error)
+        reraise_if_for_program(error)
+        log_internal_error("deliver what dead processes have left", error)
 
 
 def shutdown(timeout: float | None = None) -> bool:
     """Flushes and stops recording; the next observed call starts it again. Records not delivered in `timeout` seconds
     (default: the setting `PLAYHEAD_EXIT_TIMEOUT_SECONDS`) stay in the journal. Returns True if all were delivered and
     none was lost."""
-    with ProcessState.mutex:
-        recording, ProcessState.recording = ProcessState.recording, None
+    with RecordingProcess.mutex:
+        recording, RecordingProcess.recording = RecordingProcess.recording, None
         runtime.install(UNCONFIGURED)
         if recording is None:
             return True
@@ -240,14 +242,14 @@ def shutdown(timeout: float | None = None) -> bool:
             written = recording.write()
             LISTENERS.drain(_LISTENERS_SECONDS)
             limit = recording.settings.exit_timeout_seconds if timeout is None else timeout
-            ProcessState.tell_of_promises(limit)
+            RecordingProcess.wait_for_promises(limit)
             done = written if recording.shipper is None else recording.shipper.stop(limit)
-            ProcessState.own_runs.pulse.stop()
+            RecordingProcess.own_runs.pulse.stop()
             recording.journal.close()
-            return recording.nothing_lost() and done
+            return recording.no_record_lost() and done
         except BaseException as error:  # noqa: BLE001 - the guard
-            let_through(error)
-            swallowed("shut down", error)
+            reraise_if_for_program(error)
+            log_internal_error("shut down", error)
             return False
 
 
@@ -260,10 +262,10 @@ def counters() -> dict[str, Any]:
     each becomes one or two events. Returns {} while nothing is recorded; if recording could not be started,
     `start_failed` is 1, and `records_lost` is the number of calls known to be missing.
     """
-    recording = ProcessState.recording
+    recording = RecordingProcess.recording
     if recording is None:
-        has_failed = ProcessState.is_refused or ProcessState.missed
-        return {"start_failed": 1, "records_lost": ProcessState.missed} if has_failed else {}
+        has_failed = RecordingProcess.is_refused or RecordingProcess.missed
+        return {"start_failed": 1, "records_lost": RecordingProcess.missed} if has_failed else {}
     intake, journal = recording.intake, recording.journal.counters
     shipped = recording.shipper.counters if recording.shipper is not None else None
     return {
@@ -282,19 +284,19 @@ def counters() -> dict[str, Any]:
 
 
 def start(settings: Settings) -> None:
-    """Starts recording, or switches it off if the settings say so. The caller holds `ProcessState.mutex` and has shut
-    down the former recording.
+    """Starts recording, or switches it off if the settings say so. The caller holds `RecordingProcess.mutex` and has
+    shut down the former recording.
 
     Raises OSError or MemoryError if the process has not enough descriptors or memory.
     """
-    in_memory = ProcessState.in_memory
-    ProcessState.is_refused = False
-    ProcessState.settings_while_off = settings if settings.disabled and in_memory is None else None
-    if ProcessState.settings_while_off is not None:
+    in_memory = RecordingProcess.in_memory
+    RecordingProcess.is_refused = False
+    RecordingProcess.settings_while_off = settings if settings.disabled and in_memory is None else None
+    if RecordingProcess.settings_while_off is not None:
         runtime.install(OFF)
         return
     with delay_forks():  # this also imports modules that OpenTelemetry's variables name
-        if settings.endpoint is not None or ProcessState.exports:
+        if settings.endpoint is not None or RecordingProcess.exports:
             _import_http()
         provider = _own_provider()
     declare_modules(settings.restorable)
@@ -305,15 +307,15 @@ def start(settings: Settings) -> None:
         size=settings.max_value_size, seconds=settings.max_value_seconds, array_bytes=settings.max_array_bytes
     )
     intake = PayloadIntake(
-        max_content_bytes=most, redact=ProcessState.redact, mask=Mask(settings.mask_keys), limits=limits
+        max_content_bytes=most, redact=RecordingProcess.redact, mask=Mask(settings.mask_keys), limits=limits
     )
     journal = in_memory or Journal(
         settings.journal_dir,
         # At the end of the interpreter, records in memory would never be written.
-        durability="process" if ProcessState.is_ending and settings.durability == "off" else settings.durability,
+        durability="process" if RecordingProcess.is_ending and settings.durability == "off" else settings.durability,
         max_bytes=settings.journal_max_bytes,
         resource=_resource(provider),
-        on_room=partial(_on_room, intake, settings),
+        on_quota_change=partial(_on_quota_change, intake, settings),
         on_failed_write=intake.forget,
         on_new_segment=intake.forget,
         is_local=settings.endpoint is None,
@@ -328,19 +330,19 @@ def start(settings: Settings) -> None:
     )
     warnings = ContextWarnings(settings.context_warn, dict(settings.context_windows))
     recording = Recording(settings, intake, journal, recorder, context_warnings=warnings)
-    journal.counters.lost_records, ProcessState.missed = ProcessState.missed, 0
+    journal.counters.lost_records, RecordingProcess.missed = RecordingProcess.missed, 0
     journal.on_append = _on_first_append(recording)
     background_tasks.carry_run_into_background_tasks()
     forget_groups()
     forget_parts()
     add_run_id_processor()
-    ProcessState.install(recording)
+    RecordingProcess.install(recording)
 
 
-def _on_room(intake: PayloadIntake, settings: Settings, room: bool) -> None:
+def _on_quota_change(intake: PayloadIntake, settings: Settings, has_room: bool) -> None:
     """Stops the recording of payloads, with one warning, when the journal is full; starts it again when it has room."""
-    intake.full = not room
-    if not room:
+    intake.full = not has_room
+    if not has_room:
         warn_once(
             "journal full",
             f"the journal in {settings.journal_dir} is full: calls are recorded without what they were given and "
@@ -361,10 +363,10 @@ def _on_first_append(recording: Recording) -> Callable[[], None]:
     records nothing needs neither."""
 
     def start() -> None:
-        with ProcessState.mutex:
+        with RecordingProcess.mutex:
             if recording.journal.on_append is not start:
                 return  # another thread has started it
-            if ProcessState.is_ending:
+            if RecordingProcess.is_ending:
                 recording.journal.on_append = _nothing  # the record is in the journal; the next process delivers it
                 return
             lane = recording.journal.open()  # None: the journal has logged why, and tries again
@@ -373,10 +375,10 @@ def _on_first_append(recording: Recording) -> Callable[[], None]:
             recording.journal.on_lane = shipper.follow
             recording.journal.on_much_waiting = shipper.hurry
             recording.journal.on_append = shipper.wake
-            shipper.deliver_too(recording.lanes)
+            shipper.also_deliver(recording.lanes)
             shipper.start()
             shipper.wake()
-            ProcessState.own_runs.pulse.start()
+            RecordingProcess.own_runs.pulse.start()
 
     return start
 
@@ -411,18 +413,18 @@ def _shipper(recording: Recording, lane: Path | None) -> Shippers:
 
 
 def _serves_collector(settings: Settings) -> bool:
-    named = settings.endpoint_is_named if ProcessState.with_collector is None else ProcessState.with_collector
-    return settings.endpoint is not None and (named or not ProcessState.exports)
+    named = settings.endpoint_is_named if RecordingProcess.with_collector is None else RecordingProcess.with_collector
+    return settings.endpoint is not None and (named or not RecordingProcess.exports)
 
 
 def _targets(settings: Settings) -> list[ShipTarget]:
     """Returns the destinations: the collector, and those of `export_to`. Without a collector, delivery to the first
     destination of `export_to` frees the journal's space. Empty: runs stay in the journal."""
-    if settings.endpoint is None and not ProcessState.exports:
+    if settings.endpoint is None and not RecordingProcess.exports:
         return []
     if _serves_collector(settings):
-        return [ShipTarget(), *ProcessState.exports]
-    first, *others = ProcessState.exports
+        return [ShipTarget(), *RecordingProcess.exports]
+    first, *others = RecordingProcess.exports
     return [replace(first, instead=True), *others]
 
 
@@ -433,10 +435,10 @@ def _keeper(recording: Recording, lane: Path | None) -> MakeShipper:
         return JournalKeeper(
             recording.settings,
             lane,
-            before_read=looking_first(journal.before_read),
+            before_read=polling_interrupts_before(journal.before_read),
             waiting=journal.waiting,
             note_end=journal.note_end,
-            begin_segment=journal.begin_segment,
+            start_segment=journal.start_segment,
         )
 
     return make
@@ -451,14 +453,14 @@ def _to_target(recording: Recording, lane: Path | None, target: ShipTarget) -> M
             lane,
             on_epoch_change=intake.forget if target.delivery is None else _nothing,
             on_acknowledged=on_acknowledged,
-            before_read=looking_first(journal.before_read) if target.frees else journal.flush,
+            before_read=polling_interrupts_before(journal.before_read) if target.frees_space else journal.flush,
             waiting=journal.waiting,
             on_delivered_from_memory=on_delivered_from_memory,
-            note_end=journal.note_end if target.frees else _nothing,
-            on_damage=journal.damaged if target.frees else _nothing,
-            begin_segment=journal.begin_segment,
+            note_end=journal.note_end if target.frees_space else _nothing,
+            on_damage=journal.damaged if target.frees_space else _nothing,
+            start_segment=journal.start_segment,
             target=target,
-            on_taken_over=ProcessState.own_runs.taken_over,
+            on_taken_over=RecordingProcess.own_runs.taken_over,
         )
 
     return make
@@ -466,10 +468,13 @@ def _to_target(recording: Recording, lane: Path | None, target: ShipTarget) -> M
 
 def add_export(target: ShipTarget) -> None:
     """Adds a destination. It also gets the records of current runs that the journal still has. A destination with the
-    name of an existing one replaces it the next time that recording starts. Call it with `ProcessState.mutex` held."""
-    known_acks = [export.acks for export in ProcessState.exports]
-    ProcessState.exports[:] = [export for export in ProcessState.exports if export.acks != target.acks] + [target]
-    recording = ProcessState.recording
+    name of an existing one replaces it the next time that recording starts. Call it with `RecordingProcess.mutex`
+    held."""
+    known_acks = [export.acks for export in RecordingProcess.exports]
+    RecordingProcess.exports[:] = [export for export in RecordingProcess.exports if export.acks != target.acks] + [
+        target
+    ]
+    recording = RecordingProcess.recording
     if recording is None or not recording.has_shipper or recording.shipper is None or target.acks in known_acks:
         return
     lane = recording.journal.lane
@@ -519,31 +524,31 @@ def _in_child() -> None:
     """Resets the recording after `os.fork`: thread and lane are the parent's; the child starts its own with its first
     record."""
     try:
-        ProcessState.mutex = threading.RLock()
-        if ProcessState.starting_thread != threading.get_ident():
-            ProcessState.starting_thread = None  # that thread does not exist in the child
-        ProcessState.is_ending = False
-        if (recording := ProcessState.recording) is None:
+        RecordingProcess.mutex = threading.RLock()
+        if RecordingProcess.starting_thread != threading.get_ident():
+            RecordingProcess.starting_thread = None  # that thread does not exist in the child
+        RecordingProcess.is_ending = False
+        if (recording := RecordingProcess.recording) is None:
             return
         recording.journal.after_fork()
-        ProcessState.own_runs.pulse.after_fork()
+        RecordingProcess.own_runs.pulse.after_fork()
         recording.has_shipper = False
         # Contents that the parent had in memory may never be written: the child must record them again.
         recording.intake.forget()
         recording.journal.on_append = _on_first_append(recording)
     except BaseException as error:  # noqa: BLE001 - the guard
-        let_through(error)
-        swallowed("go on in a forked process", error)
+        reraise_if_for_program(error)
+        log_internal_error("go on in a forked process", error)
 
 
 def _at_exit() -> None:
-    for call in ProcessState.before_exit:
+    for call in RecordingProcess.before_exit:
         call()
-    recording = ProcessState.recording
-    ProcessState.settings_at_exit = recording.settings if recording is not None else None
+    recording = RecordingProcess.recording
+    RecordingProcess.settings_at_exit = recording.settings if recording is not None else None
     shutdown()
     end_imports()
-    ProcessState.is_ending = True  # calls made at exit after this are recorded in a new lane, and start no thread
+    RecordingProcess.is_ending = True  # calls made at exit after this are recorded in a new lane, and start no thread
 
 
 if hasattr(os, "register_at_fork"):

@@ -21,14 +21,14 @@ from playhead.calls.run import NextRun
 from playhead.capture.registry import instrumented
 from playhead.errors import ClientError, CollectorUnreachable, NoRecord, PlayheadError, ReplayError, SettingInvalid
 from playhead.kernel.guard import log
-from playhead.model.objects.interrupts import let_through
-from playhead.recording import ProcessState, deliver_all, deliver_lanes, flush, lease_client, settings_in_force
+from playhead.model.objects.interrupts import reraise_if_for_program
+from playhead.recording import RecordingProcess, current_settings, deliver_all, deliver_lanes, flush, lease_client
 from playhead.replay.effects import watch_effects
 from playhead.replay.fork_options import ResumeOptions
 from playhead.replay.lease import LeaseTerms
 from playhead.replay.lifecycle import (
     Prepared,
-    Rewound,
+    RewindContext,
     has_commands,
     launch_of,
     prepare_fork,
@@ -96,7 +96,7 @@ def resume(
     other_processes: OtherProcesses | None = None,
     unrecorded: Unrecorded | None = None,
     force: bool = False,
-) -> Rewound:
+) -> RewindContext:
     """Runs the same code again: `with playhead.resume(run_id) as run: agent("task")`.
 
     Until the end of the record, calls of models, tools, retrievers and embeddings are answered from it, and their
@@ -146,7 +146,7 @@ def resume(
     collector = _Collector()
 
     def make() -> Any:
-        settings = settings_in_force()
+        settings = current_settings()
         run = whole_run_id(run_id, collector)
         flush(0)  # this process may hold part of the record in memory
         options = ResumeOptions(
@@ -167,12 +167,12 @@ def resume(
             0.0 if settings.endpoint is None else settings.lease_seconds,
             force,
             partial(deliver_all, settings.exit_timeout_seconds),
-            ProcessState.own_runs,
+            RecordingProcess.own_runs,
         )
         others = other_processes or "raise"
-        return _whole(prepare_resume(run, collector, given=options, terms=terms, other_processes=others))
+        return _whole(prepare_resume(run, collector, options=options, terms=terms, other_processes=others))
 
-    return Rewound(make, collector.close)
+    return RewindContext(make, collector.close)
 
 
 def fork(
@@ -189,7 +189,7 @@ def fork(
     in_doubt: OnDoubt = "rerun",
     other_processes: OtherProcesses = "raise",
     unrecorded: Unrecorded | None = None,
-) -> Rewound:
+) -> RewindContext:
     """Runs what would have happened: `with playhead.fork(run_id, at=9, outcome={"error": "timeout"}) as run: ...`.
 
     Makes a new run that shares the record up to the call to which event `at` belongs (a seq, an event's id, or a
@@ -218,7 +218,7 @@ def fork(
     collector = _Collector()
 
     def make() -> Any:
-        settings = settings_in_force()
+        settings = current_settings()
         run = whole_run_id(run_id, collector)
         flush(0)  # this process may hold part of the record in memory
         how: Tools = "live" if live == "all" else tools or "deny"
@@ -229,7 +229,7 @@ def fork(
         how_asked["other_processes"] = other_processes
         return _whole(prepare_fork(run, at, settings.journal_dir, collector, policy=policy, **how_asked))
 
-    return Rewound(make, collector.close)
+    return RewindContext(make, collector.close)
 
 
 def recorded_start(run_id: str) -> RecordedStart:
@@ -238,7 +238,7 @@ def recorded_start(run_id: str) -> RecordedStart:
     collector = _Collector()
     run = whole_run_id(run_id, collector)
     flush(0)  # this process may hold part of the record in memory
-    start = RecordedStart(run, read_record(run, settings_in_force().journal_dir, collector))
+    start = RecordedStart(run, read_record(run, current_settings().journal_dir, collector))
     weakref.finalize(start, collector.close)  # parts of the record are read later, through this collector
     return start
 
@@ -247,7 +247,7 @@ def recorded_start(run_id: str) -> RecordedStart:
 class RequestedRewind:
     """The resume or fork that the environment requests for the first run of this process."""
 
-    asked: str | None
+    request_json: str | None
     """The JSON object of `playhead resume` and `playhead fork`."""
     run_id: str | None
     """The run that PLAYHEAD_RESUME names."""
@@ -259,7 +259,7 @@ class RequestedRewind:
         try:
             return self._prepare(is_recording)
         except Exception as error:
-            let_through(error)
+            reraise_if_for_program(error)
             # The user requested this run: beginning a new one instead would execute everything again.
             why = str(error) if isinstance(error, PlayheadError) else f"cannot go on with that run: {error!r}"
             if log.hasHandlers():  # without a handler, the sentence would be on the terminal twice
@@ -274,7 +274,7 @@ class RequestedRewind:
         if not is_recording:
             raise ReplayError("nothing is recorded here (see the settings with `playhead doctor`), so no run can go on")
         task: dict[str, Any] = (
-            json.loads(self.asked) if self.asked else {"resume": self.run_id, "options": self.options}
+            json.loads(self.request_json) if self.request_json else {"resume": self.run_id, "options": self.options}
         )
         if mark := task.get("mark"):  # removing the file tells the starting command that its request was read
             Path(mark).unlink(missing_ok=True)
@@ -340,7 +340,7 @@ def _whole(prepared: Prepared) -> Prepared:
         if lease is not None:
             lease.release()
         raise ReplayError(why)
-    watch_effects(str(settings_in_force().journal_dir.absolute()))
+    watch_effects(str(current_settings().journal_dir.absolute()))
     deliver_lanes(prepared[1].record.lanes)
     return prepared
 
@@ -356,7 +356,7 @@ class _Collector:
         from playhead.client import Client  # noqa: PLC0415 - needed only if the journal lacks the run
 
         if self._client is None:
-            settings = settings_in_force()
+            settings = current_settings()
             self._client = Client(settings.collector, settings.api_key)
         return self._client
 

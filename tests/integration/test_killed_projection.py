@@ -91,7 +91,7 @@ async def check(database: str, runs: Sequence[MadeUpRun]) -> None:
             spans, logs = await store.spans(1, run.run), await store.logs(1, run.run)
             assert {span.span_id for span in spans} == {span.span_id for span in run.spans}
             assert await store.get_many(1, list(run.contents)) == run.contents
-            async with store.works(1, [run.run]) as works:
+            async with store.locked_runs(1, [run.run]) as works:
                 given = RunInput(run.run, spans, logs, works[0].nodes, works[0].roles, None, 0)
             expected = project(given, 0, ProjectSettings()).events
             assert [event_to_json(each) for each in await store.events(1, run.run)] == [

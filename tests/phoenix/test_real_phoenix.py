@@ -84,7 +84,7 @@ def held(journal: Path) -> Held:
     contents = LaneContents()
     while shipment := cursor.load():
         spans += shipment.spans
-        contents.take(shipment.contents.values(), shipment.threads)
+        contents.add(shipment.contents.values(), shipment.threads)
     roots = [span for span in spans if span.attributes.get(names.RUN_ROOT)]
     return Held(spans, {span.attributes[names.RUN_ID]: run_of(span.attributes) for span in roots}, contents, lane)
 

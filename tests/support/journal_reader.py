@@ -166,7 +166,7 @@ class NoShipper:
     def follow(self, lane_path: Path) -> None:
         """Nothing."""
 
-    def deliver_too(self, lanes: Any) -> None:
+    def also_deliver(self, lanes: Any) -> None:
         """Nothing."""
 
     def flush(self, timeout_s: float) -> bool:
@@ -198,7 +198,7 @@ class Recording:
 def start_recording(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Recording]:
     """For fixtures: a recording that starts empty, and ends with the test."""
     monkeypatch.setattr(recording_module, "Shipper", NoShipper)
-    guard.forget_logged()
+    guard.reset_logged_causes()
     recording = Recording(folder)
     recording.configure()
     yield recording
@@ -206,4 +206,4 @@ def start_recording(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[R
     for thread in threading.enumerate():
         if thread.name == BACKGROUND_THREAD:  # what it says of this journal is not the next test's
             thread.join(60)
-    guard.forget_logged()
+    guard.reset_logged_causes()

@@ -4,8 +4,8 @@ import ast
 import random
 from pathlib import Path
 
-from playhead.export.expiry import Expiry
-from playhead.journal.quota import Room
+from playhead.export.expiry import DeadLaneExpiry
+from playhead.journal.quota import Quota
 from playhead.wire.retries import backoff_delays
 
 SOURCES = sorted((Path(__file__).parents[2] / "src").rglob("*.py"))
@@ -14,8 +14,8 @@ SOURCES = sorted((Path(__file__).parents[2] / "src").rglob("*.py"))
 def test_delays_and_choices_leave_the_program_s_generator_alone(tmp_path: Path) -> None:
     before = random.getstate()
     next(backoff_delays())
-    Room(1_000_000, lambda: 0.0).is_first_look_due()
-    Expiry(tmp_path, 3600.0).run_once(tmp_path / "own")
+    Quota(1_000_000, lambda: 0.0).is_first_measurement_due()
+    DeadLaneExpiry(tmp_path, 3600.0).run_once(tmp_path / "own")
     assert random.getstate() == before
 
 

@@ -152,7 +152,9 @@ def _distinct(edges: Iterable[Edge]) -> list[Edge]:
 
 def _tool_edges(transcript: Transcript, contexts: Contexts, tool: ToolRun) -> Iterator[Edge]:
     begin, end = tool.begin, tool.end
-    attribution = attribute(transcript, contexts.index, tool, traced_call_of(transcript, tool, contexts.at(tool)))
+    attribution = attribute(
+        transcript, contexts.index, tool, traced_call_of(transcript, tool, contexts.context_of(tool))
+    )
     decided = tool.turn.end.seq if tool.request and tool.turn and tool.turn.end else None
     if decided is not None:
         yield Edge(decided, begin.seq, "requested")
@@ -189,7 +191,7 @@ def _turn_edges(transcript: Transcript, contexts: Contexts, turn: Turn) -> Itera
     users = [event for event in turn.new_messages if _is_from_user(transcript, event)]
     for event in users[-1:] or turn.new_messages[-1:]:
         yield Edge(event.seq, end.seq, "replies", ANSWERS_NEWEST)
-    visible = contexts.of_turn(turn)
+    visible = contexts.context_of_turn(turn)
     for fact, hit in cited(contexts.index, visible, turn.answer_text):
         seq = entered_at(transcript, hit.passage.content, begin.seq)
         if seq is not None:

@@ -124,7 +124,9 @@ async def answer_tree(record: RunRecord, limit: int, after: int) -> DecisionTree
     entries = await asyncio.to_thread(lambda: [entry for entry in decisions(transcript) if entry[0]["seq"] > after])
     runs, more_branches = await read_branching_runs(record)
     is_last = len(entries) <= limit
-    placed = placed_at(transcript, [decision for decision, _ in entries[:limit]], runs, after, is_last=is_last)
+    placed = branches_by_decision(
+        transcript, [decision for decision, _ in entries[:limit]], runs, after, is_last=is_last
+    )
     firsts = await _first_choices(record, transcript, [run for group in placed.values() for run in group])
     path = await asyncio.to_thread(_path, transcript, entries[:limit], placed, firsts)
     return {
@@ -138,7 +140,7 @@ async def answer_tree(record: RunRecord, limit: int, after: int) -> DecisionTree
     }
 
 
-def placed_at(
+def branches_by_decision(
     transcript: Transcript, path: Sequence[Decision], runs: Sequence[BranchingRun], after: int, *, is_last: bool
 ) -> dict[int | None, list[BranchingRun]]:
     """The branches at each decision of a page, by its seq; under None the branches after the last decision.  Pure.

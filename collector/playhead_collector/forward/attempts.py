@@ -28,7 +28,7 @@ class Verdict(Enum):
     """An item in the request can never be accepted."""
     BROKEN = "broken"
     """The destination failed, at this request or in general."""
-    AWAY = "away"
+    UNAVAILABLE = "away"
     """The destination cannot be reached, or asks to try again later."""
     MISCONFIGURED = "misconfigured"
     """The destination accepts no request of ours: key, address or permissions are wrong."""
@@ -50,7 +50,7 @@ def of_status(status: int) -> Verdict:
         case 200 | 201 | 202 | 204:
             return Verdict.ACCEPTED
         case 408 | 425 | 429 | 502 | 503 | 504:
-            return Verdict.AWAY
+            return Verdict.UNAVAILABLE
         case 400 | 413 | 422:
             return Verdict.REFUSED
         case _ if status >= 500 and status != 501:
@@ -60,7 +60,7 @@ def of_status(status: int) -> Verdict:
             return Verdict.MISCONFIGURED
 
 
-def pause_s(failures: int, answer: Answer) -> float:
+def backoff_s(failures: int, answer: Answer) -> float:
     """Returns the seconds to wait after `failures` failures in a row: exponential backoff with random jitter (so that
     several collectors do not retry together), and at least as long as the destination asks for."""
     state = RetryCallState(_NOBODY, None, (), {})

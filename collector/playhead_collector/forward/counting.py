@@ -26,7 +26,7 @@ from playhead.model.span import LogEvent, Span
 from playhead.outbound.counting import OFTEN_TWICE, CountedSpan, counted_span
 from playhead.outbound.span import OutboundRun
 from playhead.projection.attributes import kind_of
-from playhead.projection.counted_run import CountedRun
+from playhead.projection.counted_run import RunCalls
 from playhead_collector.forward.progress import EntryProgress
 from playhead_collector.forward.senders import Signal
 from playhead_collector.store.packing.span_pages import log_key, span_key
@@ -47,7 +47,7 @@ class OutgoingSpans:
 class RunCounter:
     """The current state of a run, from all its spans and log records."""
 
-    run: CountedRun
+    run: RunCalls
     _made: dict[tuple[Signal, bytes], list[Span]] = field(default_factory=dict[tuple[Signal, bytes], list[Span]])
 
     def __post_init__(self) -> None:
@@ -85,7 +85,7 @@ class RunCounter:
         return lacks_messages or not self.run.has_ended
 
 
-def unchanged(spans: Sequence[Span], logs: Sequence[LogEvent]) -> Iterator[OutgoingSpans]:
+def counted_singly(spans: Sequence[Span], logs: Sequence[LogEvent]) -> Iterator[OutgoingSpans]:
     """Yields each span as it is, and no spans for log events: for items that do not depend on the rest of their run."""
     for span in spans:
         yield OutgoingSpans("traces", span_key(span), [CountedSpan(span)])
@@ -97,7 +97,7 @@ def _key(item: LogEvent | Span) -> tuple[Signal, bytes]:
     return ("traces", span_key(item)) if isinstance(item, Span) else ("logs", log_key(item))
 
 
-def by_entry(
+def order_for_sending(
     spans: Iterable[tuple[EntryProgress, OutgoingSpans, OutboundRun]],
 ) -> Iterator[tuple[tuple[EntryProgress, OutboundRun], list[OutgoingSpans]]]:
     """Yields the spans run by run (spans of a run share most of their content), in each run by start time, so that

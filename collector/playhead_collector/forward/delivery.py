@@ -50,10 +50,11 @@ class BatchDelivery:
         self.requests = 0
 
     async def deliver(
-        self, signal: Signal, items: Sequence[OutgoingItem], *, suspicious: bool = False, blamed: bool = False
+        self, signal: Signal, items: Sequence[OutgoingItem], *, may_be_at_fault: bool = False, is_at_fault: bool = False
     ) -> Delivered:
-        """Sends the items, in their order unless some are refused. `suspicious`: if the destination fails, these items
-        are taken for the cause, provided that it accepts others of them. `blamed`: also if it accepts none of them."""
+        """Sends the items, in their order unless some are refused. `may_be_at_fault`: if the destination fails, these
+        items are taken for the cause, provided that it accepts others of them. `is_at_fault`: also if it accepts none
+        of them."""
         done = Delivered()
         parts, held, broken = [items], list[tuple[OutgoingItem, str]](), 0
         failed: Answer | None = None
@@ -64,7 +65,7 @@ class BatchDelivery:
             if answer.verdict is Verdict.ACCEPTED:
                 _accept(part, answer, done)
                 broken = 0
-            elif answer.verdict is Verdict.BROKEN and suspicious and broken < _BROKEN_IN_A_ROW:
+            elif answer.verdict is Verdict.BROKEN and may_be_at_fault and broken < _BROKEN_IN_A_ROW:
                 broken, failed = broken + 1, answer
                 if len(part) == 1:
                     held.append((part[0], answer.reason))
@@ -79,7 +80,7 @@ class BatchDelivery:
             else:
                 done.stopped = answer
                 break
-        if held and (done.accepted or blamed):
+        if held and (done.accepted or is_at_fault):
             done.dead += held
         elif held and done.stopped is None:
             done.stopped = failed

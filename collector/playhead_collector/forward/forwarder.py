@@ -46,7 +46,7 @@ class Forwarder:
         def worker(to: Destination) -> ForwardWorker:
             pacing = Pacing(self._arrivals, limits.busy_share / len(destinations), clocks)
             uploader = to.uploader(transport)
-            loader = Loader(store, to.options, prices, public_url, clock, pacing.give_way, uploader)
+            loader = Loader(store, to.options, prices, public_url, clock, pacing.pause_for_ingest, uploader)
             senders = Senders(to.kind.sender(transport), to.kind.scores and to.kind.scores(transport))
             return ForwardWorker(store, to, loader, senders, limits, clock, pacing)
 

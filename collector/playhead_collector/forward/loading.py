@@ -19,7 +19,7 @@ from playhead.outbound.langfuse_media import OutboundMedia
 from playhead.outbound.options import OutboundOptions
 from playhead.outbound.otlp import logs_request, traces_request
 from playhead.outbound.span import OutboundCost, OutboundRun, OutboundSpan, outbound_span, run_of
-from playhead.projection.counted_run import counted_run
+from playhead.projection.counted_run import run_calls
 from playhead.projection.run_row import RunRow
 from playhead.projection.scores import score_of
 from playhead_collector.errors import ContentCorrupt, ContentMissing, StoreUnavailable
@@ -28,7 +28,7 @@ from playhead_collector.forward.counting import RunCounter
 from playhead_collector.forward.scoring import outbound_score
 from playhead_collector.forward.senders import MediaUploader, ScoreSender
 from playhead_collector.read.prices import Prices
-from playhead_collector.store.ports import ContentStore, EventStore, SpanStore
+from playhead_collector.store.ports import ContentStore, ProjectionStore, SpanStore
 from playhead_collector.store.ports.outbox import OutboxEntry, OutboxStore
 
 # Rounds of reading: threads and values, the messages of the threads, their large parts; and one to see that nothing is
@@ -46,7 +46,7 @@ _MOST_NODES = 100_000
 _LOOK_AGAIN_NS = 60 * 1_000_000_000
 
 
-class ForwardStore(OutboxStore, ContentStore, SpanStore, EventStore, Protocol):
+class ForwardStore(OutboxStore, ContentStore, SpanStore, ProjectionStore, Protocol):
     """The parts of a store that forwarding uses."""
 
 
@@ -73,12 +73,12 @@ class Loader:
         prices: Prices,
         public_url: str,
         clock: Callable[[], int],
-        give_way: Callable[[], Awaitable[None]],
+        pause_for_ingest: Callable[[], Awaitable[None]],
         uploader: MediaUploader | None = None,
     ) -> None:
-        """`public_url` is the URL of this collector for people; `clock` gives ns since 1970; `give_way` is awaited
-        after each portion of work."""
-        self._give_way = give_way
+        """`public_url` is the URL of this collector for people; `clock` gives ns since 1970; `pause_for_ingest` is
+        awaited after each portion of work."""
+        self._pause_for_ingest = pause_for_ingest
         self._uploader = uploader
         self._store = store
         self._options = options
@@ -107,7 +107,7 @@ class Loader:
     async def counter(self, entry: OutboxEntry) -> RunCounter:
         """Returns a counter of the entry's run, with everything that is stored of it now."""
         spans, logs = await self._store.entry_items(replace(entry, spans=None, logs=None, page=None))
-        return RunCounter(await asyncio.to_thread(counted_run, entry.run, spans, logs))
+        return RunCounter(await asyncio.to_thread(run_calls, entry.run, spans, logs))
 
     async def send_score(self, entry: OutboxEntry, log: LogEvent, to: ScoreSender | None, *, wait: bool) -> Answer:
         """Sends the score in a log event. Raises NotAllHere while the scored run or call is not stored, or, with
@@ -143,7 +143,7 @@ class Loader:
             step = _AT_ONCE if self._contents.size < _LARGE_BYTES else 1
             for start in range(0, len(batch), step):
                 encoded = await self._encoded(entry, batch[start : start + step], wait=wait)
-                await self._give_way()
+                await self._pause_for_ingest()
                 for request in encoded:
                     yield request
 

@@ -56,7 +56,7 @@ class Pacing:
         """Starts to measure a portion of work: the time before was spent waiting for the destination or for entries."""
         self._began_s = self._clocks.elapsed()
 
-    async def give_way(self) -> None:
+    async def pause_for_ingest(self) -> None:
         """Pauses after a portion of work, if ingest needs the processor."""
         worked_s = self._clocks.elapsed() - self._began_s
         left_s = worked_s / self._share - worked_s

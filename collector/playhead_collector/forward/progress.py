@@ -20,7 +20,7 @@ class EntryProgress:
     dead: dict[str, dict[Signal, list[bytes]]] = field(default_factory=dict[str, dict[Signal, list[bytes]]])
     due_ns: int = 0
     left_out: bool = False
-    was_tried: bool = False
+    was_attempted: bool = False
 
     def loaded(self, spans: Sequence[Span], logs: Sequence[LogEvent]) -> None:
         """Sets the items to send."""
@@ -35,7 +35,7 @@ class EntryProgress:
         """Sets the time (ns since 1970) before which a part of the entry is not sent; the earliest time counts."""
         self.due_ns = min(self.due_ns, due_ns) if self.due_ns else due_ns
 
-    def died(self, signal: Signal, key: bytes, reason: str) -> None:
+    def give_up(self, signal: Signal, key: bytes, reason: str) -> None:
         """Marks an item as dead letter: the destination refuses it for `reason`."""
         self.sent(signal, key)
         self.dead.setdefault(reason, {"traces": [], "logs": []})[signal].append(key)
@@ -48,7 +48,7 @@ class EntryProgress:
             into.later.append(Remaining(self.entry, self.entry.spans, self.entry.logs, self.due_ns, counts=False))
         elif not self.left_out and self.remaining is not None and any(self.remaining.values()):
             spans, logs = self.remaining["traces"], self.remaining["logs"]
-            into.later.append(Remaining(self.entry, spans, logs, self.due_ns, counts=self.was_tried))
+            into.later.append(Remaining(self.entry, spans, logs, self.due_ns, counts=self.was_attempted))
         else:
             into.done.append(self.entry)
 
@@ -69,10 +69,10 @@ class CycleProgress:
         for item in items:
             self.entries[item.entry.number].sent(item.signal, item.key)
 
-    def tried(self, items: Iterable[OutgoingItem]) -> None:
+    def mark_attempted(self, items: Iterable[OutgoingItem]) -> None:
         """Notes that the destination failed when it was sent these items."""
         for item in items:
-            self.entries[item.entry.number].was_tried = True
+            self.entries[item.entry.number].was_attempted = True
 
     def settlement(self, pause_until_ns: int) -> OutboxSettlement:
         """Returns the results to store. Remaining items are not due before `pause_until_ns`."""

@@ -10,7 +10,7 @@ from playhead.model import names
 from playhead.model.span import LogEvent
 from playhead.outbound.options import OutboundOptions
 from playhead.projection.attributes import text
-from playhead.projection.counted_run import CountedRun
+from playhead.projection.counted_run import RunCalls
 from playhead.projection.scores import Score, score_of, scored_span
 from playhead_collector.store.packing.span_pages import log_key
 
@@ -40,7 +40,7 @@ def is_on_span(log: LogEvent) -> bool:
 
 
 def outbound_score(
-    run: CountedRun, log: LogEvent, options: OutboundOptions, explanation: str | None = None
+    run: RunCalls, log: LogEvent, options: OutboundOptions, explanation: str | None = None
 ) -> OutboundScore | None:
     """Returns the score in the log event, masked and cut as `options` say; None if the scored run or call is not stored
     yet. `explanation` is the text of the score's content ref."""

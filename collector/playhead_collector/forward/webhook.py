@@ -22,7 +22,7 @@ import httpx
 from playhead.model.times import rfc3339
 from playhead_collector.background import BackgroundLoop
 from playhead_collector.errors import BadSetting, StoreUnavailable
-from playhead_collector.forward.attempts import Answer, Verdict, of_status, pause_s, retry_after
+from playhead_collector.forward.attempts import Answer, Verdict, backoff_s, of_status, retry_after
 from playhead_collector.json_bytes import json_bytes
 from playhead_collector.settings import CollectorSettings
 from playhead_collector.store.ports.promises import Announcement, PromiseTable, StoredPromise
@@ -142,7 +142,7 @@ class PromiseAnnouncer:
                     wait_s = retry_after(response.headers.get("retry-after"), self._clock() / _NS)
                     return Answer(of_status(response.status_code), f"answered {response.status_code}", wait_s)
         except (httpx.HTTPError, httpx.InvalidURL, OSError, TimeoutError) as error:
-            return Answer(Verdict.AWAY, f"cannot be reached ({type(error).__name__})")
+            return Answer(Verdict.UNAVAILABLE, f"cannot be reached ({type(error).__name__})")
 
     async def _settle(self, announcement: Announcement, answer: Answer) -> None:
         promise = announcement.promise
@@ -152,10 +152,10 @@ class PromiseAnnouncer:
             await self._store.settle_announcement(self._project_id, promise.id, None)
             return
         self.counts["failed"] += 1
-        pause = pause_s(announcement.attempt, answer)
+        pause = backoff_s(announcement.attempt, answer)
         if answer.verdict is not Verdict.REFUSED:  # a refusal concerns this promise only
             self._failures += 1
-            pause = pause_s(self._failures, answer)
+            pause = backoff_s(self._failures, answer)
             self._paused_until_ns = self._clock() + int(pause * _NS)
         due = self._clock() + int(pause * _NS)
         if due >= promise.created_ns + int(self._max_age_s * _NS):

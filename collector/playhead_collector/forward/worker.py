@@ -17,8 +17,8 @@ from playhead.outbound.counting import needs_run
 from playhead.outbound.span import OutboundRun
 from playhead_collector.background import BackgroundLoop
 from playhead_collector.errors import StoreUnavailable
-from playhead_collector.forward.attempts import Answer, Verdict, pause_s, shortened
-from playhead_collector.forward.counting import OutgoingSpans, RunCounter, by_entry, unchanged
+from playhead_collector.forward.attempts import Answer, Verdict, backoff_s, shortened
+from playhead_collector.forward.counting import OutgoingSpans, RunCounter, counted_singly, order_for_sending
 from playhead_collector.forward.delivery import BatchDelivery, Delivered, OutgoingItem
 from playhead_collector.forward.destination import Destination, ForwardLimits
 from playhead_collector.forward.filters import ForwardDecision, decide, has_filters
@@ -43,9 +43,9 @@ _POLL_S = 2.0
 _EXPIRE_EVERY_S = 60.0
 _STORE_PAUSE_S, _ERROR_PAUSE_S = 5.0, 30.0
 # After so many failed attempts, the entries themselves may cause the failure.
-_SUSPICIOUS_ATTEMPTS = 5
+_MAYBE_AT_FAULT_ATTEMPTS = 5
 # After so many, they are taken for the cause if the destination has accepted others since they arrived.
-_BLAMED_ATTEMPTS = 10
+_AT_FAULT_ATTEMPTS = 10
 _FIRST_LOOK_S, _LAST_LOOK_S = 2.0, 60.0
 
 
@@ -128,7 +128,7 @@ class ForwardWorker:
         # While the destination fails, one entry is enough to see whether it works again: more would cost ingest reads
         # and writes.
         limit = 1 if self.state.failures else _ENTRIES
-        entries = await self._store.take_entries(self.destination.name, limit, now + int(_LEASE_S * _NS))
+        entries = await self._store.claim_entries(self.destination.name, limit, now + int(_LEASE_S * _NS))
         if not entries:
             return _POLL_S
         self.pacing.begin()
@@ -141,7 +141,7 @@ class ForwardWorker:
             self._failed(stopped.answer)
         finally:
             # Shielded: accepted items must be noted even when the collector stops now.
-            await asyncio.shield(self._store.settle_entries(progress.settlement(self.state.paused_until_ns)))
+            await asyncio.shield(self._store.finish_entries(progress.settlement(self.state.paused_until_ns)))
         return max(0.0, (self.state.paused_until_ns - self._clock()) / _NS)
 
     def _succeeded(self, cycle: "_Cycle") -> None:
@@ -153,7 +153,7 @@ class ForwardWorker:
     def _failed(self, answer: Answer) -> None:
         self.counts["failures"] += 1
         self.state.failures += 1
-        pause = pause_s(self.state.failures, answer)
+        pause = backoff_s(self.state.failures, answer)
         self.noted(answer.reason)
         self.state.paused_until_ns = self._clock() + int(pause * _NS)
         if self.state.failures == 1:
@@ -217,7 +217,7 @@ class _Cycle:
         self._counters: dict[tuple[int, str], RunCounter] = {}
         self._renewed_ns = began_ns
         self._now_ns = began_ns
-        self._parcel: list[OutgoingItem] = []
+        self._batch: list[OutgoingItem] = []
         self._size = 0
         self.delivery = BatchDelivery(self._senders.requests, self._keep)
 
@@ -227,13 +227,13 @@ class _Cycle:
         scores: list[tuple[EntryProgress, LogEvent]] = []
         spans: list[tuple[EntryProgress, OutgoingSpans, OutboundRun]] = []
         for progress in self._progress.entries.values():
-            await self._worker.pacing.give_way()
+            await self._worker.pacing.pause_for_ingest()
             loaded = await self._load(progress)
             if loaded is not None:
                 spans += [(progress, item, loaded.run) for item in self._due(progress, loaded.items)]
                 logs += [(progress, log) for log in loaded.logs]
                 scores += [(progress, log) for log in loaded.scores]
-        for (progress, run), items in by_entry(spans):
+        for (progress, run), items in order_for_sending(spans):
             await self._add_spans(progress, run, items)
         await self._ship("traces")
         for progress, event in logs:
@@ -261,11 +261,11 @@ class _Cycle:
             return None
         run = await self._loader.run(entry, row)
         if not self._worker.destination.counts_calls:
-            return _LoadedEntry(run, unchanged(spans, ()), logs)
+            return _LoadedEntry(run, counted_singly(spans, ()), logs)
         scores = [log for log in logs if self._senders.scores is not None and is_score(log)]
         logs = [log for log in logs if log not in scores]
         if not needs_run(spans, logs):
-            return _LoadedEntry(run, unchanged(spans, logs), scores=scores)
+            return _LoadedEntry(run, counted_singly(spans, logs), scores=scores)
         counter = self._counters.get((entry.project_id, entry.run))
         if counter is None:
             counter = self._counters[entry.project_id, entry.run] = await self._loader.counter(entry)
@@ -321,13 +321,13 @@ class _Cycle:
                 raise _Stopped(request.answer)
             case Exception():
                 reason = f"cannot be written for this destination ({type(request).__name__}: {request})"
-                self._died(progress, key, reason)
+                self._give_up(progress, key, reason)
                 return
             case bytes():
                 pass
-        if self._parcel and self._size + len(request) > self._settings.max_request_bytes:
+        if self._batch and self._size + len(request) > self._settings.max_request_bytes:
             await self._ship(signal)
-        self._parcel.append(OutgoingItem(progress.entry, *key, request))
+        self._batch.append(OutgoingItem(progress.entry, *key, request))
         self._size += len(request)
 
     async def _send_score(self, progress: EntryProgress, log: LogEvent) -> None:
@@ -342,7 +342,7 @@ class _Cycle:
             answer = Answer(Verdict.REFUSED, "the run, or the call, that was scored is not stored")
         self.delivery.requests += 1
         blamed = (
-            progress.entry.attempts >= _BLAMED_ATTEMPTS and progress.entry.created_ns < self._worker.state.accepted_ns
+            progress.entry.attempts >= _AT_FAULT_ATTEMPTS and progress.entry.created_ns < self._worker.state.accepted_ns
         )
         if answer.verdict is Verdict.ACCEPTED:
             progress.sent("logs", key)
@@ -351,42 +351,42 @@ class _Cycle:
         elif answer.verdict is Verdict.REFUSED and self._waits(progress):
             progress.wait_until(self._look_again_ns(progress))
         elif answer.verdict is Verdict.REFUSED or (answer.verdict is Verdict.BROKEN and blamed):
-            self._died(progress, ("logs", key), answer.reason)
+            self._give_up(progress, ("logs", key), answer.reason)
         else:
-            progress.was_tried = answer.verdict is Verdict.BROKEN
+            progress.was_attempted = answer.verdict is Verdict.BROKEN
             raise _Stopped(answer)
 
     async def _ship(self, signal: Signal) -> None:
-        parcel, self._parcel, self._size = self._parcel, [], 0
+        parcel, self._batch, self._size = self._batch, [], 0
         if not parcel:
             return
         requests = self.delivery.requests
         attempts = max(item.entry.attempts for item in parcel)
-        blamed = attempts >= _BLAMED_ATTEMPTS and all(
+        blamed = attempts >= _AT_FAULT_ATTEMPTS and all(
             item.entry.created_ns < self._worker.state.accepted_ns for item in parcel
         )
-        suspicious = attempts >= _SUSPICIOUS_ATTEMPTS
-        done = await self.delivery.deliver(signal, parcel, suspicious=suspicious, blamed=blamed)
+        suspicious = attempts >= _MAYBE_AT_FAULT_ATTEMPTS
+        done = await self.delivery.deliver(signal, parcel, may_be_at_fault=suspicious, is_at_fault=blamed)
         self._worker.counts["requests"] += self.delivery.requests - requests
         self._worker.pacing.begin()
         self._note(signal, parcel, done)
 
-    def _note(self, signal: Signal, parcel: list[OutgoingItem], done: Delivered) -> None:
+    def _note(self, signal: Signal, batch: list[OutgoingItem], done: Delivered) -> None:
         worker = self._worker
         self._progress.sent(done.accepted)
         worker.counts["sent_spans" if signal == "traces" else "sent_logs"] += len(done.accepted)
         if done.accepted:
             worker.state.accepted_ns = self._clock()
         for item, reason in done.dead:
-            self._died(self._progress.entries[item.entry.number], (item.signal, item.key), reason)
+            self._give_up(self._progress.entries[item.entry.number], (item.signal, item.key), reason)
         if done.stopped is not None:
             if done.stopped.verdict is Verdict.BROKEN:
-                self._progress.tried(parcel)
+                self._progress.mark_attempted(batch)
             raise _Stopped(done.stopped)
 
-    def _died(self, progress: EntryProgress, key: tuple[Signal, bytes], reason: str) -> None:
+    def _give_up(self, progress: EntryProgress, key: tuple[Signal, bytes], reason: str) -> None:
         short_reason = shortened(reason)
-        progress.died(*key, short_reason)
+        progress.give_up(*key, short_reason)
         if not self._worker.counts["dead"]:
             log.warning("%s: %s; `playhead forward status` shows more", self._worker.destination.name, short_reason)
         self._worker.counts["dead"] += 1
@@ -397,5 +397,5 @@ class _Cycle:
         now = self._clock()
         if now - self._renewed_ns >= _RENEW_S * _NS:
             entries = [progress.entry for progress in self._progress.entries.values()]
-            await self._store.keep_entries(entries, now + int(_LEASE_S * _NS))
+            await self._store.renew_entries(entries, now + int(_LEASE_S * _NS))
             self._renewed_ns = now

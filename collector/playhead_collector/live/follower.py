@@ -9,7 +9,7 @@ from typing import Final
 
 from playhead_collector.errors import Refused, StoreUnavailable
 from playhead_collector.live.hub import Channel, LiveHub, TooSlow
-from playhead_collector.live.messages import HEARTBEAT, StreamPosition, View, message
+from playhead_collector.live.messages import HEARTBEAT, StreamOptions, StreamPosition, message
 
 # How long a browser waits until it connects again, in ms.
 _RETRY = b"retry: 1000\n"
@@ -24,7 +24,7 @@ class Follower:
     hub: LiveHub
     channel: Channel
     position: StreamPosition
-    view: View
+    view: StreamOptions
     turn: Callable[[], AbstractAsyncContextManager[None]]
     limit: int | None = None
     clock: Callable[[], float] = monotonic

@@ -12,7 +12,7 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppres
 from dataclasses import dataclass
 
 from playhead_collector.errors import Refused, StoreUnavailable
-from playhead_collector.live.messages import Chunk, MessageBatch, StreamPosition, View
+from playhead_collector.live.messages import MessageBatch, MessageBytes, StreamOptions, StreamPosition
 from playhead_collector.live.reading import StreamReader
 from playhead_collector.logs import ThrottledLog
 from playhead_collector.read.events import previews_of
@@ -71,7 +71,7 @@ class Channel:
         """Approximate memory of the kept messages, in bytes."""
         return _bytes_of(self._live) + _bytes_of(self._read)
 
-    async def advance(self) -> None:
+    async def read_new(self) -> None:
         """Reads new messages and wakes the clients. Raises StoreUnavailable."""
         async with self._lock:
             while True:
@@ -120,20 +120,20 @@ class Channel:
                 self._shrink()
             return batch
 
-    async def chunk(self, batch: MessageBatch, view: View) -> Chunk:
+    async def chunk(self, batch: MessageBatch, options: StreamOptions) -> MessageBytes:
         """Returns the messages of a batch for this view. The result is shared by all clients with this view.
 
         Raises StoreUnavailable.
         """
-        if view.preview > batch.preview_length:
+        if options.preview > batch.preview_length:
             async with self._lock:
-                if view.preview > batch.preview_length:
-                    wanted = next(length for length in _PREVIEW_LENGTHS if length >= view.preview)
+                if options.preview > batch.preview_length:
+                    wanted = next(length for length in _PREVIEW_LENGTHS if length >= options.preview)
                     batch.previews = await previews_of(self._store, self.reader.project_id, batch.events, wanted)
                     batch.preview_length = wanted
-        elif (made := batch.made(view)) is not None:
+        elif (made := batch.made(options)) is not None:
             return made
-        chunk = batch.chunk(view)
+        chunk = batch.chunk(options)
         self._shrink()
         return chunk
 
@@ -238,7 +238,7 @@ class LiveHub:
             channel = Channel(self._store, reader, base, self._memory)
             self._channels[run] = channel
             try:
-                await channel.advance()
+                await channel.read_new()
             except BaseException:
                 del self._channels[run]
                 raise
@@ -277,7 +277,7 @@ class LiveHub:
             while self._news:
                 run = self._news.pop()
                 if (channel := self._channels.get(run)) is not None:
-                    await channel.advance()
+                    await channel.read_new()
         except StoreUnavailable as error:
             log.warning("live streams wait for the store: %s", error)
         except Exception as error:  # the streams of other runs go on

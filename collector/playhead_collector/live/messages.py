@@ -52,7 +52,7 @@ def read_position(text: str) -> StreamPosition:
     return StreamPosition(int(match["change"]), seq, match["replay"] is not None)
 
 
-def too_old() -> Refused:
+def position_expired() -> Refused:
     """Returns the 410 for a position whose following changes are no longer stored."""
     return Refused(
         410,
@@ -70,7 +70,7 @@ _KEPT_CHUNKS = 16
 
 
 @dataclass(frozen=True, slots=True)
-class Item:
+class LiveMessage:
     """A message of a stream, and the client's position after it."""
 
     after: StreamPosition
@@ -81,7 +81,7 @@ class Item:
 
 
 @dataclass(frozen=True, slots=True)
-class View:
+class StreamOptions:
     """The client's filter and previews. `preview` is the length of each value's preview in characters; 0: none."""
 
     where: EventFilter = EventFilter()
@@ -89,7 +89,7 @@ class View:
 
 
 @dataclass(frozen=True, slots=True)
-class Chunk:
+class MessageBytes:
     """Messages of a batch as bytes. `ends` has for each new event the offset at which its message ends."""
 
     data: bytes
@@ -100,11 +100,11 @@ class Chunk:
 class MessageBatch:
     """Consecutive messages of a stream. `after` is the position of a client that has received them."""
 
-    items: Sequence[Item]
+    items: Sequence[LiveMessage]
     after: StreamPosition
     previews: Mapping[ContentRef, str] = field(default_factory=dict[ContentRef, str])
     preview_length: int = 0
-    _chunks: dict[View, Chunk] = field(default_factory=dict[View, Chunk], repr=False)
+    _chunks: dict[StreamOptions, MessageBytes] = field(default_factory=dict[StreamOptions, MessageBytes], repr=False)
 
     @property
     def memory_bytes(self) -> int:
@@ -117,34 +117,34 @@ class MessageBatch:
         """The events in the batch."""
         return [item.event for item in self.items if item.event is not None]
 
-    def made(self, view: View) -> Chunk | None:
+    def made(self, options: StreamOptions) -> MessageBytes | None:
         """Returns the messages for this view if they were made before, else None."""
-        return self._chunks.get(view)
+        return self._chunks.get(options)
 
-    def chunk(self, view: View) -> Chunk:
+    def chunk(self, options: StreamOptions) -> MessageBytes:
         """Returns the messages for this view, followed by the position after the batch."""
-        encoded = self._chunks.get(view)
+        encoded = self._chunks.get(options)
         if encoded is None:
-            encoded = self._encoded(view)
+            encoded = self._encoded(options)
             if len(self._chunks) < _KEPT_CHUNKS:
-                self._chunks[view] = encoded
+                self._chunks[options] = encoded
         return encoded
 
-    def _encoded(self, view: View) -> Chunk:
+    def _encoded(self, options: StreamOptions) -> MessageBytes:
         data, ends = bytearray(), list[int]()
         last: StreamPosition | None = None
         for item in self.items:
-            if item.event is not None and not view.where.fits(item.event):
+            if item.event is not None and not options.where.fits(item.event):
                 continue
-            data += self._message(item, view.preview)
+            data += self._message(item, options.preview)
             last = item.after
             if item.event is not None and not item.changed:
                 ends.append(len(data))
         if last != self.after:
             data += b"id: %b\n\n" % str(self.after).encode()
-        return Chunk(bytes(data), ends)
+        return MessageBytes(bytes(data), ends)
 
-    def _message(self, item: Item, preview: int) -> bytes:
+    def _message(self, item: LiveMessage, preview: int) -> bytes:
         if item.moved is not None:
             run, first = item.moved
             return message({"run": run, "from": first}, item.after, "moved")

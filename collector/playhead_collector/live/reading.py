@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from itertools import groupby
 
 from playhead.model.event import RunEvent
-from playhead_collector.live.messages import Item, MessageBatch, StreamPosition, too_old
+from playhead_collector.live.messages import LiveMessage, MessageBatch, StreamPosition, position_expired
 from playhead_collector.store.ports.changes import ChangeReader, ChangeStore, RunChange, RunHead
 
 # Events in one batch: two stored pages. Batches end at multiples of it where possible, so that clients that began at
@@ -56,7 +56,7 @@ class StreamReader:
                 return  # nothing followed
             removed = await reader.removed()
             if position.change < removed or (position.change == removed and position.seq is not None):
-                raise too_old()
+                raise position_expired()
 
     async def after(self, position: StreamPosition) -> ReadBatch:
         """Returns the messages after a position that `check` accepted. Raises StoreUnavailable."""
@@ -77,7 +77,7 @@ class StreamReader:
         seqs = range(begun + 1, upto + 1)
         moves = await reader.moves([self.run], position.change) if later else ()
         events = await _found(reader, self.run, seqs, moves)
-        items = [Item(StreamPosition(position.change, seq, is_replay=True), event) for seq, event in events]
+        items = [LiveMessage(StreamPosition(position.change, seq, is_replay=True), event) for seq, event in events]
         ends_here = upto >= last
         after = StreamPosition(position.change, None if ends_here else upto, is_replay=not ends_here)
         return ReadBatch(MessageBatch(items, after), ends_here and not later, head)
@@ -92,7 +92,7 @@ class StreamReader:
             batch = MessageBatch((), StreamPosition(head.projection)) if head is not None and is_behind else None
             return ReadBatch(batch, True, head)
         moves = await reader.moves({run_change.run for run_change in changes}, changes[0].projection)
-        items: list[Item] = []
+        items: list[LiveMessage] = []
         done = position
         for change in changes:
             is_begun = change.projection == position.change
@@ -109,7 +109,7 @@ class StreamReader:
             if not is_begun:
                 items += await _corrections(reader, change, later, done)
             new = await _found(reader, change.run, seqs[:BATCH_EVENTS], later, own=self.run is None)
-            items += [Item(StreamPosition(change.projection, seq), event) for seq, event in new]
+            items += [LiveMessage(StreamPosition(change.projection, seq), event) for seq, event in new]
             if len(seqs) > BATCH_EVENTS:
                 after = StreamPosition(change.projection, seqs[BATCH_EVENTS - 1])
                 return ReadBatch(MessageBatch(items, after), False, head)
@@ -119,14 +119,14 @@ class StreamReader:
 
 async def _corrections(
     reader: ChangeReader, change: RunChange, later: Sequence[RunChange], done: StreamPosition
-) -> list[Item]:
+) -> list[LiveMessage]:
     """Returns the messages about events that were sent before and that the change moved or altered. Their position is
     that before the change: a client that is cut off among them gets them again."""
-    items: list[Item] = []
+    items: list[LiveMessage] = []
     if change.was is not None:
-        items.append(Item(done, moved=(change.run, change.first)))
+        items.append(LiveMessage(done, moved=(change.run, change.first)))
     altered = await _found(reader, change.run, change.altered, later)
-    return items + [Item(done, event, changed=True) for _, event in altered]
+    return items + [LiveMessage(done, event, changed=True) for _, event in altered]
 
 
 async def _found(

@@ -64,7 +64,7 @@ class Admission(Enum):
 
     TAKEN = auto()
     PROBES_ONLY = auto()
-    CUT = auto()
+    DROP = auto()
 
 
 class GuardedConnection(Protocol):
@@ -102,10 +102,10 @@ class Guard:
         return len(self._open)
 
     def admit(self, connection: GuardedConnection, client: str) -> Admission:
-        """Counts a connection, unless the result is CUT. `client` is an address without a port."""
+        """Counts a connection, unless the result is DROP. `client` is an address without a port."""
         limits, count = self.limits, len(self._open)
         if count >= limits.max_connections + limits.reserve:
-            return Admission.CUT
+            return Admission.DROP
         self._open[connection] = client
         self._by_client[client] += 1
         if self._sweeping is None:

@@ -61,9 +61,9 @@ def refusal(status: int, close: bool, path: str = "", content_type: str = "", mo
     return _refusal(status, close, "/v1/traces" if path in OTLP_PATHS else "/", wire, tuple(more))
 
 
-def alive(close: bool, with_body: bool, more: Headers = ()) -> bytes:
+def health_ok(close: bool, with_body: bool, more: Headers = ()) -> bytes:
     """Returns the answer to GET (or, without a body, HEAD) /healthz."""
-    return _alive(close, with_body, tuple(more))
+    return _health_ok(close, with_body, tuple(more))
 
 
 @lru_cache(64)
@@ -74,7 +74,7 @@ def _refusal(status: int, close: bool, path: str, content_type: str, more: Heade
 
 
 @lru_cache(8)
-def _alive(close: bool, with_body: bool, more: Headers) -> bytes:
+def _health_ok(close: bool, with_body: bool, more: Headers) -> bytes:
     response = JSONResponse({"status": "alive"}, headers={"Cache-Control": "no-store"})
     return _rendered(response, close, with_body, more)
 
@@ -118,7 +118,7 @@ class Outgoing:
         """Closes the transport."""
         self._transport.close()
 
-    def is_stuck(self, now: float, seconds: float) -> bool:
+    def is_stalled(self, now: float, seconds: float) -> bool:
         """Whether the client received less than MIN_TAKEN bytes in the last `seconds`, although more were waiting."""
         waiting = self._transport.get_write_buffer_size()
         received = self._written - waiting
@@ -175,7 +175,7 @@ class GuardedProtocol(HttpToolsProtocol):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self._admission = Admission.CUT
+        self._admission = Admission.DROP
         self._phase = _Phase.HEAD
         self._deadline = 0.0
         self._head_bytes = 0
@@ -191,7 +191,7 @@ class GuardedProtocol(HttpToolsProtocol):
         """Counts the connection; cuts it when there are far too many."""
         super().connection_made(cast(asyncio.Transport, Outgoing(transport, self._close)))
         self._admission = self.guard.admit(self, self.client[0] if self.client else "")
-        if self._admission is Admission.CUT:
+        if self._admission is Admission.DROP:
             self._is_over = True
             transport.abort()
         elif self._admission is Admission.PROBES_ONLY:
@@ -210,7 +210,7 @@ class GuardedProtocol(HttpToolsProtocol):
     def check_deadlines(self, now: float) -> None:
         """Ends the connection if it is past a deadline."""
         outgoing = cast(Outgoing, self.transport)
-        if outgoing.is_stuck(now, self.guard.limits.send_seconds):
+        if outgoing.is_stalled(now, self.guard.limits.send_seconds):
             log.warning("a client does not take its answer: the connection is closed")
             outgoing.abort()
         elif self._phase is _Phase.IDLE or now <= self._deadline:
@@ -295,7 +295,7 @@ class GuardedProtocol(HttpToolsProtocol):
         path, method = self.url.partition(b"?")[0], self._parser().get_method()
         if path == b"/healthz" and method in {b"GET", b"HEAD"}:
             close = self._must_close()
-            self._answer(alive(close, method == b"GET", self._default_headers()), close)
+            self._answer(health_ok(close, method == b"GET", self._default_headers()), close)
             self.guard.on_answer("/healthz", 200)
             return True
         if path in PROBES:

@@ -48,9 +48,9 @@ _DIALECTS = {
     google_genai.NAME: google_genai.from_message,
     _BEDROCK_TEXT: openai_chat.from_message,
 }
-_JOINED: Mapping[str, Callable[[list[Any]], tuple[Any, list[Any]]]] = {
-    anthropic.NAME: anthropic.join_turns,
-    bedrock.NAME: bedrock.join_turns,
+_MERGED: Mapping[str, Callable[[list[Any]], tuple[Any, list[Any]]]] = {
+    anthropic.NAME: anthropic.merge_turns,
+    bedrock.NAME: bedrock.merge_turns,
 }
 _CHAT: Mapping[str, Any] = {"dialect": openai_chat.NAME}
 _TEXT, _ABSENT = "text", "absent"
@@ -136,8 +136,8 @@ def _messages_in(shape: Mapping[str, Any], messages: list[Any]) -> dict[str, Any
         contents, system = google_genai.contents_of(messages, cast("google_genai.TurnShape", shape))
         return {"contents": contents} if system is None else {"contents": contents, "systemInstruction": system}
     sent = messages[int(shape.get("before") or 0) :]
-    if join_turns := _JOINED.get(str(shape.get("dialect"))):
-        system, joined = join_turns(sent)
+    if merge_turns := _MERGED.get(str(shape.get("dialect"))):
+        system, joined = merge_turns(sent)
         return {"messages": joined} if system is None else {"messages": joined, "system": system}
     if shape.get("dialect") == _BEDROCK_TEXT:
         return {str(shape.get("input")): sent[0].get("content") if sent else ""}

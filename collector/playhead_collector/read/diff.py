@@ -18,7 +18,7 @@ from playhead.model.state import RunState
 from playhead.model.times import rfc3339
 from playhead.projection.known_messages import KnownMessages
 from playhead.projection.message_diff import diff_messages
-from playhead.projection.message_outcomes import DROPPED, KEPT, message_fates, with_replacements
+from playhead.projection.message_outcomes import DROPPED, KEPT, message_outcomes, with_replacements
 from playhead.wire.operations import StateAt
 from playhead.wire.operations.moments import (
     ContextDiff,
@@ -103,7 +103,7 @@ def diff_contexts(
 ) -> list[ContextEntry]:
     """Returns one entry per message of either context, in the new order. Removed messages come before the messages that
     replaced them."""
-    fates = with_replacements(message_fates(diff_messages(before, after)), known_messages)
+    fates = with_replacements(message_outcomes(diff_messages(before, after)), known_messages)
     new_of = {**fates.replacements, **fates.diff.kept}
     old_of = {new: old for old, new in new_of.items()}
     dropped = deque(position for position in fates.positions(DROPPED) if position not in new_of)

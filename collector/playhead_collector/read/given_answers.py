@@ -19,11 +19,11 @@ _PROMPT = frozenset({"action", "name", "key", "details", "schema"})
 
 @dataclass(frozen=True, slots=True)
 class GivenAnswer:
-    """An answer that the test gives to `playhead_recorder` before the program starts. `what`: the question. `details`:
-    set if the same question was also answered in another way, to tell the two apart."""
+    """An answer that the test gives to `playhead_recorder` before the program starts. `question`: the question.
+    `details`: set if the same question was also answered in another way, to tell the two apart."""
 
     how: Literal["approve", "deny", "answer", "expire"]
-    what: str | None
+    question: str | None
     value: Any = None
     key: str | None = None
     details: Any = None
@@ -32,7 +32,7 @@ class GivenAnswer:
 
     def source(self, indent: int) -> str:
         """Returns the source of the call that gives the answer."""
-        arguments = [self.what, self.value] if self.how == "answer" else [self.what]
+        arguments = [self.question, self.value] if self.how == "answer" else [self.question]
         named = {name: getattr(self, name) for name in ("key", "details", "by", "reason")}
         keywords = {name: value for name, value in named.items() if value is not None}
         return call_source(f"playhead_recorder.{self.how}", arguments, {**keywords, "times": 1}, indent)
@@ -42,17 +42,17 @@ class GivenAnswer:
 class RunWaits:
     """The questions of one run to people, and the answers that it got.  Takes events in seq order."""
 
-    asked: dict[str, _Asked] = field(default_factory=dict[str, _Asked])
+    questions: dict[str, _Asked] = field(default_factory=dict[str, _Asked])
     answers: dict[str, _Answered] = field(default_factory=dict[str, _Answered])
     last_call: int = 0
     """The seq of the last call that began."""
 
-    def take(self, events: Iterable[ev.RunEvent]) -> None:
+    def add(self, events: Iterable[ev.RunEvent]) -> None:
         """Takes more events."""
         for event in events:
             match event:
                 case ev.ApprovalRequested() | ev.InputRequested():
-                    self.asked[_wait(event)] = event
+                    self.questions[_wait(event)] = event
                 case ev.ApprovalGranted() | ev.ApprovalDenied() | ev.InputReceived() if wait := _wait(event):
                     self.answers[wait] = event
                 case ev.LlmCalled() | ev.ToolCalled():
@@ -61,19 +61,19 @@ class RunWaits:
                     pass
 
     @property
-    def asked_before(self) -> set[str]:
+    def questions_of_earlier_runs(self) -> set[str]:
         """Waits that were answered in this run and asked in an earlier run, which ended with them."""
-        return self.answers.keys() - self.asked.keys()
+        return self.answers.keys() - self.questions.keys()
 
     def is_left(self, wait: str) -> bool:
         """Returns whether the run ends with this question open."""
-        return wait not in self.answers and self.asked[wait].seq > self.last_call
+        return wait not in self.answers and self.questions[wait].seq > self.last_call
 
 
 def refs_of(runs: Sequence[RunWaits]) -> Iterator[ContentRef | None]:
     """Yields the refs of the contents that `answers_given` reads."""
     for run in runs:
-        for question in run.asked.values():
+        for question in run.questions.values():
             yield question.arguments if isinstance(question, ev.ApprovalRequested) else question.prompt
         for answer in run.answers.values():
             yield answer.value if isinstance(answer, ev.InputReceived) else answer.reason
@@ -84,17 +84,17 @@ def answers_given(runs: Sequence[RunWaits], cache: ContentCache) -> list[GivenAn
     answered in time is returned as `expire`. Answers by the program itself are left out."""
     answers: list[GivenAnswer] = []
     for number, run in enumerate(runs):
-        for wait, question in run.asked.items():
+        for wait, question in run.questions.items():
             answer = next((later.answers[wait] for later in runs[number:] if wait in later.answers), None)
             if answer is not None and answer.by != BY_PROGRAM:
-                answers.append(_given(question, answer, cache))
+                answers.append(_given_answer(question, answer, cache))
             elif answer is None and not run.is_left(wait):
                 question_text, key, details = _question(question, cache)
                 answers.append(GivenAnswer("expire", question_text, key=key, details=details))
     return [_distinguished(given_answer, answers) for given_answer in answers]
 
 
-def _given(question: _Asked, answer: _Answered, cache: ContentCache) -> GivenAnswer:
+def _given_answer(question: _Asked, answer: _Answered, cache: ContentCache) -> GivenAnswer:
     question_text, key, details = _question(question, cache)
     if isinstance(answer, ev.InputReceived):
         return GivenAnswer("answer", question_text, cache.parsed(answer.value), key, details, answer.by)
@@ -123,13 +123,19 @@ def _question(question: _Asked, cache: ContentCache) -> tuple[str | None, str | 
 def _distinguished(answer: GivenAnswer, others: Sequence[GivenAnswer]) -> GivenAnswer:
     """Returns the answer without its details, unless the same question was also answered in another way: details may
     differ in each run."""
-    alike = [other for other in others if (other.what, other.key) == (answer.what, answer.key)]
+    alike = [other for other in others if (other.question, other.key) == (answer.question, answer.key)]
     differs = any(
         (other.how, other.value, other.reason) != (answer.how, answer.value, answer.reason) for other in alike
     )
     keeps = differs and answer.how != "expire" and len({repr(other.details) for other in alike}) > 1
     return GivenAnswer(
-        answer.how, answer.what, answer.value, answer.key, answer.details if keeps else None, answer.by, answer.reason
+        answer.how,
+        answer.question,
+        answer.value,
+        answer.key,
+        answer.details if keeps else None,
+        answer.by,
+        answer.reason,
     )
 
 

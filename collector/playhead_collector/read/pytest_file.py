@@ -41,13 +41,13 @@ _OWN_FINISH = {"length", "content_filter"}
 
 @dataclass(frozen=True, slots=True)
 class RecordedTurn:
-    """A model call to be replayed: the text of the last message that the model was sent (`asked`), and its answer or
-    error.
+    """A model call to be replayed: the text of the last message that the model was sent (`asked_text`), and its answer
+    or error.
 
     `error`: type and message of the exception, for a call that failed.
     """
 
-    asked: str
+    asked_text: str
     answer: Message | None
     finish_reasons: Sequence[str] = ()
     error: tuple[str, str] | None = None
@@ -136,8 +136,8 @@ class RunToTest:
     `program`: how the process was started (a script, or `-m MODULE`). `function`: module and qualified name of the
     agent's function. `input`: the arguments of the outermost call.
     `in_order`: whether no two tool calls overlapped.
-    `given`: the answers of people. `runs_before`: how many runs the program makes before this one, which begins with
-    the answers to their questions. `waits`: whether the run ends with an open question.
+    `given_answers`: the answers of people. `runs_before`: how many runs the program makes before this one, which begins
+    with the answers to their questions. `waits`: whether the run ends with an open question.
     """
 
     run: str
@@ -153,7 +153,7 @@ class RunToTest:
     program: str | None = None
     function: str | None = None
     input: Any = field(default=None)
-    given: Sequence[GivenAnswer] = ()
+    given_answers: Sequence[GivenAnswer] = ()
     runs_before: int = 0
     waits: bool = False
 
@@ -164,7 +164,7 @@ def pytest_source(run: RunToTest) -> str:
 
 
 def _lines(run: RunToTest) -> Iterator[str]:
-    answers = [(turn.asked, source) for turn in run.exchanges if (source := answer_source(turn, 8)) is not None]
+    answers = [(turn.asked_text, source) for turn in run.exchanges if (source := answer_source(turn, 8)) is not None]
     start, imports, also = _start(run)
     used = sorted({"RecordedAnswers", *names_used(source for _, source in answers), *also}, key=str.casefold)
     yield f'"""Run {run.run} of {_plain(run.name or "an agent")}, recorded on {run.begun[:19]}Z, as a test.'
@@ -202,7 +202,7 @@ def _test(run: RunToTest) -> Iterator[str]:
     word = _WORD.sub("_", run.name or "").strip("_").lower() or "recorded_run"
     yield f"def test_{word}_does_what_it_did(playhead_recorder, mock_model):"
     yield "    mock_model.otherwise(RecordedAnswers(ANSWERS))"
-    yield from (f"    {answer.source(4)}" for answer in run.given)
+    yield from (f"    {answer.source(4)}" for answer in run.given_answers)
     if run.waits:
         yield "    with playhead_recorder.until_it_waits():  # as it did when it was recorded"
         yield "        start_agent()"
@@ -314,11 +314,11 @@ async def read_test_file(record: RunRecord) -> str:
     async for events in record.onwards(0):
         models.take(events)
         tools.take(events)
-        waits.take(events)
+        waits.add(events)
         ends += [event for event in events if isinstance(event, ev.RunStarted | ev.RunCompleted | ev.RunFailed)]
     _check(record, models, tools)
     try:
-        earlier = await _asked_before(record, waits.asked_before)
+        earlier = await _asked_before(record, waits.questions_of_earlier_runs)
         return await _read(record, models.calls, tools.calls, ends, [*earlier, _RunBefore(record, models.calls, waits)])
     except ContentMissing as error:
         raise _without_content(record, str(error)) from error
@@ -357,10 +357,10 @@ async def _asked_before(record: RunRecord, waits: set[str]) -> list[_RunBefore]:
         before = _RunBefore(RunRecord(record.store, record.project_id, row), models.calls, RunWaits())
         async for events in before.record.onwards(0):
             models.take(events)
-            before.waits.take(events)
-        if wanted & before.waits.asked.keys():
+            before.waits.add(events)
+        if wanted & before.waits.questions.keys():
             runs.insert(0, before)
-            wanted = (wanted - before.waits.asked.keys()) | before.waits.asked_before
+            wanted = (wanted - before.waits.questions.keys()) | before.waits.questions_of_earlier_runs
     return runs
 
 
@@ -401,9 +401,9 @@ async def _read(
             in_order=_is_in_order(tools),
             output=output,
             answer=_last_answer(own_turns),
-            given=answers,
+            given_answers=answers,
             runs_before=len(runs) - 1,
-            waits=any(waits.is_left(wait) for wait in waits.asked),
+            waits=any(waits.is_left(wait) for wait in waits.questions),
             error_type=failed.error_type if failed is not None and row.status == "failed" else None,
             program=_of_root(spans, names.PROGRAM),
             function=_of_root(spans, names.CODE_FUNCTION),

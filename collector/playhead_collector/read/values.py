@@ -15,7 +15,7 @@ import orjson
 
 from playhead.dialect.langfuse_media import MARK, digest_beginning, media_id, media_ids, with_media
 from playhead.model.canonical import Content, canonical_json, is_json_type, parse_json, value_of
-from playhead.model.message import REF_PART, Message, read_message, refs_inside, whole
+from playhead.model.message import REF_PART, Message, read_message, refs_inside, resolve_parts
 from playhead.model.ref import ContentRef, is_ref
 from playhead_collector.errors import ContentMissing
 from playhead_collector.store.ports import ReadStore
@@ -63,7 +63,7 @@ class ContentCache:
         """Returns the message as a Python value; None when it is not stored or is not a message."""
         content = self._get(ref)
         message = None if content is None else _read_message(content)
-        return None if message is None else with_media(whole(message, self._part), self._media)
+        return None if message is None else with_media(resolve_parts(message, self._part), self._media)
 
     def _part(self, ref: ContentRef) -> bytes | None:
         content = self._get(ref)
@@ -97,7 +97,7 @@ async def _media(store: ReadStore, project_id: int, contents: Iterable[Content])
     beginnings = list({digest_beginning(number) for number in ids})
     refs: list[ContentRef] = []
     for start in range(0, len(beginnings), _AT_ONCE):
-        refs += await store.beginning_with(project_id, beginnings[start : start + _AT_ONCE])
+        refs += await store.refs_with_prefix(project_id, beginnings[start : start + _AT_ONCE])
     stored = await _stored(store, project_id, refs)
     by_id = {media_id(ref.digest): content.data for ref, content in stored.items()}
     return {number: data for number, data in by_id.items() if number in ids}

@@ -60,10 +60,10 @@ async def receive(
                 if len(tail) >= _IN_PIECE:
                     got.append(bytes(tail))
                     tail.clear()
-                if not arriving.gave_way:
+                if not arriving.was_cancelled:
                     arriving.deadline.reschedule(min(last, loop.time() + idle_seconds))
     except TimeoutError:
-        if arriving.gave_way:
+        if arriving.was_cancelled:
             raise try_later("others wait and this body arrives slowly") from None
         slow = (
             f"it did not arrive within {body_seconds:g} s" if loop.time() >= last else f"no data for {idle_seconds:g} s"

@@ -120,7 +120,7 @@ class BoundAnswers:
                 async with asyncio.timeout(None) as transfer.deadline:
                     await self._app(scope, receive, bounded)
             except TimeoutError:
-                if not transfer.gave_way:
+                if not transfer.was_cancelled:
                     raise
                 # The response has begun and cannot be replaced by an error: the server closes the connection.
 

@@ -49,19 +49,19 @@ class MessageSender:
 
 
 @dataclass(slots=True)
-class SlowSenders:
+class SlowSenderMemory:
     """Remembers which senders' messages arrived, arrived slowly or never arrived: the last 10,000 of each kind, for a
     minute."""
 
-    _late: dict[str, float] = field(default_factory=dict[str, float], init=False, repr=False)
+    _slow: dict[str, float] = field(default_factory=dict[str, float], init=False, repr=False)
     _in_vain: dict[str, float] = field(default_factory=dict[str, float], init=False, repr=False)
     _proven: dict[str, float] = field(default_factory=dict[str, float], init=False, repr=False)
 
-    def is_late(self, sender: MessageSender) -> bool:
+    def was_slow(self, sender: MessageSender) -> bool:
         """Whether the last message of this connection took longer than a quick turn."""
-        return _is_marked(self._late, sender.connection)
+        return _is_marked(self._slow, sender.connection)
 
-    def rank(self, sender: MessageSender) -> int:
+    def penalty(self, sender: MessageSender) -> int:
         """Returns the sender's rank; lower ranks come first. 0: normal. 1: a turn of its address was in vain, and no
         message of this connection has arrived yet. 2: the last turn of this connection was in vain."""
         if _is_marked(self._in_vain, sender.connection):
@@ -70,7 +70,7 @@ class SlowSenders:
 
     def took_long(self, sender: MessageSender) -> None:
         """Notes that a message took longer than a quick turn."""
-        _mark(self._late, sender.connection)
+        _mark(self._slow, sender.connection)
 
     def had_turn_in_vain(self, sender: MessageSender) -> None:
         """Notes that a message arrived too slowly and was refused, or never arrived because the call was cancelled."""
@@ -82,7 +82,7 @@ class SlowSenders:
         self._in_vain.pop(sender.connection, None)
         _mark(self._proven, sender.connection)
         if quickly:
-            self._late.pop(sender.connection, None)
+            self._slow.pop(sender.connection, None)
 
 
 def _mark(marks: dict[str, float], key: str) -> None:
@@ -112,12 +112,12 @@ class MessageTurn:
 
     sender: MessageSender
     since: float
-    gave_way: bool = False
+    was_cancelled: bool = False
     deadline: asyncio.Timeout | None = None
 
-    def give_way(self) -> None:
+    def cancel(self) -> None:
         """Stops reading the message."""
-        self.gave_way = True
+        self.was_cancelled = True
         if self.deadline is not None:
             self.deadline.reschedule(asyncio.get_running_loop().time())
 
@@ -138,7 +138,7 @@ class FairQueue:
 
     size: int
     max_waiting: int
-    slow: SlowSenders
+    slow: SlowSenderMemory
     make_room: Callable[[MessageSender], bool] = lambda _: False
     running: dict[MessageTurn, None] = field(default_factory=dict[MessageTurn, None], init=False, repr=False)
     _waiting: list[_Waiter] = field(default_factory=list[_Waiter], init=False, repr=False)
@@ -155,16 +155,16 @@ class FairQueue:
         last = loop.time() + seconds
         waiter = _Waiter(sender, next(self._order), loop.create_future())
         self._waiting.append(waiter)
-        self.hand_out()
+        self.grant_turns()
         if not waiter.turn.done():
-            self._bound()
+            self._refuse_surplus()
         try:
             while not waiter.turn.done():
                 remaining = last - loop.time()
                 if remaining <= 0:
                     raise self._no_turn()
                 await asyncio.wait([waiter.turn], timeout=min(remaining, _LOOK_AGAIN_SECONDS))
-                self.hand_out()
+                self.grant_turns()
             return waiter.turn.result()
         except asyncio.CancelledError:
             if waiter.turn.done() and not waiter.turn.exception():
@@ -177,7 +177,7 @@ class FairQueue:
     def end(self, turn: MessageTurn) -> None:
         """Ends a turn and gives its place to the next sender."""
         self.running.pop(turn, None)
-        self.hand_out()
+        self.grant_turns()
 
     def add(self, turn: MessageTurn) -> bool:
         """Adds a turn that began in another queue, ahead of those who wait. Returns False when there is no place."""
@@ -186,7 +186,7 @@ class FairQueue:
         self.running[turn] = None
         return True
 
-    def hand_out(self) -> None:
+    def grant_turns(self) -> None:
         """Gives turns to waiting senders while there are free ones."""
         while self._waiting:
             waiter = min(self._waiting, key=self._urgency)
@@ -201,9 +201,9 @@ class FairQueue:
         sender = waiter.sender
         same_connection = sum(turn.sender == sender for turn in self.running)
         same_host = sum(turn.sender.host == sender.host for turn in self.running)
-        return self.slow.rank(sender), same_connection, same_host, waiter.order
+        return self.slow.penalty(sender), same_connection, same_host, waiter.order
 
-    def _bound(self) -> None:
+    def _refuse_surplus(self) -> None:
         """Refuses one waiting sender when too many wait: a slow one, or one of the sender with the most waiting
         messages."""
         if len(self._waiting) > self.max_waiting:
@@ -215,7 +215,7 @@ class FairQueue:
         sender = waiter.sender
         same_connection = sum(other.sender == sender for other in self._waiting)
         same_host = sum(other.sender.host == sender.host for other in self._waiting)
-        return self.slow.rank(sender), same_connection, same_host, waiter.order
+        return self.slow.penalty(sender), same_connection, same_host, waiter.order
 
     def _no_turn(self) -> Exception:
         return try_later(f"{self.waiting + len(self.running)} messages are on their way")
@@ -244,7 +244,7 @@ class MessageTurns:
     quick_seconds: float = QUICK_SECONDS
     wait_seconds: float = WAIT_SECONDS
     slow_after_seconds: float = SLOW_AFTER_SECONDS
-    slow: SlowSenders = field(default_factory=SlowSenders, init=False)
+    slow: SlowSenderMemory = field(default_factory=SlowSenderMemory, init=False)
     quick: FairQueue = field(init=False)
     long: FairQueue = field(init=False)
 
@@ -268,7 +268,7 @@ class MessageTurns:
         Raises Refused: 408 when the message does not arrive in time, 503 when it has to give way or gets no turn; and
         errors of `message`. A message that does not arrive counts against its sender, also when the call is cancelled.
         """
-        queue = self.long if self.slow.is_late(sender) else self.quick
+        queue = self.long if self.slow.was_slow(sender) else self.quick
         try:
             turn = await queue.take(sender, self.wait_seconds)
         except asyncio.CancelledError:
@@ -280,7 +280,7 @@ class MessageTurns:
             async with asyncio.timeout(self.body_seconds) as turn.deadline:
                 arrived = await message()
         except TimeoutError:
-            if turn.gave_way:
+            if turn.was_cancelled:
                 raise try_later("others wait and this message arrives slowly") from None
             self.slow.had_turn_in_vain(sender)
             slow = f"the message did not arrive within {self.body_seconds:g} s"
@@ -300,21 +300,21 @@ class MessageTurns:
         self.slow.took_long(turn.sender)
         if turn in self.quick.running:
             if not self.long.add(turn):
-                turn.give_way()
+                turn.cancel()
             self.quick.end(turn)
 
     def _make_room(self, sender: MessageSender) -> bool:
         """Ends the long turn of a sender with a higher rank, or of one with the same rank that has taken longer than
         normal. Returns whether it ended one."""
-        rank, now = self.slow.rank(sender), asyncio.get_running_loop().time()
+        rank, now = self.slow.penalty(sender), asyncio.get_running_loop().time()
         ended, worst = None, (rank, now - self.slow_after_seconds)
         for turn in self.long.running:
-            this = self.slow.rank(turn.sender), turn.since
+            this = self.slow.penalty(turn.sender), turn.since
             if this[0] > worst[0] or (this[0] == worst[0] and this[1] < worst[1]):
                 ended, worst = turn, this
         if ended is None:
             return False
         del self.long.running[ended]
         self.slow.had_turn_in_vain(ended.sender)
-        ended.give_way()
+        ended.cancel()
         return True

@@ -104,7 +104,7 @@ class LangfuseMediaHttp:
         if not is_upload("PUT", request.url.path) or media_id(bytes.fromhex(digest)) != number:
             raise _not_announced()
         ref = ContentRef.from_digest(bytes.fromhex(digest))
-        if not await self.intake.awaits(ref):
+        if not await self.intake.is_awaited(ref):
             if not (await self.intake.missing([ref])).refs:
                 return Response(status_code=200)  # sent a second time
             raise _not_announced()

@@ -15,7 +15,7 @@ from playhead.model.ref import ContentRef
 from playhead_collector.receive.otlp import decode
 from playhead_collector.receive.otlp.decode import Signal, Wire
 from playhead_collector.receive.otlp.decoded import Decoded, DecodeLimits
-from playhead_collector.receive.ports import Counts, Ingest, IngestResult, TakenOut
+from playhead_collector.receive.ports import Counts, ExtractedCounts, Ingest, IngestResult
 from playhead_collector.receive.request_limiter import AdmittedRequest, RequestLimiter, off_loop
 
 # Scopes of one request that are remembered, and that are named in the answer: most senders have only a few.
@@ -33,7 +33,7 @@ class PartialSuccessMessage:
     _pending: list[ContentRef] = field(default_factory=list[ContentRef])
     _scopes: dict[str, None] = field(default_factory=dict[str, None])
     _duplicates: int = 0
-    _contents: TakenOut = field(default_factory=TakenOut)
+    _contents: ExtractedCounts = field(default_factory=ExtractedCounts)
     _takeovers: dict[str, int] = field(default_factory=dict[str, int])
 
     def left_out(self, count: int, reason: str) -> None:
@@ -132,7 +132,7 @@ class OtlpIntake:
         return await off_loop(size, partial(self._open, signal, body, wire, share)), size
 
     def _open(self, signal: Signal, body: bytes, wire: Wire, share: AdmittedRequest) -> Iterator[Decoded]:
-        share.hold(decode.charge(body, wire, self.limits))
+        share.hold(decode.budget_bytes(body, wire, self.limits))
         return decode.portions(signal, body, wire, self.limits)
 
     async def _store(self, signal: Signal, portion: Decoded) -> IngestResult:

@@ -10,7 +10,7 @@ from playhead.wire.pack import Pack
 
 
 @dataclass(slots=True)
-class TakenOut:
+class ExtractedCounts:
     """Contents that were taken out of spans and log events: number and bytes, and of these the ones that were not
     stored before."""
 
@@ -19,7 +19,7 @@ class TakenOut:
     new_contents: int = 0
     new_bytes: int = 0
 
-    def add(self, other: "TakenOut") -> None:
+    def add(self, other: "ExtractedCounts") -> None:
         """Adds the counts of another batch."""
         self.contents += other.contents
         self.content_bytes += other.content_bytes
@@ -42,7 +42,7 @@ class IngestResult:
     pending: Sequence[ContentRef] = ()
     dropped: int = 0
     not_understood: Mapping[str, int] = field(default_factory=dict[str, int])
-    contents: TakenOut = field(default_factory=TakenOut)
+    contents: ExtractedCounts = field(default_factory=ExtractedCounts)
     superseded: int = 0
     takeovers: Mapping[str, int] = field(default_factory=dict[str, int])
 
@@ -97,7 +97,7 @@ class MediaIntake(ContentIntake, Protocol):
         """Stores a batch; see `Ingest`."""
         ...
 
-    async def awaits(self, ref: ContentRef) -> bool:
+    async def is_awaited(self, ref: ContentRef) -> bool:
         """Whether a run names this content while it is not stored. Raises StoreUnavailable."""
         ...
 

@@ -27,7 +27,7 @@ class Transfer:
     budget: "TransferBudget"
     since: float
     bytes: int = 0
-    gave_way: bool = False
+    was_cancelled: bool = False
     deadline: asyncio.Timeout | None = None
 
     def hold(self, size: int) -> None:
@@ -35,9 +35,9 @@ class Transfer:
         one."""
         self.budget.hold(self, size)
 
-    def give_way(self) -> None:
+    def cancel(self) -> None:
         """Stops this transfer, because others need the memory."""
-        self.gave_way = True
+        self.was_cancelled = True
         if self.deadline is not None:
             self.deadline.reschedule(asyncio.get_running_loop().time())
 
@@ -68,14 +68,14 @@ class TransferBudget:
 
     def hold(self, arriving: Transfer, size: int) -> None:
         """See `Transfer.hold`."""
-        if arriving.gave_way:
+        if arriving.was_cancelled:
             return
         while (others := self.bytes - arriving.bytes) and others + size > self.max_bytes:
             slowest = next(transfer for transfer in self._arriving if transfer.bytes or transfer is arriving)
             if slowest is arriving or not self._is_slow(slowest):
                 raise try_later(f"{others} bytes of others are on their way")
             self._release(slowest)
-            slowest.give_way()
+            slowest.cancel()
         self.bytes += size - arriving.bytes
         arriving.bytes = size
 

@@ -8,7 +8,7 @@ from contextlib import suppress
 
 from playhead_collector.background import BackgroundLoop
 from playhead_collector.errors import StoreCollision, StoreUnavailable
-from playhead_collector.store.ports import EventStore, ToPack
+from playhead_collector.store.ports import ProjectionStore, UnpackedRun
 
 log = logging.getLogger(__name__)
 
@@ -23,7 +23,7 @@ class Packer:
 
     def __init__(
         self,
-        store: EventStore,
+        store: ProjectionStore,
         *,
         clock: Callable[[], int],
         is_busy: Callable[[], bool] = lambda: False,
@@ -64,7 +64,7 @@ class Packer:
         self._again_ns = now + self._rest() * max(now - began, 0)
         return (self._again_ns - now) / _NS if due else self._poll_s
 
-    async def _pack(self, due: Sequence[ToPack]) -> None:
+    async def _pack(self, due: Sequence[UnpackedRun]) -> None:
         """Packs runs of a project together: contents that they have in common are stored once."""
         try:
             await self._store.pack(due)
@@ -77,7 +77,7 @@ class Packer:
                 await self._pack([run])
             if len(due) == 1:
                 log.exception("run %s cannot be packed and stays as it is; please report this", due[0].run)
-                await self._store.leave_unpacked(due)
+                await self._store.skip_packing(due)
             return
         self._emptied = True
         self.counts["packed"] += len(due)

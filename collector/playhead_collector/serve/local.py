@@ -10,7 +10,7 @@ from playhead_collector.analysis.configuration import Configured
 from playhead_collector.errors import Refused
 from playhead_collector.serve import errors, handlers
 from playhead_collector.serve.identity import IdentityHeader
-from playhead_collector.serve.routing import attach
+from playhead_collector.serve.routing import add_routers
 from playhead_collector.store.ports import Store
 from playhead_collector.store.records.ports import ProjectionCache, RecordSource
 from playhead_collector.store.records.store import RecordStore
@@ -48,7 +48,7 @@ def local_app(
     since 1970."""
     app = FastAPI(openapi_url=None)
     store = cast(Store, LocalStore(source, cache, clock=clock))
-    attach(app, handlers.router(store, _NothingToProject(), PROJECT, configured))
+    add_routers(app, handlers.router(store, _NothingToProject(), PROJECT, configured))
     app.add_api_route("/{path:path}", _refuse, methods=["GET", "POST", "PUT", "DELETE"], response_model=None)
     errors.install(app)
     app.add_middleware(IdentityHeader)

@@ -50,7 +50,7 @@ LastEventId = Annotated[str | None, Header(max_length=100, description="The last
 Kinds = Annotated[list[str] | None, Query(description="Kinds of events, repeated or separated by commas.")]
 
 
-def known_parameters(request: Request) -> None:
+def reject_unknown_parameters(request: Request) -> None:
     """Raises Refused for query parameters that the route does not have: a misspelt filter would have no effect."""
     sent = request.query_params.keys()
     if not sent:
@@ -68,7 +68,7 @@ def _query_names(dependant: Any) -> Iterator[str]:
         yield from _query_names(inner)
 
 
-ONLY_KNOWN = [Depends(known_parameters)]
+ONLY_KNOWN = [Depends(reject_unknown_parameters)]
 
 
 def read_time(text: str | None) -> int | None:
@@ -190,7 +190,7 @@ def conflict(description: str) -> Responses:
     return {409: refusal(description)}
 
 
-def attach(to: FastAPI | APIRouter, *routers: APIRouter) -> None:
+def add_routers(to: FastAPI | APIRouter, *routers: APIRouter) -> None:
     """Adds the routes of these routers as they are, with the prefix and the dependencies of their own router.
 
     FastAPI's `include_router` builds each route again, with all of its models, when the first request arrives: a third

@@ -76,19 +76,19 @@ class SearchIndexer:
     async def _index(self, runs: Sequence[UnindexedRun]) -> None:
         """Indexes runs of a project together. If that fails: one by one; then without the sources of values, which take
         most of the time. A run that cannot be read at all is left out."""
-        if await self._asked(runs, attribute=True):
+        if await self._try_to_index(runs, attribute=True):
             return
         for run in runs:
-            if len(runs) > 1 and await self._asked([run], attribute=True):
+            if len(runs) > 1 and await self._try_to_index([run], attribute=True):
                 continue
-            if await self._asked([run], attribute=False):
+            if await self._try_to_index([run], attribute=False):
                 self.counts["without_sources"] += 1
                 continue
             self.counts["failed"] += 1
             log.warning("run %s cannot be indexed, and is not found by searches", run.run)
             await self._store.leave_unindexed(run.project_id, run.run)
 
-    async def _asked(self, runs: Sequence[UnindexedRun], *, attribute: bool) -> bool:
+    async def _try_to_index(self, runs: Sequence[UnindexedRun], *, attribute: bool) -> bool:
         options = {
             "attribute": attribute, "language": self._settings.language, "characters": self._settings.characters
         }  # fmt: skip

@@ -132,7 +132,7 @@ class InProcessAnalysis:
     """Answers in this process, without limits of time or memory: for tests, and for PLAYHEAD_ANALYSIS_PROCESSES=0."""
 
     store: Store
-    given: AnalysisSettings
+    settings: AnalysisSettings
 
     async def ask(self, question: AnalysisQuestion) -> bytes:
-        return await answer(self.store, self.given, question, self.store)
+        return await answer(self.store, self.settings, question, self.store)

@@ -22,7 +22,7 @@ NICE: Final = 10
 _LOWEST: Final = 19
 
 
-def give_way(pid: int) -> None:
+def lower_priority(pid: int) -> None:
     """Lowers the priority of a process that was just started, relative to this one.  Does nothing on Windows."""
     if sys.platform == "win32":
         return
@@ -143,7 +143,7 @@ class WorkerProcess:
             limit=_READ_BUFFER,
             env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
         )  # fmt: skip
-        give_way(process.pid)  # before its imports, which take a core for half a second
+        lower_priority(process.pid)  # before its imports, which take a core for half a second
         return process
 
     async def _kill(self) -> int | None:

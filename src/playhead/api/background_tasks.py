@@ -8,8 +8,8 @@ from typing import Any, cast
 from opentelemetry import context as otel
 
 from playhead.calls.begin import CURRENT
-from playhead.kernel.guard import swallowed
-from playhead.model.objects.interrupts import let_through
+from playhead.kernel.guard import log_internal_error
+from playhead.model.objects.interrupts import reraise_if_for_program
 
 _CONTEXT = "_playhead_context"
 
@@ -37,8 +37,8 @@ def _patch(module: Any) -> None:
         kind.__init__ = wrapt.FunctionWrapper(kind.__init__, _init)
         kind.__call__ = wrapt.FunctionWrapper(kind.__call__, _call)
     except BaseException as error:  # noqa: BLE001 - the guard: another version
-        let_through(error)
-        swallowed("follow Starlette's background tasks", error)
+        reraise_if_for_program(error)
+        log_internal_error("follow Starlette's background tasks", error)
 
 
 def _init(wrapped: Any, instance: Any, args: Any, kwargs: Any) -> None:
@@ -48,8 +48,8 @@ def _init(wrapped: Any, instance: Any, args: Any, kwargs: Any) -> None:
         try:
             setattr(instance, _CONTEXT, where)
         except BaseException as error:  # noqa: BLE001 - the guard: a subclass with slots
-            let_through(error)
-            swallowed("follow a background task", error)
+            reraise_if_for_program(error)
+            log_internal_error("follow a background task", error)
 
 
 def _call(wrapped: Any, instance: Any, args: Any, kwargs: Any) -> Any:

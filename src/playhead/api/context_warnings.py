@@ -10,9 +10,9 @@ from typing import Any
 
 from playhead.api.scope import log_event_of
 from playhead.calls.span import ObservedSpan
-from playhead.kernel.guard import swallowed
+from playhead.kernel.guard import log_internal_error
 from playhead.model import names
-from playhead.model.objects.interrupts import let_through
+from playhead.model.objects.interrupts import reraise_if_for_program
 
 log = logging.getLogger("playhead")
 
@@ -60,8 +60,8 @@ class ContextWarnings:
         try:
             self._look(span, span.attributes)
         except BaseException as error:  # noqa: BLE001 - the guard
-            let_through(error)
-            swallowed("look at the size of a context", error)
+            reraise_if_for_program(error)
+            log_internal_error("look at the size of a context", error)
 
     def _look(self, span: ObservedSpan, attributes: Mapping[str, Any]) -> None:
         model, tokens = attributes.get(names.REQUEST_MODEL), attributes.get(names.INPUT_TOKENS)

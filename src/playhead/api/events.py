@@ -16,9 +16,9 @@ from playhead.api.scope import as_text, log_event, log_event_of
 from playhead.calls import runtime
 from playhead.calls.lifecycle import current_span
 from playhead.calls.span import ObservedSpan
-from playhead.kernel.guard import swallowed, warn_once
+from playhead.kernel.guard import log_internal_error, warn_once
 from playhead.model import names
-from playhead.model.objects.interrupts import let_through
+from playhead.model.objects.interrupts import reraise_if_for_program
 from playhead.model.objects.plain_forms import safe_repr
 
 _RUN_ID, _SPAN_ID = re.compile("[0-9a-f]{32}"), re.compile("[0-9a-f]{16}")
@@ -51,8 +51,8 @@ def score(
         else:
             warn_once("score outside", "playhead.score() recorded nothing: there is no run here, so say which: run=ID")
     except BaseException as error:  # noqa: BLE001 - the guard
-        let_through(error)
-        swallowed("record a score", error)
+        reraise_if_for_program(error)
+        log_internal_error("record a score", error)
 
 
 def _problem(name: Any, value: Any, run: Any, span: Any) -> str | None:

@@ -12,8 +12,8 @@ import types
 from typing import Any, cast
 
 from playhead.calls.proxy import CallObserver, ObservedFunction, observed
-from playhead.kernel.guard import swallowed, warn_once
-from playhead.model.objects.interrupts import let_through
+from playhead.kernel.guard import log_internal_error, warn_once
+from playhead.model.objects.interrupts import reraise_if_for_program
 
 if sys.version_info >= (3, 14):
     import annotationlib
@@ -35,7 +35,7 @@ def observe_methods(cls: type[Any], how: CallObserver) -> None:
     """Observes the public methods that the body of `cls` defines, each under the name `Class.method`, or
     `<name>.method` if `how` has a name. Warns once if there are none."""
     prefix = how.name or cls.__name__
-    methods = own_methods(cls)
+    methods = public_methods(cls)
     if not methods:
         problem = f"observe() was given the class {cls.__qualname__}, whose body defines no public methods to observe"
         warn_once(f"observe {cls.__module__}.{cls.__qualname__}", f"{problem}: decorate the class that defines them")
@@ -44,11 +44,11 @@ def observe_methods(cls: type[Any], how: CallObserver) -> None:
             try:
                 setattr(cls, name, observed(method, how, f"{prefix}.{name}"))
             except BaseException as error:  # noqa: BLE001 - the guard: a metaclass may refuse it
-                let_through(error)
-                swallowed(f"observe {prefix}.{name}", error)
+                reraise_if_for_program(error)
+                log_internal_error(f"observe {prefix}.{name}", error)
 
 
-def own_methods(cls: type[Any]) -> dict[str, Any]:
+def public_methods(cls: type[Any]) -> dict[str, Any]:
     """Returns the public methods that the body of the class defines, by name. Leaves out fields, properties, nested
     classes, objects that happen to be callable, abstract methods, and pydantic's validators and serialisers."""
     not_methods = _annotated(cls) | _of_pydantic(cls)

@@ -12,14 +12,14 @@ from playhead.calls.begin import begin
 from playhead.calls.blocks import BlockEntries, enter_block, leave_block
 from playhead.calls.lifecycle import set_payload
 from playhead.calls.recorder import Redact
-from playhead.calls.requested_tools import drop_requested_call, take_requested_call
+from playhead.calls.requested_tools import drop_requested_call, pop_requested_call
 from playhead.calls.run import root_attributes
 from playhead.calls.span import ObservedSpan
-from playhead.calls.steps import Waiting
+from playhead.calls.steps import Steps
 from playhead.kernel.forks import delay_forks
-from playhead.kernel.guard import swallowed, warn_once
+from playhead.kernel.guard import log_internal_error, warn_once
 from playhead.model import names
-from playhead.model.objects.interrupts import let_through
+from playhead.model.objects.interrupts import reraise_if_for_program
 from playhead.model.objects.plain_forms import safe_repr
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -46,7 +46,7 @@ def observe(
     record: str | Iterable[str] | None = None,
     approval: ToolRule | None = None,
     retention: float | timedelta | None = None,
-) -> "Observation": ...
+) -> "ObserveOptions": ...
 def observe(
     target: Any = None,
     /,
@@ -89,7 +89,7 @@ def observe(
         warn_once(f"kind {text}", f"observe(kind={text}): expected one of {expected}; recorded as a step")
         kind = "step"
     more = {names.REPLAYABLE: replay, names.IDEMPOTENT: idempotent}
-    observation = Observation(
+    observation = ObserveOptions(
         label, kind, capture_input, capture_output, redact, root_attributes(session, user, tags, retention), metadata
     )
     observation.attributes = {name: True for name, on in more.items() if on}
@@ -98,7 +98,7 @@ def observe(
     return observation if target is None or isinstance(target, str) else observation(target)
 
 
-class Observation:
+class ObserveOptions:
     """Result of `observe(...)` with options: a decorator, or a context manager for a block."""
 
     def __init__(
@@ -137,8 +137,8 @@ class Observation:
                 return function
             return proxy.observed(function, self)
         except BaseException as error:  # noqa: BLE001 - the guard
-            let_through(error)
-            swallowed("observe a function", error)
+            reraise_if_for_program(error)
+            log_internal_error("observe a function", error)
             return function
 
     def __enter__(self) -> Self:
@@ -180,8 +180,8 @@ class Observation:
             try:
                 self._describe(span, name, arguments)
             except BaseException as error:  # noqa: BLE001 - the guard
-                let_through(error)
-                swallowed(f"describe {name!r}", error)
+                reraise_if_for_program(error)
+                log_internal_error(f"describe {name!r}", error)
         return span
 
     def _describe(self, span: ObservedSpan, name: str, arguments: dict[str, Any] | None) -> None:
@@ -196,7 +196,7 @@ class Observation:
             if self.capture_input:
                 set_payload(span, names.TOOL_ARGUMENTS_REF if tool else names.INPUT_REF, arguments)
 
-    def approve(self, name: str, arguments: Callable[[], dict[str, Any]]) -> Waiting[None] | None:
+    def approve(self, name: str, arguments: Callable[[], dict[str, Any]]) -> Steps[None] | None:
         """Returns the steps that wait until a person approves this call, if a rule asks for that. None: this is not a
         tool, or there is no rule."""
         if self.kind != "tool" or not needs_rule(self.approval):
@@ -213,6 +213,6 @@ def _match_request(span: ObservedSpan, name: str, arguments: dict[str, Any]) -> 
     for requested in dict.fromkeys((name, name.rpartition(".")[2])):  # a method `Shop.refund` is `refund` to a model
         if known_id is not None:
             drop_requested_call(span.run, requested, known_id)
-        elif (call_id := take_requested_call(span.run, requested, arguments)) is not None:
+        elif (call_id := pop_requested_call(span.run, requested, arguments)) is not None:
             span.attributes[names.TOOL_CALL_ID] = call_id
             return

@@ -29,9 +29,9 @@ from playhead.calls.own_code import is_own_code
 from playhead.calls.run import ActiveRun
 from playhead.calls.span import ObservedSpan
 from playhead.kernel.forks import fork_safe_lock
-from playhead.kernel.guard import swallowed, warn_once
+from playhead.kernel.guard import log_internal_error, warn_once
 from playhead.model import names
-from playhead.model.objects.interrupts import let_through
+from playhead.model.objects.interrupts import reraise_if_for_program
 
 _NO_VALUE: Any = object()
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -48,14 +48,14 @@ class RecordedValues:
         """Replays recorded values. `recorded`: (call path, value) pairs in the order they were read."""
         self.kinds = frozenset(kinds)
         self.generators: WeakKeyDictionary[ObservedSpan, random.Random] = WeakKeyDictionary()
-        self._given: dict[str, deque[Any]] = {}
+        self._recorded: dict[str, deque[Any]] = {}
         for key, value in recorded:
-            self._given.setdefault(key, deque()).append(value)
+            self._recorded.setdefault(key, deque()).append(value)
 
     def next_value(self, key: str) -> Any:
         """Returns the next recorded value for the key; `_NO_VALUE` if there is none."""
         try:
-            return self._given[key].popleft()
+            return self._recorded[key].popleft()
         except (KeyError, IndexError):
             return _NO_VALUE
 
@@ -66,8 +66,8 @@ def kinds_of(kinds: Any) -> frozenset[str]:
         words: Iterable[Any] = kinds.split(",") if isinstance(kinds, str) else (kinds or ())
         kind_names = frozenset(str(word).strip() for word in words) - {""}
     except BaseException as error:  # noqa: BLE001 - the guard
-        let_through(error)
-        swallowed("read what a run records", error)
+        reraise_if_for_program(error)
+        log_internal_error("read what a run records", error)
         return frozenset()
     if unknown := sorted(kind_names.difference(names.VALUE_KINDS)):
         warn_once(
@@ -117,7 +117,7 @@ def _may_read(span: ObservedSpan) -> bool:
         return False
     call: ObservedSpan | None = span
     while call is not None:
-        if call.can_be_answered:
+        if call.can_be_answered_from_record:
             return False  # a record answers this call as a whole; if it is executed, its record has no such values
         call = call.enclosing
     return True
@@ -160,8 +160,8 @@ def _recorded_or_real(span: ObservedSpan, name: str, real: Callable[[], Any]) ->
         fields = (_real_time_ns(), f"{span.trace_id:032x}", f"{span.span_id:016x}", {**attributes, names.VALUE: value})
         to.log(names.VALUE_READ, fields, frames)
     except BaseException as error:  # noqa: BLE001 - the guard
-        let_through(error)
-        swallowed(f"record {name}", error)
+        reraise_if_for_program(error)
+        log_internal_error(f"record {name}", error)
     return value
 
 

@@ -27,25 +27,25 @@ from playhead.api.recorded_values import kinds_of, record_values
 from playhead.calls import runtime
 from playhead.calls.begin import begin, process_attributes
 from playhead.calls.blocks import BlockEntries, enter_block, leave_block
-from playhead.calls.flow import enter_flow, flow_here, leave_flow
+from playhead.calls.flow import current_flow_or_none, enter_flow, leave_flow
 from playhead.calls.lifecycle import current_span, is_announced, set_payload
-from playhead.calls.recorder import Frames, Recorder, Redact
+from playhead.calls.recorder import FrameList, Recorder, Redact
 from playhead.calls.replay import idempotency_key_of
 from playhead.calls.run import root_attributes
 from playhead.calls.span import ObservedSpan
 from playhead.calls.starting import RecordedCheckpoint, StartingPoint, starting_point_of
 from playhead.dialect.openai_chat import to_message
-from playhead.kernel.guard import swallowed, warn_once
+from playhead.kernel.guard import log_internal_error, warn_once
 from playhead.model import names
 from playhead.model.message import message_text
-from playhead.model.objects.interrupts import let_through
+from playhead.model.objects.interrupts import reraise_if_for_program
 from playhead.model.objects.limits import CUT_SENTENCES
 from playhead.model.objects.plain_forms import safe_repr
 from playhead.model.ref import ContentRef
 
 
 def compression_refs(
-    to: Recorder, frames: Frames, span: ObservedSpan, before: Iterable[Any], after: Iterable[Any], summary: Any
+    to: Recorder, frames: FrameList, span: ObservedSpan, before: Iterable[Any], after: Iterable[Any], summary: Any
 ) -> dict[str, ContentRef | None]:
     """Returns the refs for the log event `playhead.compressed`.
 
@@ -56,9 +56,9 @@ def compression_refs(
     messages_after = list(after)
     message = _summary_message(summary, messages_after)
     return {
-        names.COMPRESSION_BEFORE_REF: to.thread(list(before), to_message, threads, frames, redact),
-        names.COMPRESSION_AFTER_REF: to.thread(messages_after, to_message, threads, frames, redact),
-        names.COMPRESSION_SUMMARY_REF: message and to.native_message(message, to_message, frames, redact),
+        names.COMPRESSION_BEFORE_REF: to.native_thread_ref(list(before), to_message, threads, frames, redact),
+        names.COMPRESSION_AFTER_REF: to.native_thread_ref(messages_after, to_message, threads, frames, redact),
+        names.COMPRESSION_SUMMARY_REF: message and to.native_message_ref(message, to_message, frames, redact),
     }
 
 
@@ -79,7 +79,7 @@ def _text(message: Any) -> str:
 
 
 def typed_payload(
-    to: Recorder, frames: Frames, span: ObservedSpan, name: str, value: Any
+    to: Recorder, frames: FrameList, span: ObservedSpan, name: str, value: Any
 ) -> dict[str, ContentRef | str | None]:
     """Records a value, and returns its attributes: the ref under `name`, and the ref of the data to restore its type,
     or the reason why it cannot be restored."""
@@ -91,17 +91,19 @@ def typed_payload(
     attributes[names.OUTPUT_TYPE] = "text" if kind is str else "bytes" if kind is bytes else "json"
     if (cut := frames.cut) is not None:
         why: str | None = CUT_SENTENCES[cut]
-    elif not to.is_as_given(value, ref, span.redact, unbounded=True):
+    elif not to.equals_content(value, ref, span.redact, unbounded=True):
         why = "it is redacted in the record"
     else:
-        attributes[names.RESTORE_REF], why = to.faithful(value, frames, whole=False, redact=span.redact, unbounded=True)
+        attributes[names.RESTORE_REF], why = to.restore_data_ref(
+            value, frames, self_contained=False, redact=span.redact, unbounded=True
+        )
     if why is not None:
         attributes[names.UNRESTORABLE] = why
         warn_once(f"state {span.path} {why}", f"a state that {span.path} recorded cannot be given back later: {why}")
     return attributes
 
 
-_Refer = Callable[[Recorder, Frames], Mapping[str, ContentRef | str | None]]
+_Refer = Callable[[Recorder, FrameList], Mapping[str, ContentRef | str | None]]
 P = ParamSpec("P")
 R = TypeVar("R")
 
@@ -264,8 +266,8 @@ def _link(span: ObservedSpan, continued: StartingPoint) -> None:
         attributes = {names.RUN_ID: continued.run_id, names.CONTINUES: span.run.id}
         to.log(names.CONTINUED, (time.time_ns(), *ids, attributes), frames)
     except BaseException as error:  # noqa: BLE001 - the guard
-        let_through(error)
-        swallowed("link two runs", error)
+        reraise_if_for_program(error)
+        log_internal_error("link two runs", error)
 
 
 def current_run_id() -> str | None:
@@ -349,7 +351,7 @@ def propagate(function: Callable[P, R]) -> Callable[P, R]:
 
     `executor.submit(playhead.propagate(work), item)`.  A coroutine function's coroutine is bound, too.
     """
-    where, flow = otel.get_current(), flow_here()
+    where, flow = otel.get_current(), current_flow_or_none()
 
     async def awaited(*args: Any, **kwargs: Any) -> Any:
         token, before = otel.attach(where), enter_flow(flow)
@@ -393,7 +395,7 @@ def log_event_of(span: ObservedSpan, event: str, attributes: dict[str, Any], pay
 
 
 def _contents(
-    to: Recorder, frames: Frames, span: ObservedSpan, payloads: Mapping[str, Any]
+    to: Recorder, frames: FrameList, span: ObservedSpan, payloads: Mapping[str, Any]
 ) -> dict[str, ContentRef | None]:
     return {name: to.payload(value, frames, span.redact) for name, value in payloads.items()}
 
@@ -426,8 +428,8 @@ def _journal_event(span: ObservedSpan, event: str, attributes: Mapping[str, Any]
         fields = (time.time_ns(), f"{span.trace_id:032x}", f"{span.span_id:016x}", event_attributes)
         to.log(event, fields, frames)
     except BaseException as error:  # noqa: BLE001 - the guard
-        let_through(error)
-        swallowed(f"record {event}", error)
+        reraise_if_for_program(error)
+        log_internal_error(f"record {event}", error)
 
 
 def as_text(value: Any) -> str:

@@ -10,7 +10,7 @@ from opentelemetry import trace
 from opentelemetry.context import Context
 
 from playhead.calls import mirror_span, runtime
-from playhead.calls.conversations import AskedMessages
+from playhead.calls.conversations import RequestMessages
 from playhead.calls.flow import current_flow, main_flow
 from playhead.calls.grouping import UnattendedCall, run_of_call
 from playhead.calls.joining import joined_call, linked_runs
@@ -18,11 +18,11 @@ from playhead.calls.own_code import Launcher, started_program
 from playhead.calls.recorder import Recorder, Redact
 from playhead.calls.run import ActiveRun, NextRun
 from playhead.calls.span import ObservedSpan
-from playhead.kernel.guard import swallowed
+from playhead.kernel.guard import log_internal_error
 from playhead.kernel.ids import new_span_id, new_trace_id, process_name
 from playhead.model import names
 from playhead.model.digest import sha256
-from playhead.model.objects.interrupts import READING, let_through
+from playhead.model.objects.interrupts import READING, reraise_if_for_program
 
 CURRENT = otel.create_key("playhead-current")
 NEXT_RUN = otel.create_key("playhead-next-run")
@@ -46,13 +46,13 @@ def begin(
     redact: Redact | None = None,
     root: dict[str, Any] | None = None,
     where: Context | None = None,
-    asked: AskedMessages | None = None,
+    request: RequestMessages | None = None,
 ) -> ObservedSpan | None:
     """Creates the span of a call that is about to be made. The span is neither current nor in the journal yet
     (`lifecycle.enter` does both). None: the call is not recorded, and there is nothing to end. Never raises.
 
     Without a `kind` the call is an agent if a run begins here, else a step. `root`: attributes to set if a run begins
-    here. `where`: the current context, if the caller has it already. `asked`: the messages of a model call.
+    here. `where`: the current context, if the caller has it already. `request`: the messages of a model call.
     """
     try:
         if where is None:
@@ -72,7 +72,7 @@ def begin(
         elif (handed := _handed_call(to, where)) is not None:
             span = _child(to, handed, kind or "step", name, redact)
         else:
-            span = _root(to, where, kind or "agent", name, root, asked)
+            span = _root(to, where, kind or "agent", name, root, request)
             span.redact = redact
             span.path = name
             if span.run.describe_root is not None:
@@ -82,8 +82,8 @@ def begin(
         span.run.is_decided = True
         return span
     except BaseException as error:  # noqa: BLE001 - the guard
-        let_through(error)
-        swallowed(f"begin observing {name!r}", error)
+        reraise_if_for_program(error)
+        log_internal_error(f"begin observing {name!r}", error)
         return None
 
 
@@ -125,7 +125,7 @@ def _link(span: ObservedSpan, around: trace.Span) -> None:
 
 
 def _root(
-    to: Recorder, where: Context, kind: str, name: str, root: dict[str, Any] | None, request: AskedMessages | None
+    to: Recorder, where: Context, kind: str, name: str, root: dict[str, Any] | None, request: RequestMessages | None
 ) -> ObservedSpan:
     """Starts a run for an agent; another call without a parent starts one or joins the run that `grouping` finds."""
     around = trace.get_current_span(where)
@@ -151,7 +151,7 @@ def _root(
 
 
 def _run_of_root(
-    to: Recorder, where: Context, kind: str, name: str, request: AskedMessages | None
+    to: Recorder, where: Context, kind: str, name: str, request: RequestMessages | None
 ) -> tuple[ActiveRun, bool]:
     """Returns the run of a call without a parent, and whether the run begins with this call."""
     rewinding = _rewinding(where)

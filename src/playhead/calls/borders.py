@@ -15,7 +15,7 @@ from opentelemetry.context import Context
 
 from playhead.calls import runtime
 from playhead.calls.asyncio_here import running_task
-from playhead.kernel.guard import swallowed
+from playhead.kernel.guard import log_internal_error
 
 _BEGUN = otel.create_key("playhead-border")
 _AWAITED = otel.create_key("playhead-awaited")
@@ -146,7 +146,7 @@ def _border_of_task_here() -> WorkBorder | None:
         task = running_task() if runtime.current.groups_calls else None
         return None if task is None else border_of_task(otel.get_current(), task)
     except Exception as error:  # noqa: BLE001 - the guard: a task class of another library
-        swallowed("find what started a task", error)
+        log_internal_error("find what started a task", error)
         return None
 
 

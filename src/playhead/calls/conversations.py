@@ -15,9 +15,9 @@ from typing import Any, Protocol
 
 from playhead.calls.recorder import Recorder
 from playhead.calls.run import ActiveRun
-from playhead.kernel.guard import swallowed
+from playhead.kernel.guard import log_internal_error
 from playhead.model.message import Message
-from playhead.model.objects.interrupts import let_through
+from playhead.model.objects.interrupts import reraise_if_for_program
 
 # Conversations remembered per thread. Each of them keeps its messages in memory.
 _MOST_RUNS = 4
@@ -28,7 +28,7 @@ _MOST_ANSWERS = 64
 _MOST_COMPARED = 8
 
 
-class AskedMessages(Protocol):
+class RequestMessages(Protocol):
     """The messages of a model call, as its client takes them."""
 
     @property
@@ -55,7 +55,7 @@ class ThreadConversations(threading.local):
         self.runs.insert(0, (run, rewinding))
         del self.runs[_MOST_RUNS:]
 
-    def find(self, to: Recorder, rewinding: Any, tool: str | None, request: AskedMessages | None) -> ActiveRun | None:
+    def find(self, to: Recorder, rewinding: Any, tool: str | None, request: RequestMessages | None) -> ActiveRun | None:
         """Returns the run to which a call of this tool, or with these messages, belongs; None if it belongs to no
         remembered run."""
         runs = [run for run, other in self.runs if other is rewinding and run.answers is not None]
@@ -64,9 +64,11 @@ class ThreadConversations(threading.local):
         return next((run for run in runs if tool in run.requested), None)
 
 
-def continued(to: Recorder, runs: Sequence[ActiveRun], request: AskedMessages) -> ActiveRun | None:
+def continued(to: Recorder, runs: Sequence[ActiveRun], request: RequestMessages) -> ActiveRun | None:
     """Returns the run that has a call whose conversation these messages continue; None if there is none."""
-    return next((run for run in runs if to.goes_on(request.messages, request.to_message, run.threads)), None)
+    return next(
+        (run for run in runs if to.continues_conversation(request.messages, request.to_message, run.threads)), None
+    )
 
 
 def note_answers(run: ActiveRun, messages: Sequence[Message]) -> None:
@@ -82,7 +84,7 @@ def note_answers(run: ActiveRun, messages: Sequence[Message]) -> None:
         hashes.pop(next(iter(hashes)), None)
 
 
-def _answered_before(runs: Sequence[ActiveRun], request: AskedMessages) -> ActiveRun | None:
+def _answered_before(runs: Sequence[ActiveRun], request: RequestMessages) -> ActiveRun | None:
     """Returns the run in which one of these messages was a model's answer; None if there is none."""
     if not any(run.answers for run in runs):
         return None
@@ -90,8 +92,8 @@ def _answered_before(runs: Sequence[ActiveRun], request: AskedMessages) -> Activ
         hashes = {hash(_text(message)) for message in map(request.to_message, request.messages[-_MOST_COMPARED:])
                 if message["role"] != "assistant"}  # fmt: skip
     except BaseException as error:  # noqa: BLE001 - the guard: it is the user's value
-        let_through(error)
-        swallowed("compare a call's messages with earlier answers", error)
+        reraise_if_for_program(error)
+        log_internal_error("compare a call's messages with earlier answers", error)
         return None
     return next((run for run in runs if not hashes.isdisjoint(run.answers or ())), None)
 

@@ -71,7 +71,7 @@ def current_flow(run: FlowNumbering) -> ExecutionFlow:
     return flow
 
 
-def flow_here() -> ExecutionFlow | None:
+def current_flow_or_none() -> ExecutionFlow | None:
     """Returns the current flow, to pass to `enter_flow` in another context."""
     return _FLOW.get()
 

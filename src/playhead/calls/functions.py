@@ -17,12 +17,12 @@ from playhead.calls.lifecycle import abort, attach, detach, enter, fail, fail_an
 from playhead.calls.recorded_answer import recorded_answer, recorded_answer_async
 from playhead.calls.replay import ReplayAnswer
 from playhead.calls.span import ObservedSpan
-from playhead.kernel.guard import swallowed
-from playhead.model.objects.interrupts import let_through
+from playhead.kernel.guard import log_internal_error
+from playhead.model.objects.interrupts import reraise_if_for_program
 from playhead.model.objects.kinds import plan_of
 from playhead.model.objects.plain_forms import class_of
 
-Begin = Callable[[], ObservedSpan | None]
+StartSpan = Callable[[], ObservedSpan | None]
 Fit = Callable[[Any], Any]
 """Converts an outcome that a person set into what the function returns in its framework. If it raises, the outcome is
 returned as it was set."""
@@ -99,8 +99,8 @@ def _fitted(fit: Fit, value: Any) -> Any:
     try:
         return fit(value)
     except BaseException as error:  # noqa: BLE001 - the guard
-        let_through(error)
-        swallowed("give an outcome in its framework's form", error)
+        reraise_if_for_program(error)
+        log_internal_error("give an outcome in its framework's form", error)
         return value
 
 
@@ -144,14 +144,14 @@ def _enter_or_close(span: ObservedSpan, coroutine: Awaitable[Any]) -> None:
 
 
 def call_async(
-    begin: Begin, output: str | None, coroutine: Coroutine[Any, Any, Any], fit: Fit | None = None
+    begin: StartSpan, output: str | None, coroutine: Coroutine[Any, Any, Any], fit: Fit | None = None
 ) -> Awaitable[Any]:
     """Returns an awaitable that runs the coroutine as an observed call. Cancellation is recorded as an outcome of its
     own."""
     return _call_async(begin, output, _Unstarted(coroutine), fit)
 
 
-async def _call_async(begin: Begin, output: str | None, unstarted: "_Unstarted", fit: Fit | None) -> Any:
+async def _call_async(begin: StartSpan, output: str | None, unstarted: "_Unstarted", fit: Fit | None) -> Any:
     coroutine, unstarted.coroutine = unstarted.coroutine, None
     assert coroutine is not None  # noqa: S101 - a coroutine begins once
     span = begin()
@@ -181,7 +181,7 @@ class _Unstarted:
             self.coroutine.close()
 
 
-def iterate(begin: Begin, output: str | None, steps: Generator[Any, Any, Any]) -> Generator[Any, Any, Any]:
+def iterate(begin: StartSpan, output: str | None, steps: Generator[Any, Any, Any]) -> Generator[Any, Any, Any]:
     """Runs a generator. Values, exceptions and `close` of the consumer are passed on to the observed generator."""
     span = begin()
     if span is None:
@@ -191,7 +191,7 @@ def iterate(begin: Begin, output: str | None, steps: Generator[Any, Any, Any]) -
     if answer is not None:
         items = _items(span, output, answer)
         yield from items
-        if not answer.reads_on():
+        if not answer.continues_live():
             steps.close()
             return None
     watch = _GeneratorRecording(span, output)
@@ -199,7 +199,7 @@ def iterate(begin: Begin, output: str | None, steps: Generator[Any, Any, Any]) -
     sent: Any = None
     try:
         enter(span)
-        _pass_over(items, steps, watch)
+        _skip_delivered_items(items, steps, watch)
         while True:
             where = watch.pause(steps.send(sent) if raised is None else steps.throw(raised))
             sent, raised = None, None
@@ -220,7 +220,7 @@ def iterate(begin: Begin, output: str | None, steps: Generator[Any, Any, Any]) -
 
 
 async def iterate_async(
-    begin: Begin,
+    begin: StartSpan,
     output: str | None,
     steps: AsyncGenerator[Any, Any],
     reader: EventReader | None = None,
@@ -237,7 +237,7 @@ async def iterate_async(
         items = _items(span, output, answer, fit) if reader is None else reader.restore(_replayed(span, output, answer))
         for item in items:
             yield item
-        if not answer.reads_on():
+        if not answer.continues_live():
             await steps.aclose()
             return
     watch = _GeneratorRecording(span, output, reader)
@@ -245,7 +245,7 @@ async def iterate_async(
     try:
         if span is not None:
             enter(span)
-        step = await _pass_over_async(items, steps, watch)
+        step = await _skip_delivered_items_async(items, steps, watch)
         while True:
             leaving, where = False, watch.pause(await step)
             try:
@@ -263,29 +263,29 @@ async def iterate_async(
         watch.fail(error)
         raise
     finally:
-        _leave(span)
+        _detach_recorded(span)
 
 
-def _pass_over(items: list[Any], steps: Generator[Any, Any, Any], watch: "_GeneratorRecording") -> None:
+def _skip_delivered_items(items: list[Any], steps: Generator[Any, Any, Any], recording: "_GeneratorRecording") -> None:
     """Steps a generator past the items that the consumer already has from the record."""
     for item in items:
         next(steps)
-        watch.keep(item)
+        recording.keep(item)
 
 
-async def _pass_over_async(
-    items: list[Any], steps: AsyncGenerator[Any, Any], watch: "_GeneratorRecording"
+async def _skip_delivered_items_async(
+    items: list[Any], steps: AsyncGenerator[Any, Any], recording: "_GeneratorRecording"
 ) -> Awaitable[Any]:
-    """The same as `_pass_over`, asynchronous. Returns the awaitable of the next step."""
+    """The same as `_skip_delivered_items`, asynchronous. Returns the awaitable of the next step."""
     step = _first_step(steps)
     for item in items:
         await step
-        watch.keep(item)
+        recording.keep(item)
         step = steps.asend(None)
     return step
 
 
-def _leave(span: ObservedSpan | None) -> None:
+def _detach_recorded(span: ObservedSpan | None) -> None:
     if span is not None:
         detach(span)
 
@@ -412,5 +412,5 @@ def _bytes_of(item: Any) -> int:
             return _OBJECT_BYTES
         return int(item.nbytes)
     except BaseException as error:  # noqa: BLE001 - a library's own, or the user's code in a subclass
-        let_through(error)
+        reraise_if_for_program(error)
         return _TABLE_BYTES

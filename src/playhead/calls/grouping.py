@@ -31,7 +31,7 @@ from opentelemetry.trace import Span, SpanContext, get_current_span
 from playhead.calls import runtime
 from playhead.calls.asyncio_here import running_task
 from playhead.calls.borders import WorkBorder, border_begun, border_of_task, thread_name
-from playhead.calls.conversations import AskedMessages, ThreadConversations, continued
+from playhead.calls.conversations import RequestMessages, ThreadConversations, continued
 from playhead.calls.own_code import is_own_code, started_program
 from playhead.calls.recorder import Recorder
 from playhead.calls.run import ActiveRun
@@ -47,7 +47,7 @@ _MAX_SPANS = 4_096
 class UnattendedCall:
     """A call without an agent around it. `rewinding`: identity of the surrounding `resume()` or `fork()`, None without
     one. `next_run`: returns the run to resume or fork on its first call, then None. `tool`: the tool's name if it is
-    a tool. `asked`: the messages if it is a model call."""
+    a tool. `request`: the messages if it is a model call."""
 
     recorder: Recorder
     where: Context
@@ -55,7 +55,7 @@ class UnattendedCall:
     rewinding: Any
     next_run: Callable[[], ActiveRun | None]
     tool: str | None = None
-    asked: AskedMessages | None = None
+    request: RequestMessages | None = None
 
 
 @dataclass(slots=True)
@@ -93,7 +93,10 @@ def run_of_call(call: UnattendedCall) -> tuple[ActiveRun, bool]:
     if border is not None:
         return _run_of_border(call, border)
     groups, finds = _groups, runtime.current.groups_calls and running_task() is None
-    if finds and (match := groups.conversations.find(call.recorder, call.rewinding, call.tool, call.asked)) is not None:
+    if (
+        finds
+        and (match := groups.conversations.find(call.recorder, call.rewinding, call.tool, call.request)) is not None
+    ):
         return match, False
     run = call.next_run() or ActiveRun()
     if finds:
@@ -151,11 +154,11 @@ def belongs_to_run() -> bool:
 def _continued(call: UnattendedCall, border: WorkBorder) -> _Group | None:
     """Returns the group whose conversation the call continues, judged by its messages: this border's from before its
     pause, or that of an ended border around it. None: no such group."""
-    if call.asked is None or not runtime.current.groups_calls:
+    if call.request is None or not runtime.current.groups_calls:
         return None
     for earlier in (border, border_begun(call.where)):
         group = None if earlier is None else _known(earlier, call.rewinding)
-        if group is not None and continued(call.recorder, [group.run], call.asked):
+        if group is not None and continued(call.recorder, [group.run], call.request):
             return group
     return None
 

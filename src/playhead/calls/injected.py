@@ -12,9 +12,9 @@ import typing
 from collections.abc import Callable, Mapping
 from typing import Any, cast
 
-from playhead.kernel.guard import swallowed
+from playhead.kernel.guard import log_internal_error
 from playhead.model.objects.infrastructure import name_of_type
-from playhead.model.objects.interrupts import let_through
+from playhead.model.objects.interrupts import reraise_if_for_program
 from playhead.model.objects.masking import KeyedValue
 
 # A class is injected if its name is in `_CLASSES` and its package in `_PACKAGES`.
@@ -49,8 +49,8 @@ def injected_parameters(function: Callable[..., Any]) -> frozenset[str]:
         written = cast("dict[str, Any]", getattr(function, "__annotations__", None) or {})
         return frozenset(name for name, annotation in written.items() if _is_injected(_read(annotation, function)))
     except BaseException as error:  # noqa: BLE001 - the guard: annotations may be any code
-        let_through(error)
-        swallowed("read the annotations of a tool", error)
+        reraise_if_for_program(error)
+        log_internal_error("read the annotations of a tool", error)
         return frozenset()
 
 
@@ -84,7 +84,7 @@ def request_parameters(function: Callable[..., Any]) -> dict[str, str | None]:
                     filled_in[name] = str(getattr(marker, "alias", None) or name)
         return filled_in
     except BaseException as error:  # noqa: BLE001 - a callable without a signature, annotations that are any code
-        let_through(error)
+        reraise_if_for_program(error)
         return {}
 
 
@@ -115,7 +115,7 @@ def _read(annotation: Any, function: Any) -> Any:
     try:
         return eval(annotation, getattr(function, "__globals__", {}))  # noqa: S307 - as `typing.get_type_hints` does
     except BaseException as error:  # noqa: BLE001 - a name of a scope that is gone, or that comes later
-        let_through(error)
+        reraise_if_for_program(error)
         return None
 
 

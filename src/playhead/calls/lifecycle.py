@@ -29,26 +29,26 @@ from playhead.calls.described_errors import DescribedError, name_of, stack_trace
 from playhead.calls.replay import Replay
 from playhead.calls.span import ObservedSpan
 from playhead.errors import RunStopped, RunTakenOver, is_run_stopped
-from playhead.kernel.guard import swallowed, warn_once
+from playhead.kernel.guard import log_internal_error, warn_once
 from playhead.model import names
 from playhead.model.objects.error_texts import error_text
-from playhead.model.objects.interrupts import is_from_outside, let_through, reading
+from playhead.model.objects.interrupts import is_meant_for_program, reading, reraise_if_for_program
 from playhead.model.objects.kinds import plan_of
 from playhead.model.objects.limits import CUT_SENTENCES, Cut
 from playhead.model.objects.plain_forms import class_of
 
-NoteWait = Callable[[ObservedSpan, Any], object]
+RecordWait = Callable[[ObservedSpan, Any], object]
 """Records on the span of the call that raised this exception what the call waits for. Never raises."""
 
-_kinds: dict[type[BaseException], NoteWait] = {}
+_kinds: dict[type[BaseException], RecordWait] = {}
 
 
-def declare_waiting(kind: type[BaseException], note: NoteWait) -> None:
+def register_wait_exception(kind: type[BaseException], note: RecordWait) -> None:
     """Declares that a call which raises an exception of this class is waiting. `note` records what it waits for."""
     _kinds[kind] = note
 
 
-def waiting_note(raised: BaseException) -> NoteWait | None:
+def wait_recorder_of(raised: BaseException) -> RecordWait | None:
     """Returns the declared function that records what a call waits for when it raises this exception; None: the call
     does not wait."""
     return next((note for kind, note in _kinds.items() if isinstance(raised, kind)), None)
@@ -85,7 +85,7 @@ def enter(span: ObservedSpan) -> None:
         # For a tool, exactly and after its announcement: a process that takes the run over at this moment either finds
         # the announcement, or is noticed here.
         lost = owner.loss(exact=span.kind == "tool" or names.REPLAYABLE in span.attributes)
-        if lost is not None and (span.can_be_answered or span.kind == "step"):
+        if lost is not None and (span.can_be_answered_from_record or span.kind == "step"):
             detach(span)
             raise RunTakenOver(lost)
 
@@ -102,13 +102,13 @@ def _enter(span: ObservedSpan) -> None:
         if span.run.replay is not None:
             _announce_if_new(span)
         attach(span)
-        if not (span.silent or span.announced) and is_announced(span) and not span.run.is_taken_over():
-            span.recorder.announce(span.fields(), span.frames)
+        if not (span.is_replayed or span.announced) and is_announced(span) and not span.run.is_taken_over():
+            span.recorder.journal_start(span.fields(), span.frames)
     except RunStopped:
         raise
     except BaseException as error:  # noqa: BLE001 - the guard
-        let_through(error)
-        swallowed(f"enter {span.name!r}", error)
+        reraise_if_for_program(error)
+        log_internal_error(f"enter {span.name!r}", error)
 
 
 def is_announced(span: ObservedSpan) -> bool:
@@ -116,7 +116,7 @@ def is_announced(span: ObservedSpan) -> bool:
     return span.kind in _ANNOUNCED or _begins_something(span.attributes)
 
 
-def gives_announcement(attributes: Mapping[str, Any]) -> bool:
+def is_announced_by_attributes(attributes: Mapping[str, Any]) -> bool:
     """The same as `is_announced`, for a span of which only the attributes are known."""
     return attributes.get(names.KIND) in _ANNOUNCED or _begins_something(attributes)
 
@@ -128,9 +128,9 @@ def _begins_something(attributes: Mapping[str, Any]) -> bool:
 def _announce_if_new(span: ObservedSpan) -> None:
     """In a resumed or forked run, announces an executed call if the record does not have it."""
     replay = span.run.replay
-    if replay is not None and not span.can_be_answered:
+    if replay is not None and not span.can_be_answered_from_record:
         replay.enter_enclosing(span)
-    if not (span.silent or span.announced):
+    if not (span.is_replayed or span.announced):
         announce_enclosing(span)
         _count(span)
 
@@ -145,12 +145,12 @@ def announce_enclosing(span: ObservedSpan) -> None:
 
 def announce_replayed(span: ObservedSpan) -> None:
     """Announces a call that was silent because the record has it: something new happens inside it, or it ends anew."""
-    if span.silent and span.end_ns is None:
+    if span.is_replayed and span.end_ns is None:
         announce_enclosing(span)
-        span.silent = False
+        span.is_replayed = False
         _count(span)
         if is_announced(span) and not span.run.is_taken_over():
-            span.recorder.announce(span.fields(), span.frames)
+            span.recorder.journal_start(span.fields(), span.frames)
 
 
 def _count(span: ObservedSpan) -> None:
@@ -203,7 +203,7 @@ def detach(span: ObservedSpan) -> None:
 
 
 @contextmanager
-def inside(span: ObservedSpan) -> Generator[None]:
+def as_current(span: ObservedSpan) -> Generator[None]:
     """Makes a started span current for a block. Unlike `attach`, it may be used in several tasks at a time."""
     token = CONTEXTS.attach(Context({**CONTEXTS.get_current(), CURRENT_SPAN: span, CURRENT: span}))
     try:
@@ -225,12 +225,12 @@ def finish(
     if span.run.replay is not None and not _may_end(span, span.run.replay):
         return
     try:
-        if span.run.recorded and not span.silent:
+        if span.run.recorded and not span.is_replayed:
             if output_name is not None:
                 set_payload(span, output_name, output)
             if span.kind == "guardrail" and _is_tripped(output):
                 span.attributes[names.OUTCOME] = names.TRIPPED
-            if names.RESPONSE_REF in span.attributes or not span.can_be_answered:
+            if names.RESPONSE_REF in span.attributes or not span.can_be_answered_from_record:
                 pass
             elif not_restorable is not None:
                 span.attributes[names.UNRESTORABLE] = not_restorable
@@ -240,8 +240,8 @@ def finish(
             if span.run.replay is not None and is_agents:  # after a call without an agent, others may come
                 span.run.replay.run_ended(span)
     except BaseException as error:  # noqa: BLE001 - the guard
-        let_through(error)
-        swallowed(f"record the output of {span.name!r}", error)
+        reraise_if_for_program(error)
+        log_internal_error(f"record the output of {span.name!r}", error)
     finally:
         _end(span)
 
@@ -261,18 +261,18 @@ def fail(span: ObservedSpan, raised: BaseException, not_restorable: str | None =
     if span.run.replay is not None and not _may_end(span, span.run.replay):
         return
     try:
-        if span.run.recorded and not span.silent:
+        if span.run.recorded and not span.is_replayed:
             _describe_error(span, raised)
-            if (note := waiting_note(raised)) is not None:
+            if (note := wait_recorder_of(raised)) is not None:
                 _wait(span, raised, note)
             # A TimeoutError is an outcome that programs handle; an exception that ends the program is not.
-            if not isinstance(raised, Exception) and is_from_outside(raised):
+            if not isinstance(raised, Exception) and is_meant_for_program(raised):
                 span.attributes.setdefault(names.OUTCOME, names.INTERRUPTED)
-            if not_restorable is not None and span.can_be_answered:
+            if not_restorable is not None and span.can_be_answered_from_record:
                 span.attributes[names.UNRESTORABLE] = not_restorable
     except BaseException as error:  # noqa: BLE001 - the guard
-        let_through(error)
-        swallowed(f"record the error of {span.name!r}", error)
+        reraise_if_for_program(error)
+        log_internal_error(f"record the error of {span.name!r}", error)
     finally:
         _end(span)
 
@@ -289,11 +289,11 @@ def note_error(span: ObservedSpan, raised: BaseException) -> None:
     """Marks a call as failed although its framework returns a result for the error; `finish` then records that
     result."""
     try:
-        if span.run.recorded and not span.silent:
+        if span.run.recorded and not span.is_replayed:
             _describe_error(span, raised)
     except BaseException as error:  # noqa: BLE001 - the guard
-        let_through(error)
-        swallowed(f"record the error of {span.name!r}", error)
+        reraise_if_for_program(error)
+        log_internal_error(f"record the error of {span.name!r}", error)
 
 
 def abort(
@@ -317,14 +317,14 @@ def _may_end(span: ObservedSpan, replay: Replay[ObservedSpan]) -> bool:
     """Prepares the end of a call of a resumed or forked run. Returns False for an enclosing call of a stopped run: it
     stays open, even if the program handled the RunStopped as an error of a tool."""
     try:
-        if replay.is_stopped and not span.can_be_answered:
+        if replay.is_stopped and not span.can_be_answered_from_record:
             detach(span)
             return False
-        if span.silent:
-            replay.unannounced_ends(span)
+        if span.is_replayed:
+            replay.on_unrecorded_end(span)
     except BaseException as error:  # noqa: BLE001 - the guard
-        let_through(error)
-        swallowed(f"end {span.name!r}", error)
+        reraise_if_for_program(error)
+        log_internal_error(f"end {span.name!r}", error)
     return True
 
 
@@ -340,7 +340,7 @@ def _keep_faithful(span: ObservedSpan, output: Any, output_name: str | None, ite
     if cut == "size":
         _unrestorable(span, CUT_SENTENCES[cut])
         return
-    if not span.recorder.is_as_given(output, recorded, span.redact):
+    if not span.recorder.equals_content(output, recorded, span.redact):
         span.attributes[names.UNRESTORABLE] = "its result is redacted in the record"
         return
     value: Any = output if items is None else items
@@ -348,7 +348,7 @@ def _keep_faithful(span: ObservedSpan, output: Any, output_name: str | None, ite
     span.attributes[names.OUTPUT_TYPE] = (
         "items" if items is not None else "text" if kind is str else "bytes" if kind is bytes else "json"
     )
-    ref, why = span.recorder.faithful(value, span.frames, whole=items is not None, redact=span.redact)
+    ref, why = span.recorder.restore_data_ref(value, span.frames, self_contained=items is not None, redact=span.redact)
     if ref is not None:
         span.attributes[names.RESTORE_REF] = ref
     elif why is not None:
@@ -362,7 +362,7 @@ def _unrestorable(span: ObservedSpan, why: str) -> None:
     warn_once(f"unrestorable {span.name}", f"{span.name} would be executed again on resume: {why}")
 
 
-def _wait(span: ObservedSpan, raised: BaseException, note: NoteWait) -> None:
+def _wait(span: ObservedSpan, raised: BaseException, note: RecordWait) -> None:
     """Turns a described error into the outcome `waiting`: a resume raises the same exception again."""
     span.attributes[names.OUTCOME] = names.WAITING
     span.attributes.pop(names.ERROR_TYPE, None)
@@ -406,7 +406,7 @@ def _end(span: ObservedSpan) -> None:
         if span.end_ns is not None:
             return
         run, attributes = span.run, span.attributes
-        if not run.recorded or span.silent or run.is_taken_over():
+        if not run.recorded or span.is_replayed or run.is_taken_over():
             span.end_ns = span.start_ns
         elif attributes.get(names.PROCESS_ID) != run.process:
             span.end_ns = span.start_ns
@@ -418,12 +418,12 @@ def _end(span: ObservedSpan) -> None:
             span.end_ns = time.time_ns()
             if span.kind == "llm" and (on_model_call := runtime.current.on_model_call) is not None:
                 on_model_call(span)
-            span.recorder.end(span.fields(), span.frames)
+            span.recorder.journal_end(span.fields(), span.frames)
         if span.mirror is not None:
             mirror_span.end_mirror(span, span.mirror)
     except BaseException as error:  # noqa: BLE001 - the guard
-        let_through(error)
-        swallowed(f"end {span.name!r}", error)
+        reraise_if_for_program(error)
+        log_internal_error(f"end {span.name!r}", error)
 
 
 @reading()
@@ -444,11 +444,13 @@ def _description(span: ObservedSpan, raised: BaseException, error_type: str) -> 
     """Returns the description to record for the exception: that of the inner call which raised it, if it still fits,
     else a new one."""
     description, above = span.error_inside, span.enclosing
-    if description is None or not description.serves(raised, span.redact, needs_restoring=span.can_be_answered):
+    if description is None or not description.serves(
+        raised, span.redact, needs_restoring=span.can_be_answered_from_record
+    ):
         message = error_text(raised, if_broken="")
         status_message = span.recorder.text(message, span.redact)[:_MAX_ERROR_TEXT]
         fields = {"type": error_type, "message": message, "stacktrace": stack_trace_of(raised, message)}
-        to_restore = raised if span.can_be_answered else None
+        to_restore = raised if span.can_be_answered_from_record else None
         ref = span.recorder.error(fields, to_restore, span.frames, span.redact)
         description = DescribedError(raised, ref, status_message, span.redact, restorable=to_restore is not None)
     span.error_inside = None

@@ -18,10 +18,10 @@ from playhead.calls.grouping import forget_span, note_span, run_around_span
 from playhead.calls.joining import joined_run
 from playhead.calls.span import ObservedSpan
 from playhead.kernel.forks import fork_safe_lock
-from playhead.kernel.guard import swallowed
+from playhead.kernel.guard import log_internal_error
 from playhead.kernel.opentelemetry_sdk import ReadableSpan, Span, SpanProcessor, TracerProvider
 from playhead.model import names
-from playhead.model.objects.interrupts import let_through
+from playhead.model.objects.interrupts import reraise_if_for_program
 
 _KINDS = {"llm": SpanKind.CLIENT}
 
@@ -44,12 +44,12 @@ class _RunIdProcessor(SpanProcessor):
 
     def on_end(self, span: ReadableSpan) -> None:
         try:
-            record_outermost(span)
+            record_outer_span(span)
             if span.context is not None:
                 forget_span(span.context)
         except BaseException as error:  # noqa: BLE001 - the guard
-            let_through(error)
-            swallowed("record the span around calls", error)
+            reraise_if_for_program(error)
+            log_internal_error("record the span around calls", error)
 
 
 def set_run_id(span: Span, parent_context: Context | None) -> None:
@@ -66,7 +66,7 @@ def set_run_id(span: Span, parent_context: Context | None) -> None:
         return
 
 
-def record_outermost(span: ReadableSpan) -> bool:
+def record_outer_span(span: ReadableSpan) -> bool:
     """Journals a span that is the outermost one around calls without an agent: the run gets its name, end and status
     from it. Journals it once, however many processors call this. Returns whether it is such a span."""
     context, parent, to = span.context, span.parent, runtime.current.recorder
@@ -86,7 +86,7 @@ def record_outermost(span: ReadableSpan) -> bool:
             attributes |= {names.RUN_ROOT: True, names.RUN_NAME: span.name}
         frames = to.frames()
         frames.new = {}
-        to.end([*ids, span.name, span.kind.value + 1, *times, *status, attributes, (), ()], frames)
+        to.journal_end([*ids, span.name, span.kind.value + 1, *times, *status, attributes, (), ()], frames)
     return True
 
 
@@ -110,8 +110,8 @@ def _add_run_id_processor(of: TracerProvider) -> None:
     try:
         of.add_span_processor(_RunIdProcessor())
     except BaseException as error:  # noqa: BLE001 - the guard: the program's own provider may raise anything
-        let_through(error)
-        swallowed("name the run on other spans", error)
+        reraise_if_for_program(error)
+        log_internal_error("name the run on other spans", error)
 
 
 def start_mirror(of: TracerProvider, span: ObservedSpan, where: Context) -> None:

@@ -30,7 +30,7 @@ class CallSpan(Protocol):
     @property
     def enclosing(self) -> "CallSpan | None": ...
     @property
-    def silent(self) -> bool: ...
+    def is_replayed(self) -> bool: ...
     @property
     def attributes(self) -> Mapping[str, Any]: ...
     @property
@@ -90,6 +90,6 @@ def _state_outside(span: CallSpan) -> TraceState | None:
 def _recorded_call(span: CallSpan) -> CallSpan:
     """Returns the nearest enclosing call whose id is in the record: calls that a resumed run does not announce again
     have ids that are never written."""
-    while span.silent and span.enclosing is not None:
+    while span.is_replayed and span.enclosing is not None:
         span = span.enclosing
     return span

@@ -15,7 +15,7 @@ import wrapt
 from playhead.calls import functions
 from playhead.calls.injected import describe_filled_in, injected_parameters, request_parameters, without_injected
 from playhead.calls.span import ObservedSpan
-from playhead.calls.steps import Waiting, drive, drive_async
+from playhead.calls.steps import Steps, run_steps, run_steps_async
 from playhead.kernel.guard import warn_once
 from playhead.model import names
 from playhead.model.digest import sha256
@@ -48,7 +48,7 @@ class CallObserver(Protocol):
         """Creates the span of one call; None: the call is not recorded. Never raises."""
         ...
 
-    def approve(self, name: str, arguments: Callable[[], dict[str, Any]]) -> Waiting[None] | None:
+    def approve(self, name: str, arguments: Callable[[], dict[str, Any]]) -> Steps[None] | None:
         """Returns the steps (`calls.steps`) that wait until a person approves this call; None: it needs no approval."""
         ...
 
@@ -95,7 +95,7 @@ def _proxy(function: Any, how: CallObserver, label: str | None) -> Any:
         approving = how.approve(name, lambda: given()[0]) if how.kind == "tool" else None
         if call_kind == _PLAIN:
             if approving is not None:
-                drive(approving)
+                run_steps(approving)
             span = start()
             if span is None:
                 return wrapped(*args, **kwargs)
@@ -108,7 +108,7 @@ def _proxy(function: Any, how: CallObserver, label: str | None) -> Any:
     return ObservedFunction(function, wrapper)
 
 
-def _after_approval(call_kind: int, approving: Waiting[None] | None, observing: Any, made: Any) -> Any:
+def _after_approval(call_kind: int, approving: Steps[None] | None, observing: Any, made: Any) -> Any:
     """Returns the object to await or iterate: the observed call, after its approval if it needs one."""
     return observing if approving is None else _APPROVED_FIRST[call_kind](approving, observing, made)
 
@@ -133,9 +133,9 @@ _OBSERVE: dict[int, Callable[..., Any]] = {
 }
 
 
-async def _approved_call(approving: Waiting[None], observing: Awaitable[Any], made: Coroutine[Any, Any, Any]) -> Any:
+async def _approved_call(approving: Steps[None], observing: Awaitable[Any], made: Coroutine[Any, Any, Any]) -> Any:
     try:
-        await drive_async(approving)
+        await run_steps_async(approving)
     except BaseException:
         cast(Any, observing).close()  # neither has begun
         made.close()
@@ -143,17 +143,15 @@ async def _approved_call(approving: Waiting[None], observing: Awaitable[Any], ma
     return await observing
 
 
-def _approved_steps(
-    approving: Waiting[None], observing: Generator[Any, Any, Any], made: Any
-) -> Generator[Any, Any, Any]:
-    drive(approving)
+def _approved_steps(approving: Steps[None], observing: Generator[Any, Any, Any], made: Any) -> Generator[Any, Any, Any]:
+    run_steps(approving)
     return (yield from observing)
 
 
 async def _approved_items(
-    approving: Waiting[None], observing: AsyncGenerator[Any, Any], made: Any
+    approving: Steps[None], observing: AsyncGenerator[Any, Any], made: Any
 ) -> AsyncGenerator[Any, Any]:
-    await drive_async(approving)
+    await run_steps_async(approving)
     async for item in observing:
         yield item
 

@@ -12,7 +12,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from playhead.calls.flow import has_event_loop, in_event_loop, is_only_task
-from playhead.calls.replay import AnswerTurn, Replay, ReplayAnswer, ResponseRestorer
+from playhead.calls.replay import AnswerSlot, Replay, ReplayAnswer, ResponseRestorer
 from playhead.calls.run import NextRun
 from playhead.calls.span import ObservedSpan
 
@@ -25,7 +25,7 @@ _MAX_COUNTED_PER_CHECK_SECONDS = 0.02
 _MAX_WAIT_FACTOR = 10
 
 
-class BranchWait:
+class BranchTimeout:
     """Waiting budget: ends when other branches have made no progress for `seconds`, at the latest after ten times
     that."""
 
@@ -37,7 +37,7 @@ class BranchWait:
         self._looked = now()
         self._idle = self._waited = 0.0
 
-    def goes_on(self, progress: int) -> bool:
+    def may_continue(self, progress: int) -> bool:
         """Whether to keep waiting. Call it every few milliseconds."""
         now = self._now()
         passed, self._looked = min(now - self._looked, _MAX_COUNTED_PER_CHECK_SECONDS), now
@@ -58,28 +58,28 @@ _SHARE_FOR_A_TURN = 0.25
 async def recorded_answer_async(span: ObservedSpan) -> ReplayAnswer | None:
     """The same as `recorded_answer`, for a task: waits without blocking other tasks."""
     replay = span.run.replay
-    if replay is None or not span.can_be_answered:
+    if replay is None or not span.can_be_answered_from_record:
         return None if span.run.earlier is None else _earlier_answer(span, span.run.earlier)
     answer = replay.answer(span, None, waited=await _wait_for_branches(replay, span))
     if answer is not None:
-        await wait_for_turn(span, answer)
+        await wait_for_slot(span, answer)
     return answer
 
 
-async def wait_for_turn(span: ObservedSpan, answer: ReplayAnswer) -> None:
+async def wait_for_slot(span: ObservedSpan, answer: ReplayAnswer) -> None:
     """Waits until the answer may be returned, i.e. until the answers of parallel calls that ended earlier in the record
     have been returned. For any call that is awaited."""
-    turn, replay = answer.turn, span.run.replay
+    turn, replay = answer.slot, span.run.replay
     if turn is None or turn.is_due() or replay is None or not has_event_loop():
         return
     import asyncio  # noqa: PLC0415 - see `asyncio_here`
 
     loop, due = asyncio.get_running_loop(), asyncio.Event()
-    turn.when_due(lambda: _tell(loop, due))
-    branch_wait = BranchWait(replay.branch_wait_seconds * _SHARE_FOR_A_TURN, replay.progress)
+    turn.on_due(lambda: _tell(loop, due))
+    branch_wait = BranchTimeout(replay.branch_wait_seconds * _SHARE_FOR_A_TURN, replay.progress)
     while not turn.is_due():
-        if is_only_task() or not branch_wait.goes_on(replay.progress):
-            turn.give_up()
+        if is_only_task() or not branch_wait.may_continue(replay.progress):
+            turn.abandon()
         else:
             with suppress(TimeoutError):
                 async with asyncio.timeout(_CHECK_SECONDS):
@@ -99,8 +99,8 @@ async def _wait_for_branches(replay: Replay[ObservedSpan], span: ObservedSpan) -
     import asyncio  # noqa: PLC0415 - see `asyncio_here`
 
     progress = replay.progress
-    branch_wait = BranchWait(replay.branch_wait_seconds, progress)
-    while not is_only_task() and branch_wait.goes_on(replay.progress):
+    branch_wait = BranchTimeout(replay.branch_wait_seconds, progress)
+    while not is_only_task() and branch_wait.may_continue(replay.progress):
         await asyncio.sleep(_POLL_SECONDS)
         if replay.progress != progress:  # else nothing has changed; asking again would keep the loop busy
             progress = replay.progress
@@ -113,25 +113,25 @@ def recorded_answer(span: ObservedSpan, restore: ResponseRestorer | None = None)
     """Returns the recorded answer to a call. None: the call has to be executed. Without an event loop, first waits
     until parallel calls that ended earlier in the record have had their answers. Raises RunStopped."""
     replay = span.run.replay
-    if replay is None or not span.can_be_answered:
+    if replay is None or not span.can_be_answered_from_record:
         return None if span.run.earlier is None else _earlier_answer(span, span.run.earlier)
     answer = replay.answer(span, restore)
-    if answer is not None and answer.turn is not None and not in_event_loop():
-        _wait_in_thread(replay, answer.turn)
+    if answer is not None and answer.slot is not None and not in_event_loop():
+        _wait_in_thread(replay, answer.slot)
     return answer
 
 
-def _wait_in_thread(replay: Replay[ObservedSpan], turn: AnswerTurn) -> None:
+def _wait_in_thread(replay: Replay[ObservedSpan], slot: AnswerSlot) -> None:
     """Blocks until the answer may be returned. If a pool has fewer workers than in the recording, the call that has to
     come first may be queued behind this thread: then nothing makes progress, and the run stops waiting for turns."""
-    if not turn.is_due():
+    if not slot.is_due():
         due = threading.Event()
-        turn.when_due(due.set)
-        branch_wait = BranchWait(replay.branch_wait_seconds * _SHARE_FOR_A_TURN, replay.progress)
+        slot.on_due(due.set)
+        branch_wait = BranchTimeout(replay.branch_wait_seconds * _SHARE_FOR_A_TURN, replay.progress)
         while not due.wait(_CHECK_SECONDS):
-            if not branch_wait.goes_on(replay.progress):
-                turn.give_up()
-    if (rest := turn.rest_seconds()) > 0:
+            if not branch_wait.may_continue(replay.progress):
+                slot.abandon()
+    if (rest := slot.rest_seconds()) > 0:
         time.sleep(rest)
 
 

@@ -11,7 +11,7 @@ from playhead.model.ref import ContentRef
 Redact = Callable[[Any], Any]
 
 
-class Frames(list[bytes]):
+class FrameList(list[bytes]):
     """Journal frames that a call has collected. Opaque here; made and consumed by the recorder.
 
     `new`: refs of the contents and threads in these frames, by digest; the creator must set it to an empty dictionary.
@@ -25,7 +25,7 @@ class Frames(list[bytes]):
     dropped: bytes
 
 
-class RunThreads:
+class KnownThreads:
     """Threads of one run that are already recorded, so that common prefixes are hashed only once. Freed with the
     run."""
 
@@ -52,7 +52,7 @@ class Recorder(Protocol):
     `redact` is the call's own hook; the hook of `configure` runs after it.
     """
 
-    frames: type[Frames]
+    frames: type[FrameList]
     """The class of the frames that a call creates for this recorder to fill."""
     content: bool
     """Whether payloads are recorded at all."""
@@ -67,14 +67,14 @@ class Recorder(Protocol):
     """Sampler, resource and limits from OpenTelemetry's environment variables, for programs without a provider."""
 
     def payload(
-        self, value: Any, frames: Frames, redact: Redact | None = None, *, unbounded: bool = False
+        self, value: Any, frames: FrameList, redact: Redact | None = None, *, unbounded: bool = False
     ) -> ContentRef | None:
         """Records a value, and returns its ref; None: not recorded. Adds content that the journal lacks to `frames`.
 
         A large value is cut, and `frames.cut` is set. With `unbounded` it is recorded whole."""
         ...
 
-    def repeated(self, value: Any, frames: Frames, redact: Redact | None = None) -> ContentRef | None:
+    def repeated(self, value: Any, frames: FrameList, redact: Redact | None = None) -> ContentRef | None:
         """The same as `payload`, faster for a value that probably equals that of an earlier call."""
         ...
 
@@ -83,12 +83,12 @@ class Recorder(Protocol):
         out (it returns its argument itself), or content is not recorded."""
         ...
 
-    def thread(
+    def native_thread_ref(
         self,
         messages: Sequence[Any],
         to_message: Callable[[Mapping[str, Any]], Message],
-        conversation: RunThreads,
-        frames: Frames,
+        conversation: KnownThreads,
+        frames: FrameList,
         redact: Redact | None = None,
     ) -> ContentRef | None:
         """Records a model call's input, and returns its ref. Hashes only messages that earlier calls of the
@@ -96,46 +96,46 @@ class Recorder(Protocol):
         """
         ...
 
-    def exact_thread(
+    def sent_thread_refs(
         self,
         messages: Sequence[Any],
         to_message: Callable[[Mapping[str, Any]], Message],
         from_message: Callable[[Message], Mapping[str, Any]],
-        conversation: RunThreads,
-        frames: Frames,
+        conversation: KnownThreads,
+        frames: FrameList,
         *,
         shape: Mapping[str, Any] | None = None,
         redact: Redact | None = None,
-        whole: int = 0,
+        uncut_prefix: int = 0,
     ) -> tuple[ContentRef | None, ContentRef | None]:
-        """The same as `thread`, and returns also the ref of the difference between the request and its canonical
-        messages (None: no difference).
+        """The same as `native_thread_ref`, and returns also the ref of the difference between the request and its
+        canonical messages (None: no difference).
 
         That content is JSON: `{"parent", "place", "patch"}` for a message that `from_message` does not restore
-        exactly; with a `shape`, that object, with the ref of the former under `messages`. `whole`: number of first
-        messages known to need no cutting; this is remembered with them.
+        exactly; with a `shape`, that object, with the ref of the former under `messages`. `uncut_prefix`: number of
+        first messages known to need no cutting; this is remembered with them.
         """
         ...
 
-    def goes_on(
+    def continues_conversation(
         self,
         messages: Sequence[Any],
         to_message: Callable[[Mapping[str, Any]], Message],
-        conversation: RunThreads,
+        conversation: KnownThreads,
     ) -> bool:
         """Whether these messages begin with those of an earlier call of the conversation, followed by a model's
         answer."""
         ...
 
-    def message_thread(self, messages: Sequence[Message], frames: Frames) -> ContentRef | None:
+    def message_thread_ref(self, messages: Sequence[Message], frames: FrameList) -> ContentRef | None:
         """Records a short thread of canonical messages, e.g. a call's output, and returns its ref."""
         ...
 
-    def native_message(
+    def native_message_ref(
         self,
         message: Any,
         to_message: Callable[[Mapping[str, Any]], Message],
-        frames: Frames,
+        frames: FrameList,
         redact: Redact | None = None,
     ) -> ContentRef | None:
         """Records one message in the provider's form, and returns its ref, which is the same as in a thread."""
@@ -155,27 +155,27 @@ class Recorder(Protocol):
         masked. Never empty, even when content is off: the person has to know the question."""
         ...
 
-    def shown(self, value: Any, redact: Redact | None = None) -> Any:
+    def displayable(self, value: Any, redact: Redact | None = None) -> Any:
         """Returns the value as redacted plain JSON values; None when content is off."""
         ...
 
-    def faithful(
+    def restore_data_ref(
         self,
         value: Any,
-        frames: Frames,
+        frames: FrameList,
         *,
-        whole: bool,
+        self_contained: bool,
         redact: Redact | None = None,
         unbounded: bool = False,
     ) -> tuple[ContentRef | None, str | None]:
         """Records the data needed beside a result's content to restore it with its types, and returns its ref.
-        `whole`: this data does not rely on the content.
+        `self_contained`: this data does not rely on the content.
 
         (None, None): no data is needed. (None, why): the result cannot be restored. `unbounded`: without size limits.
         """
         ...
 
-    def is_as_given(
+    def equals_content(
         self, value: Any, ref: ContentRef | None, redact: Redact | None = None, *, unbounded: bool = False
     ) -> bool:
         """Whether the content of `ref` equals the value, i.e. no redaction hook changed it. `unbounded`: as in
@@ -183,26 +183,30 @@ class Recorder(Protocol):
         ...
 
     def error(
-        self, described: Mapping[str, Any], raised: BaseException | None, frames: Frames, redact: Redact | None = None
+        self,
+        described: Mapping[str, Any],
+        raised: BaseException | None,
+        frames: FrameList,
+        redact: Redact | None = None,
     ) -> ContentRef | None:
         """Records an exception as `described` (type, message, stacktrace), and returns its ref. Adds the data to
         rebuild `raised`, if the redaction hooks leave it unchanged.
         """
         ...
 
-    def announce(self, fields: Sequence[Any], frames: Frames) -> None:
+    def journal_start(self, fields: Sequence[Any], frames: FrameList) -> None:
         """Journals a span that has begun, with the frames collected so far, and clears them."""
         ...
 
-    def end(self, fields: Sequence[Any], frames: Frames) -> None:
+    def journal_end(self, fields: Sequence[Any], frames: FrameList) -> None:
         """Journals a span that has ended, with the frames collected since. For a span of another instrumentation,
         `fields` ends with the name of its scope."""
         ...
 
-    def keep(self, frames: Frames) -> None:
+    def journal_contents(self, frames: FrameList) -> None:
         """Journals the frames collected so far, and clears them. For contents that none of our spans refers to."""
         ...
 
-    def log(self, name: str, fields: Sequence[Any], frames: Frames) -> None:
+    def log(self, name: str, fields: Sequence[Any], frames: FrameList) -> None:
         """Journals a log event: `fields` are time ns, trace id, span id, attributes."""
         ...

@@ -52,7 +52,7 @@ class RequestEdit(Protocol):
         ...
 
 
-class AnswerTurn(Protocol):
+class AnswerSlot(Protocol):
     """The turn of an answer among those of parallel calls: they are returned in the order in which the calls ended in
     the record."""
 
@@ -60,7 +60,7 @@ class AnswerTurn(Protocol):
         """Whether all earlier answers have been returned, or are not waited for any more."""
         ...
 
-    def when_due(self, wake: Callable[[], object]) -> None:
+    def on_due(self, wake: Callable[[], object]) -> None:
         """Calls `wake` as soon as the answer is due: perhaps at once, and in any thread."""
         ...
 
@@ -69,11 +69,11 @@ class AnswerTurn(Protocol):
         first; 0 or less: none."""
         ...
 
-    def take(self) -> None:
+    def deliver(self) -> None:
         """Marks the answer as returned, which may make the next ones due."""
         ...
 
-    def give_up(self) -> None:
+    def abandon(self) -> None:
         """Ends all waiting for turns in this run: an earlier answer did not come within the waiting time."""
         ...
 
@@ -82,7 +82,7 @@ class AnswerTurn(Protocol):
 class ReplayAnswer:
     """Outcome of a call that is not executed. `is_new`: a person set it, so it is recorded in this run; otherwise it is
     from the record. `items`: values of a generator; `ending`: the exception after them. `raw`: a model's response as
-    received or as changed. With an `edit`, the call is executed with other messages. `turn`: when to return it; None:
+    received or as changed. With an `edit`, the call is executed with other messages. `slot`: when to return it; None:
     at once."""
 
     value: Any = None
@@ -92,22 +92,22 @@ class ReplayAnswer:
     is_new: bool = False
     raw: Any = None
     edit: RequestEdit | None = None
-    read_on: Callable[[], bool] | None = None
-    turn: AnswerTurn | None = None
+    continue_live: Callable[[], bool] | None = None
+    slot: AnswerSlot | None = None
 
-    def reads_on(self) -> bool:
+    def continues_live(self) -> bool:
         """Called when the program has read all `items`. True: execute the generator, and skip the items that the
         program already has. False: the generator ends here. Raises `ending` if there is one and it is not executed."""
         if self.ending is None:
             return False
-        if self.read_on is None or not self.read_on():
+        if self.continue_live is None or not self.continue_live():
             raise self.ending
         return True
 
     def unwrap(self) -> Any:
         """Returns the value, or raises the recorded error."""
-        if self.turn is not None:
-            self.turn.take()
+        if self.slot is not None:
+            self.slot.deliver()
         if self.error is not None:
             raise self.error
         return self.value
@@ -160,7 +160,7 @@ class Replay(Protocol[SpanT_contra]):
         record, and decides whether it is announced again. Raises RunStopped."""
         ...
 
-    def unannounced_ends(self, span: SpanT_contra) -> None:
+    def on_unrecorded_end(self, span: SpanT_contra) -> None:
         """Called before a silent (unannounced) call ends in any way: announces it if the record lacks its end."""
         ...
 

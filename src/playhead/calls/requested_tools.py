@@ -16,7 +16,7 @@ from playhead.model.objects.safe_json import bounded_json
 _MAX_REQUESTED = 256
 
 
-def note_requested_call(run: ActiveRun, name: str, arguments: bytes, call_id: str) -> None:
+def add_requested_call(run: ActiveRun, name: str, arguments: bytes, call_id: str) -> None:
     """Notes that the model requested this tool call. `arguments` are canonical JSON."""
     waiting = run.requested.get(name)
     if waiting is None and len(run.requested) < _MAX_REQUESTED:
@@ -25,7 +25,7 @@ def note_requested_call(run: ActiveRun, name: str, arguments: bytes, call_id: st
         waiting.append((arguments, call_id))
 
 
-def take_requested_call(run: ActiveRun, name: str, arguments: Mapping[str, Any]) -> str | None:
+def pop_requested_call(run: ActiveRun, name: str, arguments: Mapping[str, Any]) -> str | None:
     """Removes the oldest open request with this name and these arguments, and returns its call id; None when there
     is none."""
     waiting = run.requested.get(name)

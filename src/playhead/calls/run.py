@@ -6,14 +6,14 @@ from itertools import count
 from typing import Any
 from weakref import WeakSet
 
-from playhead.calls.recorder import RunOwner, RunThreads
+from playhead.calls.recorder import KnownThreads, RunOwner
 from playhead.calls.replay import Replay
 from playhead.calls.starting import StartingPoint
 from playhead.kernel.forks import fork_safe_lock
-from playhead.kernel.guard import swallowed, warn_once
+from playhead.kernel.guard import log_internal_error, warn_once
 from playhead.kernel.ids import new_process_id, new_run_id
 from playhead.model import names
-from playhead.model.objects.interrupts import let_through
+from playhead.model.objects.interrupts import reraise_if_for_program
 from playhead.model.objects.plain_forms import safe_repr
 from playhead.settings.sdk import RETENTION, retention_seconds
 
@@ -123,7 +123,7 @@ class ActiveRun:
         self.flow_prefix = ""
         """Prefix of its flow numbers in a resumed run, so that they differ from those in the record."""
         self._flows = count(1)
-        self.threads = RunThreads()
+        self.threads = KnownThreads()
         # Tool calls that a model asked for and that no tool span has answered yet: name -> arguments and call id.
         self.requested: dict[str, list[tuple[bytes, str]]] = {}
         self.responses: dict[str, Any] = {}
@@ -167,7 +167,7 @@ class ActiveRun:
             self.last = number = next(self._starts)
         return number
 
-    def go_on_after(self, number: int) -> None:
+    def continue_numbering(self, number: int) -> None:
         """Continues the counter of starts after this number, the last one in the record."""
         self.last, self._starts = number, count(number + 1)
 
@@ -217,8 +217,8 @@ def root_attributes(session: Any, user: Any, tags: Any, retention: Any = None) -
             attributes |= _retention(retention)
         return attributes
     except BaseException as error:  # noqa: BLE001 - the guard
-        let_through(error)
-        swallowed("describe a run", error)
+        reraise_if_for_program(error)
+        log_internal_error("describe a run", error)
         return {}
 
 

@@ -60,7 +60,7 @@ def install(runtime: Runtime) -> None:
     current = runtime
 
 
-def import_root() -> Callable[[], None]:
+def import_configuration() -> Callable[[], None]:
     """Imports the modules that set recording up, and returns the function that does it: it calls `install`, and raises
     nothing except to end the program. A fork in another thread waits for the import.
     """
@@ -74,5 +74,5 @@ def import_root() -> Callable[[], None]:
 def recorder() -> Recorder | None:
     """Returns the recorder, set up from the environment on first use; None: nothing is recorded."""
     if current is UNCONFIGURED:
-        import_root()()
+        import_configuration()()
     return current.recorder

@@ -18,9 +18,9 @@ from playhead.calls.flow import ExecutionFlow
 from playhead.calls.propagation import handed_on
 from playhead.calls.recorder import Recorder, Redact
 from playhead.calls.run import ActiveRun
-from playhead.kernel.guard import swallowed
+from playhead.kernel.guard import log_internal_error
 from playhead.model import names
-from playhead.model.objects.interrupts import let_through
+from playhead.model.objects.interrupts import reraise_if_for_program
 
 # The limits of OpenTelemetry's SDK: a program may add events and attributes in an endless loop.
 _MAX_EVENTS = 128
@@ -38,8 +38,8 @@ def _never_raises(method: Callable[P, None]) -> Callable[P, None]:
         try:
             method(*args, **kwargs)
         except BaseException as error:  # noqa: BLE001 - the guard
-            let_through(error)
-            swallowed(f"{method.__name__} of a span", error)
+            reraise_if_for_program(error)
+            log_internal_error(f"{method.__name__} of a span", error)
 
     return quiet
 
@@ -61,6 +61,7 @@ class ObservedSpan(trace.Span):
         "frames",
         "ids",
         "inner_model_calls",
+        "is_replayed",
         "kind",
         "links",
         "live",
@@ -75,7 +76,6 @@ class ObservedSpan(trace.Span):
         "redact",
         "run",
         "sent_body",
-        "silent",
         "span_id",
         "start_ns",
         "status",
@@ -123,10 +123,10 @@ class ObservedSpan(trace.Span):
         self.outer: Any = None
         """The OpenTelemetry context that was current before this span was."""
         self.enclosing: ObservedSpan | None = None
-        # In a resumed or forked run. `silent`: the call is not journaled, since the record has it already (or until
-        # something new happens). `announced`: the record has its announcement, whose ids it took over. `live`: the
-        # calls inside have diverged from the record and run live.
-        self.silent = False
+        # In a resumed or forked run. `is_replayed`: the call is not journaled, since the record has it already (or
+        # until something new happens). `announced`: the record has its announcement, whose ids it took over. `live`:
+        # the calls inside have diverged from the record and run live.
+        self.is_replayed = False
         self.announced = False
         self.live = False
         self.recorded: Any = None
@@ -139,7 +139,7 @@ class ObservedSpan(trace.Span):
         None: another kind of call."""
 
     @property
-    def can_be_answered(self) -> bool:
+    def can_be_answered_from_record(self) -> bool:
         """Whether a resume or fork may answer this call from the record instead of executing its function."""
         return self.kind in names.REPLAYED_KINDS or names.REPLAYABLE in self.attributes
 

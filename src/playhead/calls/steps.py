@@ -10,10 +10,10 @@ from typing import Any, TypeVar
 
 T = TypeVar("T")
 Step = float | Callable[[], Any]
-Waiting = Generator[Step, Any, T]
+Steps = Generator[Step, Any, T]
 
 
-def drive(steps: Waiting[T]) -> T:
+def run_steps(steps: Steps[T]) -> T:
     """Runs the steps in this thread, and returns the generator's result."""
     try:
         step = next(steps)
@@ -28,7 +28,7 @@ def drive(steps: Waiting[T]) -> T:
         return stop.value
 
 
-async def drive_async(steps: Waiting[T]) -> T:
+async def run_steps_async(steps: Steps[T]) -> T:
     """Runs the steps in a task without blocking other tasks, and returns the generator's result."""
     import asyncio  # noqa: PLC0415 - see `asyncio_here`
 

@@ -8,7 +8,7 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import Any, cast
 
 from playhead.capture.patching import Instrumentation, wrappers_of
-from playhead.capture.preference import INSTRUMENTORS, OURS, is_active, is_left_to_others
+from playhead.capture.preference import INSTRUMENTORS, OURS, is_active, is_recorded_by_other_instrumentation
 from playhead.capture.registry import LIBRARIES
 from playhead.model.instrumentations import FAMILIES, family_of
 
@@ -63,7 +63,7 @@ def _described(library: str, path: str) -> InstrumentedLibrary:
 
 def _counted_by(library: str, by: tuple[str, ...]) -> str | None:
     """Returns the first family of `by` in the collector's order, without ours if it leaves the library to others."""
-    if OURS in by and is_left_to_others(library):
+    if OURS in by and is_recorded_by_other_instrumentation(library):
         by = tuple(family for family in by if family != OURS)
     return min(by, key=FAMILIES.index, default=None)
 

@@ -13,13 +13,13 @@ from playhead.api import scope
 from playhead.calls import functions
 from playhead.calls.lifecycle import current_span, enter, fail_and_detach, finish, set_payload
 from playhead.capture.frameworks.observing import (
-    Begin,
+    StartSpan,
     agent,
     call_async,
     is_inside_run,
     is_observed,
-    none_on_error,
-    recorded_result,
+    log_errors_and_return_none,
+    record_returned,
     tool,
 )
 from playhead.capture.patching import Instrumentation, Wrap, WrapSubclasses
@@ -28,8 +28,8 @@ from playhead.model import names
 SUPPORTS = "autogen-agentchat >= 0.7"
 
 
-@none_on_error
-def _agent(instance: Any, args: Any, kwargs: Any) -> Begin | None:
+@log_errors_and_return_none
+def _agent(instance: Any, args: Any, kwargs: Any) -> StartSpan | None:
     """Returns None if another method of the same agent calls this one: the outer call is recorded already."""
     name, outer = str(instance.name), current_span()
     if outer is not None and outer.kind == "agent" and outer.attributes.get(names.AGENT_NAME) == name:
@@ -43,7 +43,7 @@ def _text(message: Any) -> Any:
     return message.to_text() if hasattr(message, "to_text") else message
 
 
-@none_on_error
+@log_errors_and_return_none
 def _answer(result: Any) -> Any:
     """Returns the last message of an agent's or a team's result; None if `result` is not one."""
     if hasattr(result, "chat_message"):
@@ -51,7 +51,7 @@ def _answer(result: Any) -> Any:
     return result.messages[-1] if hasattr(result, "stop_reason") and result.messages else None
 
 
-async def _recorded(begin: Begin, made: Any) -> Any:
+async def _recorded(begin: StartSpan, made: Any) -> Any:
     span = begin()
     if span is None:
         return await made
@@ -62,11 +62,11 @@ async def _recorded(begin: Begin, made: Any) -> Any:
         fail_and_detach(span, error)
         raise
     answer = _answer(result)
-    finish(span, names.OUTPUT_REF if answer is not None else None, none_on_error(_text)(answer))
+    finish(span, names.OUTPUT_REF if answer is not None else None, log_errors_and_return_none(_text)(answer))
     return result
 
 
-def _streamed(begin: Begin, made: Any) -> Any:
+def _streamed(begin: StartSpan, made: Any) -> Any:
     return functions.iterate_async(begin, None, _with_output(made)) if hasattr(made, "asend") else made
 
 
@@ -80,7 +80,7 @@ async def _with_output(steps: AsyncGenerator[Any, Any]) -> AsyncGenerator[Any, A
         await steps.aclose()
 
 
-@none_on_error
+@log_errors_and_return_none
 def _note_output(step: Any) -> None:
     span, answer = current_span(), _answer(step)
     if span is None or answer is None:
@@ -90,8 +90,8 @@ def _note_output(step: Any) -> None:
         scope.handoff(answer.target)
 
 
-@none_on_error
-def _tool(instance: Any, args: Any, kwargs: Any) -> Begin | None:
+@log_errors_and_return_none
+def _tool(instance: Any, args: Any, kwargs: Any) -> StartSpan | None:
     if not is_inside_run() or is_observed(getattr(instance, "_func", None)):
         return None
     parameters = {**dict(zip(("args", "cancellation_token", "call_id"), args, strict=False)), **kwargs}
@@ -131,7 +131,7 @@ def _run_function(wrapped: Any, instance: Any, args: Any, kwargs: Any) -> Any:
     return wrapped(*args, **kwargs) if bound is None else bound(*args, **kwargs)
 
 
-@none_on_error
+@log_errors_and_return_none
 def _with_run(wrapped: Any, instance: Any) -> Callable[..., Any] | None:
     if not is_inside_run() or inspect.iscoroutinefunction(instance._func):
         return None
@@ -140,8 +140,8 @@ def _with_run(wrapped: Any, instance: Any) -> Callable[..., Any] | None:
     return partial(wrapped.__func__, other)
 
 
-_run = recorded_result(_agent, _recorded)
-_run_stream = recorded_result(_agent, _streamed)
+_run = record_returned(_agent, _recorded)
+_run_stream = record_returned(_agent, _streamed)
 
 _AGENTS = "autogen_agentchat.agents._base_chat_agent"
 _TEAMS = "autogen_agentchat.teams._group_chat._base_group_chat"

@@ -1,7 +1,7 @@
 """Records the methods of a client that call a model, of any provider: plain, asynchronous, streamed.
 
-A capture module describes each API of its library (`ClientApi`) and wraps the methods with `observing(api)` or
-`observing_async(api)`.  One call of a method is one model call, whatever it retries inside.
+A capture module describes each API of its library (`ClientApi`) and wraps the methods with `recording_method(api)` or
+`recording_method_async(api)`.  One call of a method is one model call, whatever it retries inside.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from inspect import isawaitable
 from typing import Any, cast
 
-from playhead.calls.recorded_answer import wait_for_turn
+from playhead.calls.recorded_answer import wait_for_slot
 from playhead.calls.replay import ResponseRestorer
 from playhead.calls.run import ActiveRun
 from playhead.capture.model_call import (
@@ -21,8 +21,8 @@ from playhead.capture.model_call import (
 )
 from playhead.capture.patching import Wrapper
 from playhead.capture.streams import StreamRecording, observed_stream
-from playhead.kernel.guard import swallowed
-from playhead.model.objects.interrupts import let_through
+from playhead.kernel.guard import log_internal_error
+from playhead.model.objects.interrupts import reraise_if_for_program
 
 
 @dataclass(slots=True)  # not frozen: that costs a microsecond of each call
@@ -43,15 +43,15 @@ class MethodCall:
         return replace(self, kwargs=kwargs)
 
 
-RecordResult = Callable[["ClientApi", ObservedModelCall, Any, MethodCall], Any]
+EndCall = Callable[["ClientApi", ObservedModelCall, Any, MethodCall], Any]
 """Ends the call with the method's result (already awaited); if that is a stream, the stream ends the call later.
 Returns the value for the program.
 
 May raise: the call then ends without an answer, and the program gets the result unchanged."""
 
 
-def record_result(api: "ClientApi", observed: ObservedModelCall, result: Any, call: MethodCall) -> Any:
-    """The `RecordResult` of most clients: the result is the answer, or an iterator of the answer's chunks."""
+def end_with_result(api: "ClientApi", observed: ObservedModelCall, result: Any, call: MethodCall) -> Any:
+    """The `EndCall` of most clients: the result is the answer, or an iterator of the answer's chunks."""
     run = observed.span.run
     if api.is_streamed(call):
         recording = StreamRecording(observed, lambda seen: api.assemble(seen, run, call), api.keep_chunk)
@@ -84,7 +84,7 @@ class ClientApi:
     with_edit: Callable[[MethodCall, list[Any] | None, str | None], MethodCall | None]
     """Returns the call with other messages, and another system prompt if the API has it outside the messages; None for
     either: unchanged.  Returns None if the call cannot be edited."""
-    record_result: RecordResult = field(default=record_result)
+    end_with_result: EndCall = field(default=end_with_result)
     keep_chunk: Callable[[Any], Any] | None = None
     """Returns a copy, or the JSON, of a chunk to keep for `assemble`, for clients whose programs change chunks.  None:
     chunks are kept as they are."""
@@ -92,11 +92,11 @@ class ClientApi:
     """Names of arguments that may be iterators.  They are replaced by lists, since both we and the client read them."""
 
 
-def observing(api: ClientApi) -> Wrapper:
+def recording_method(api: ClientApi) -> Wrapper:
     """Returns the wrapper for a plain method."""
 
     def call(wrapped: Any, instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        method_call = MethodCall(instance, wrapped.__name__, args, with_lists(api, kwargs))
+        method_call = MethodCall(instance, wrapped.__name__, args, with_iterators_read(api, kwargs))
         observed = begin_call(api, method_call)
         if observed is None:
             return wrapped(*args, **method_call.kwargs)
@@ -113,16 +113,16 @@ def observing(api: ClientApi) -> Wrapper:
     return call
 
 
-def observing_async(api: ClientApi) -> Wrapper:
+def recording_method_async(api: ClientApi) -> Wrapper:
     """Returns the wrapper for a method whose result is awaited."""
 
     async def call(wrapped: Any, instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        method_call = MethodCall(instance, wrapped.__name__, args, with_lists(api, kwargs), is_async=True)
+        method_call = MethodCall(instance, wrapped.__name__, args, with_iterators_read(api, kwargs), is_async=True)
         observed = begin_call(api, method_call)
         if observed is None:
             return await wrapped(*args, **method_call.kwargs)
         if observed.answer is not None:
-            await wait_for_turn(observed.span, observed.answer)
+            await wait_for_slot(observed.span, observed.answer)
             result = observed.unwrap(observed.answer)
             return await result if isawaitable(result) else result
         if observed.edited is not None:
@@ -150,10 +150,10 @@ def end_call(api: ClientApi, observed: ObservedModelCall, result: Any, call: Met
     try:
         if observed.span.sent_body is not None:
             record_sent_body(observed.span)  # before the program can change its messages while it reads a stream
-        return api.record_result(api, observed, result, call)
+        return api.end_with_result(api, observed, result, call)
     except BaseException as error:  # noqa: BLE001 - the guard
-        let_through(error)
-        swallowed("record a model's answer", error)
+        reraise_if_for_program(error)
+        log_internal_error("record a model's answer", error)
         observed.end(lambda: None)
         return result
 
@@ -171,7 +171,7 @@ def _recorded(api: ClientApi, run: ActiveRun, call: MethodCall) -> ResponseRepla
     )
 
 
-def with_lists(api: ClientApi, kwargs: dict[str, Any]) -> dict[str, Any]:
+def with_iterators_read(api: ClientApi, kwargs: dict[str, Any]) -> dict[str, Any]:
     """Replaces one-shot iterators among the arguments by lists."""
     for name in api.one_shot:
         value = kwargs.get(name)

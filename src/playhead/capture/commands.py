@@ -13,11 +13,11 @@ import subprocess
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, cast
 
-from playhead.api.observe import Observation
+from playhead.api.observe import ObserveOptions
 from playhead.calls import functions
 from playhead.calls.grouping import belongs_to_run
 from playhead.calls.lifecycle import current_span
-from playhead.capture.frameworks.observing import Begin, none_on_error
+from playhead.capture.frameworks.observing import StartSpan, log_errors_and_return_none
 from playhead.capture.patching import Instrumentation, Wrap, Wrapper
 from playhead.errors import ReplayDiverged
 from playhead.model import names
@@ -46,15 +46,15 @@ def _plain(value: Any) -> Any:
     return os.fspath(value) if isinstance(value, os.PathLike) else value  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
 
 
-_COMMAND = Observation(None, "tool", True, True, None, {}, None)
+_COMMAND = ObserveOptions(None, "tool", True, True, None, {}, None)
 _POPEN = tuple(inspect.signature(subprocess.Popen).parameters)
 
 
-@none_on_error
-def _begin(name: str, args: Any, kwargs: Any, parameters: Sequence[str]) -> Begin | None:
+@log_errors_and_return_none
+def _begin(name: str, args: Any, kwargs: Any, parameters: Sequence[str]) -> StartSpan | None:
     """Returns None if the command is in no run, or if a recorded call around it is answered as a whole."""
     span = current_span()
-    if span.can_be_answered if span is not None else not belongs_to_run():
+    if span.can_be_answered_from_record if span is not None else not belongs_to_run():
         return None
     arguments = _arguments(args, kwargs, parameters)
     return lambda: _COMMAND.begin(name, arguments, {names.TOOL_TYPE: names.COMMAND})

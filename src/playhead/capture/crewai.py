@@ -14,16 +14,16 @@ from playhead.calls.begin import begin
 from playhead.calls.lifecycle import current_span, finish
 from playhead.calls.span import ObservedSpan
 from playhead.capture.frameworks.observing import (
-    Begin,
+    StartSpan,
     agent,
     call,
     call_async,
     is_inside_run,
     is_observed,
-    none_on_error,
+    log_errors_and_return_none,
     tool,
-    with_own_span,
-    with_own_span_async,
+    with_span,
+    with_span_async,
 )
 from playhead.capture.patching import Instrumentation, Wrap, Wrapper
 from playhead.model import names
@@ -39,8 +39,8 @@ _requested: contextvars.ContextVar[tuple[str, str] | None] = contextvars.Context
 # --- crews, flows, agents ---------------------------------------------------------------------------------------------
 
 
-@none_on_error
-def _crew(instance: Any, args: Any, kwargs: Any) -> Begin | None:
+@log_errors_and_return_none
+def _crew(instance: Any, args: Any, kwargs: Any) -> StartSpan | None:
     """Returns None if the method only starts another one that is recorded: a stream, or a crew from a checkpoint."""
     parameters = {**dict(zip(("inputs", "input_files", "from_checkpoint"), args, strict=False)), **kwargs}
     checkpoint = parameters.get("from_checkpoint")
@@ -49,8 +49,8 @@ def _crew(instance: Any, args: Any, kwargs: Any) -> Begin | None:
     return agent(str(instance.name or "crew"), parameters.get("inputs"))
 
 
-@none_on_error
-def _flow(instance: Any, args: Any, kwargs: Any) -> Begin | None:
+@log_errors_and_return_none
+def _flow(instance: Any, args: Any, kwargs: Any) -> StartSpan | None:
     """Returns None for the framework's own flows; an agent's loop is one of them."""
     if type(instance).__module__.startswith("crewai."):
         return None
@@ -58,9 +58,9 @@ def _flow(instance: Any, args: Any, kwargs: Any) -> Begin | None:
     return None if begin is None else agent(type(instance).__name__, args[0] if args else kwargs.get("inputs"))
 
 
-@none_on_error
-def _task_agent(instance: Any, args: Any, kwargs: Any) -> Begin | None:
-    """Returns the `Begin` of an agent that works on a task; None for a retry, which is part of the agent's recorded
+@log_errors_and_return_none
+def _task_agent(instance: Any, args: Any, kwargs: Any) -> StartSpan | None:
+    """Returns the `StartSpan` of an agent that works on a task; None for a retry, which is part of the agent's recorded
     call."""
     name, outer = str(instance.role), current_span()
     if outer is not None and outer.kind == "agent" and outer.attributes.get(names.AGENT_NAME) == name:
@@ -69,12 +69,12 @@ def _task_agent(instance: Any, args: Any, kwargs: Any) -> Begin | None:
     return agent(name, str(task.description))
 
 
-@none_on_error
-def _lone_agent(instance: Any, args: Any, kwargs: Any) -> Begin:
+@log_errors_and_return_none
+def _lone_agent(instance: Any, args: Any, kwargs: Any) -> StartSpan:
     return agent(str(instance.role), args[0] if args else kwargs.get("messages"))
 
 
-def _lone_agent_plain(instance: Any, args: Any, kwargs: Any) -> Begin | None:
+def _lone_agent_plain(instance: Any, args: Any, kwargs: Any) -> StartSpan | None:
     """Returns None inside an event loop: there the method returns the coroutine of the asynchronous method."""
     try:
         asyncio.get_running_loop()
@@ -83,7 +83,7 @@ def _lone_agent_plain(instance: Any, args: Any, kwargs: Any) -> Begin | None:
     return None
 
 
-@none_on_error
+@log_errors_and_return_none
 def _output(result: Any) -> Any:
     """Returns the answer of a crew, a task or an agent: its text if it has one, else the object."""
     raw = getattr(result, "raw", None)
@@ -93,27 +93,27 @@ def _output(result: Any) -> Any:
 # --- tasks ------------------------------------------------------------------------------------------------------------
 
 
-@none_on_error
-def _task(instance: Any, _args: Any, _kwargs: Any) -> Begin | None:
+@log_errors_and_return_none
+def _task(instance: Any, _args: Any, _kwargs: Any) -> StartSpan | None:
     return _step(str(instance.name or "task")) if is_inside_run() else None
 
 
-@none_on_error
-def _method(instance: Any, args: Any, kwargs: Any) -> Begin | None:
-    """Returns the `Begin` of a step for a flow's method; None for the framework's own flows."""
+@log_errors_and_return_none
+def _method(instance: Any, args: Any, kwargs: Any) -> StartSpan | None:
+    """Returns the `StartSpan` of a step for a flow's method; None for the framework's own flows."""
     if not is_inside_run() or type(instance).__module__.startswith("crewai."):
         return None
     return _step(str(args[0] if args else kwargs["method_name"]))
 
 
-def _step(name: str) -> Begin:
+def _step(name: str) -> StartSpan:
     return partial(begin, "step", name, attributes={names.GRAPH_NODE: name})
 
 
 # --- tools ------------------------------------------------------------------------------------------------------------
 
 
-@none_on_error
+@log_errors_and_return_none
 def _requested_call(call: Any) -> tuple[str, str] | None:
     from crewai.utilities.agent_utils import extract_tool_call_info  # noqa: PLC0415 # pyright: ignore[reportMissingImports, reportUnknownVariableType]
 
@@ -132,15 +132,15 @@ def _with_requested_call(wrapped: Any, instance: Any, args: Any, kwargs: Any) ->
         _requested.reset(token)
 
 
-@none_on_error
-def _tool(instance: Any, args: Any, kwargs: Any) -> Begin | None:
+@log_errors_and_return_none
+def _tool(instance: Any, args: Any, kwargs: Any) -> StartSpan | None:
     """Reads `BaseTool.run`, which takes the arguments of the tool's function."""
     by_name = dict(zip(instance.args_schema.model_fields, args, strict=False)) if args else {}
     return _tool_call(instance, {**by_name, **kwargs})
 
 
-@none_on_error
-def _structured_tool(instance: Any, args: Any, kwargs: Any) -> Begin | None:
+@log_errors_and_return_none
+def _structured_tool(instance: Any, args: Any, kwargs: Any) -> StartSpan | None:
     """Reads `CrewStructuredTool.invoke`, which takes the arguments as a dictionary, or as its JSON."""
     tool_input: Any = args[0] if args else kwargs["input"]
     arguments = cast("dict[str, Any]", tool_input) if isinstance(tool_input, dict) else {"input": tool_input}
@@ -148,7 +148,7 @@ def _structured_tool(instance: Any, args: Any, kwargs: Any) -> Begin | None:
     return _tool_call(instance, {**arguments, **more})
 
 
-def _tool_call(called: Any, arguments: dict[str, Any]) -> Begin | None:
+def _tool_call(called: Any, arguments: dict[str, Any]) -> StartSpan | None:
     original = getattr(called, "_original_tool", None) or called
     if not is_inside_run() or is_observed(getattr(original, "func", None) or getattr(original, "_run", None)):
         return None
@@ -162,7 +162,7 @@ def _tool_call(called: Any, arguments: dict[str, Any]) -> Begin | None:
     return tool(name, arguments, call_id, is_agent=is_agent)
 
 
-@none_on_error
+@log_errors_and_return_none
 def _note_failure(result: Any) -> None:
     """Marks a tool call that returned a `ToolFailure` as failed; the agent still gets that value, also on resume."""
     span, module = current_span(), sys.modules.get("crewai.tools.tool_failure")
@@ -175,15 +175,17 @@ def _note_failure(result: Any) -> None:
 # --- the wrappers -----------------------------------------------------------------------------------------------------
 
 
-def _recorded(read: Callable[[Any, Any, Any], Begin | None]) -> Wrapper:
-    return with_own_span(partial(_begin, read), _finish)
+def _recorded(read: Callable[[Any, Any, Any], StartSpan | None]) -> Wrapper:
+    return with_span(partial(_begin, read), _finish)
 
 
-def _recorded_async(read: Callable[[Any, Any, Any], Begin | None]) -> Wrapper:
-    return with_own_span_async(partial(_begin, read), _finish)
+def _recorded_async(read: Callable[[Any, Any, Any], StartSpan | None]) -> Wrapper:
+    return with_span_async(partial(_begin, read), _finish)
 
 
-def _begin(read: Callable[[Any, Any, Any], Begin | None], instance: Any, args: Any, kwargs: Any) -> ObservedSpan | None:
+def _begin(
+    read: Callable[[Any, Any, Any], StartSpan | None], instance: Any, args: Any, kwargs: Any
+) -> ObservedSpan | None:
     begin_span = read(instance, args, kwargs)
     return None if begin_span is None else begin_span()
 
@@ -193,7 +195,7 @@ def _finish(span: ObservedSpan, result: Any, _args: Any, _kwargs: Any) -> None:
     finish(span, None if answer is None else names.OUTPUT_REF, answer)
 
 
-def _call_tool(read: Callable[[Any, Any, Any], Begin | None]) -> Wrapper:
+def _call_tool(read: Callable[[Any, Any, Any], StartSpan | None]) -> Wrapper:
     def run(wrapped: Any, instance: Any, args: Any, kwargs: Any) -> Any:
         begin = read(instance, args, kwargs)
         token = _requested.set(None)  # a tool that it calls itself is another call
@@ -213,7 +215,7 @@ def _noting_failure(wrapped: Callable[..., Any], *args: Any, **kwargs: Any) -> A
     return result
 
 
-def _call_tool_async(read: Callable[[Any, Any, Any], Begin | None]) -> Wrapper:
+def _call_tool_async(read: Callable[[Any, Any, Any], StartSpan | None]) -> Wrapper:
     async def run(wrapped: Any, instance: Any, args: Any, kwargs: Any) -> Any:
         begin = read(instance, args, kwargs)
         token = _requested.set(None)

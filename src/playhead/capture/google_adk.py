@@ -20,13 +20,13 @@ from playhead.calls.functions import NO_RESULT, EventReader, iterate_async
 from playhead.calls.lifecycle import current_span
 from playhead.calls.span import ObservedSpan
 from playhead.capture.frameworks.observing import (
-    Begin,
+    StartSpan,
     agent,
     call_async,
     is_inside_run,
     is_observed,
-    none_on_error,
-    recorded_result,
+    log_errors_and_return_none,
+    record_returned,
     tool,
 )
 from playhead.capture.patching import Instrumentation, Wrap, WrapSubclasses
@@ -37,8 +37,8 @@ _OWN_IDS = "adk-"  # prefix of the ids of calls without an id from the model: no
 _current_call: ContextVar[Any] = ContextVar("playhead_google_adk_call", default=None)
 
 
-@none_on_error
-def _tool(instance: Any, kwargs: Any) -> Begin | None:
+@log_errors_and_return_none
+def _tool(instance: Any, kwargs: Any) -> StartSpan | None:
     context = kwargs["tool_context"]
     if not is_inside_run() or is_observed(getattr(instance, "func", None)):
         return None
@@ -58,7 +58,7 @@ class _AdkToolCall:
         self._has_run = False
         self._result: Any = None
 
-    async def record(self, begin: Begin) -> Any:
+    async def record(self, begin: StartSpan) -> Any:
         """Calls the tool and returns its result, recorded; or returns the recorded result."""
         recorded = await call_async(begin, self._run(), names.TOOL_RESULT_REF)
         return self._result if self._has_run else _apply(recorded, self._context)
@@ -76,7 +76,7 @@ class _AdkToolCall:
         return {"result": result, _ACTIONS: changed} if changed else result
 
 
-@none_on_error
+@log_errors_and_return_none
 def _read_actions(context: Any) -> dict[str, Any]:
     return context.actions.model_dump(mode="json")
 
@@ -90,7 +90,7 @@ def _apply(recorded: Any, context: Any) -> Any:
     return fields.get("result")
 
 
-@none_on_error
+@log_errors_and_return_none
 def _change(context: Any, changed: dict[str, Any]) -> None:
     actions: Any = context.actions
     kind = cast(Any, type(actions))
@@ -114,14 +114,14 @@ TOOLS = (WrapSubclasses("google.adk.tools.base_tool", "BaseTool", {"run_async": 
 SUPPORTS = "google-adk >= 2.0"
 
 
-@none_on_error
-def _run(instance: Any, _: Any, kwargs: Any) -> "tuple[Begin, EventReader]":
+@log_errors_and_return_none
+def _run(instance: Any, _: Any, kwargs: Any) -> "tuple[StartSpan, EventReader]":
     name = str(getattr(instance.agent, "name", None) or instance.app_name)
     return _observed(name, kwargs.get("new_message"), kwargs.get("session_id"))
 
 
-@none_on_error
-def _agent(instance: Any, args: Any, kwargs: Any) -> "tuple[Begin, EventReader] | None":
+@log_errors_and_return_none
+def _agent(instance: Any, args: Any, kwargs: Any) -> "tuple[StartSpan, EventReader] | None":
     name, around = str(instance.name), current_span()
     if around is not None and around.kind == "agent" and around.attributes.get(names.AGENT_NAME) == name:
         return None  # the root agent, whose run this is
@@ -129,7 +129,7 @@ def _agent(instance: Any, args: Any, kwargs: Any) -> "tuple[Begin, EventReader] 
     return _observed(name, context.user_content, context.session.id)
 
 
-def _observed(name: str, user_content: Any, session: Any) -> "tuple[Begin, EventReader]":
+def _observed(name: str, user_content: Any, session: Any) -> "tuple[StartSpan, EventReader]":
     begin = agent(name, _text(user_content), session=session)
     reader = EventReader(lambda span, event: _result(span, event, name), lambda _: [])  # no agent has a recorded answer
     return begin, reader
@@ -140,7 +140,7 @@ def _result(span: ObservedSpan, event: Any, name: str) -> Any:
     return NO_RESULT if answer is None else answer
 
 
-@none_on_error
+@log_errors_and_return_none
 def _read_event(span: ObservedSpan, event: Any, name: str) -> Any:
     """Records a transfer by this agent.  Returns the text of a final answer, else None.  Events of inner agents pass
     here, too."""
@@ -155,15 +155,15 @@ def _text(content: Any) -> str | None:
     return "".join(texts) if texts else None
 
 
-def _stream_agent(begin_and_reader: "tuple[Begin, EventReader]", events: Any) -> Any:
+def _stream_agent(begin_and_reader: "tuple[StartSpan, EventReader]", events: Any) -> Any:
     begin, reader = begin_and_reader
     return iterate_async(begin, names.OUTPUT_REF, events, reader)
 
 
 _google_adk = Instrumentation(
     [
-        Wrap("google.adk.runners", "Runner.run_async", recorded_result(_run, _stream_agent)),
-        Wrap("google.adk.agents.base_agent", "BaseAgent.run_async", recorded_result(_agent, _stream_agent)),
+        Wrap("google.adk.runners", "Runner.run_async", record_returned(_run, _stream_agent)),
+        Wrap("google.adk.agents.base_agent", "BaseAgent.run_async", record_returned(_agent, _stream_agent)),
         *TOOLS,
     ]
 )

@@ -12,15 +12,15 @@ from playhead.api import scope
 from playhead.calls.lifecycle import detach, enter, fail, fail_and_detach, finish
 from playhead.calls.span import ObservedSpan
 from playhead.capture.frameworks.observing import (
-    Begin,
+    StartSpan,
     agent,
     call,
     call_async,
     enclosing_tool_call,
     is_inside_run,
     is_observed,
-    none_on_error,
-    recorded_result,
+    log_errors_and_return_none,
+    record_returned,
     retriever,
     tool,
 )
@@ -30,8 +30,8 @@ from playhead.model import names
 SUPPORTS = "llama-index-core >= 0.14.10"
 
 
-@none_on_error
-def _workflow(instance: Any, args: Any, kwargs: Any) -> Begin | None:
+@log_errors_and_return_none
+def _workflow(instance: Any, args: Any, kwargs: Any) -> StartSpan | None:
     parameters = {**dict(zip(("ctx", "start_event"), args, strict=False)), **kwargs}
     context, event = parameters.pop("ctx", None), parameters.pop("start_event", None)
     if getattr(context, "is_running", False):
@@ -66,7 +66,7 @@ def _run(wrapped: Any, instance: Any, args: Any, kwargs: Any) -> Any:
     return handler
 
 
-@none_on_error
+@log_errors_and_return_none
 def _await_end(span: ObservedSpan, handler: Any) -> None:
     handler._result_task.add_done_callback(partial(_ended, span))
 
@@ -79,7 +79,7 @@ def _ended(span: ObservedSpan, task: Any) -> None:
         finish(span, names.OUTPUT_REF, _output(task.result()))
 
 
-@none_on_error
+@log_errors_and_return_none
 def _output(event: Any) -> Any:
     """Returns the result of a workflow; for an agent, its structured answer or its text."""
     result = getattr(event, "result", None)
@@ -88,8 +88,8 @@ def _output(event: Any) -> Any:
     return next((value for value in (structured, content, result) if value is not None), event)
 
 
-@none_on_error
-def _tool(instance: Any, args: Any, kwargs: Any) -> Begin | None:
+@log_errors_and_return_none
+def _tool(instance: Any, args: Any, kwargs: Any) -> StartSpan | None:
     function = getattr(instance, "real_fn", None)
     if not is_inside_run() or is_observed(function):
         return None
@@ -142,8 +142,8 @@ def _as_tool_output(instance: Any, kwargs: dict[str, Any], result: Any) -> Any:
     return kind(tool_name=name, content=str(result), raw_input={"kwargs": kwargs}, raw_output=result)
 
 
-@none_on_error
-def _retriever(instance: Any, args: Any, kwargs: Any) -> Begin | None:
+@log_errors_and_return_none
+def _retriever(instance: Any, args: Any, kwargs: Any) -> StartSpan | None:
     str_or_bundle = args[0] if args else kwargs.get("str_or_query_bundle")
     query = str_or_bundle if isinstance(str_or_bundle, str) else getattr(str_or_bundle, "query_str", None)
     return retriever(type(instance).__name__, {"query": query})
@@ -165,7 +165,7 @@ def _retrieve(wrapped: Any, instance: Any, args: Any, kwargs: Any) -> Any:
     )
 
 
-_aretrieve = recorded_result(_retriever, partial(call_async, output=names.OUTPUT_REF, fit=_as_nodes))
+_aretrieve = record_returned(_retriever, partial(call_async, output=names.OUTPUT_REF, fit=_as_nodes))
 
 _RETRIEVERS = "llama_index.core.base.base_retriever"
 _llama_index = Instrumentation(

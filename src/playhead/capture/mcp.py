@@ -28,14 +28,14 @@ from opentelemetry.context import Context
 from opentelemetry.instrumentation.instrumentor import BaseInstrumentor
 from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 
-from playhead.api.observe import Observation
+from playhead.api.observe import ObserveOptions
 from playhead.calls import runtime
 from playhead.calls.functions import call_async
 from playhead.calls.joining import joined_call
-from playhead.calls.lifecycle import current_span, inside
+from playhead.calls.lifecycle import as_current, current_span
 from playhead.calls.mirror_span import add_run_id_processor
 from playhead.calls.span import ObservedSpan
-from playhead.capture.frameworks.observing import enclosing_tool_call, none_on_error
+from playhead.capture.frameworks.observing import enclosing_tool_call, log_errors_and_return_none
 from playhead.capture.patching import Instrumentation, Wrap, Wrapper
 from playhead.model import names
 
@@ -70,7 +70,7 @@ def trace_context(span: ObservedSpan) -> dict[str, str]:
     return headers
 
 
-@none_on_error
+@log_errors_and_return_none
 def _add_trace_context(span: ObservedSpan, request: Any) -> None:
     request = getattr(request, "root", request)
     params = getattr(request, "params", None)
@@ -85,23 +85,23 @@ def _add_trace_context(span: ObservedSpan, request: Any) -> None:
 def _as_part_of(meta: Any) -> Any:
     """Returns the context in which the call named in a request's `_meta` is current; does nothing if none is named."""
     call = _remote_parent(meta)
-    return nullcontext() if call is None else inside(call)
+    return nullcontext() if call is None else as_current(call)
 
 
-@none_on_error
+@log_errors_and_return_none
 def _meta_of_params(args: Any, kwargs: Any) -> Any:
     params: Any = args[2] if len(args) > 2 else kwargs.get("params")
     return None if params is None else params.get("_meta")
 
 
-@none_on_error
+@log_errors_and_return_none
 def _meta_of_message(args: Any, kwargs: Any) -> Any:
     message: Any = args[0] if args else kwargs.get("message")
     meta = getattr(message, "request_meta", None)
     return None if meta is None else meta.model_extra
 
 
-@none_on_error
+@log_errors_and_return_none
 def _remote_parent(meta: Any) -> ObservedSpan | None:
     if not isinstance(meta, Mapping):
         return None
@@ -115,8 +115,8 @@ def _remote_parent(meta: Any) -> ObservedSpan | None:
     return call
 
 
-_TOOL = Observation(None, "tool", True, True, None, {}, None)
-_RETRIEVER = Observation(None, "retriever", True, True, None, {}, None)
+_TOOL = ObserveOptions(None, "tool", True, True, None, {}, None)
+_RETRIEVER = ObserveOptions(None, "retriever", True, True, None, {}, None)
 _RESOURCE = "read_resource"
 _CLIENT = 3  # OTLP's SpanKind for a call to another service
 _EXTENSION = "extension"  # the conventions' word for a tool that the agent's side runs by calling another system
@@ -143,7 +143,7 @@ class ServerCall:
         return span
 
 
-@none_on_error
+@log_errors_and_return_none
 def read_tool_call(client: Any, args: Any, kwargs: Any) -> ServerCall:
     """Reads `call_tool(name, arguments, ...)`."""
     parameters = _named(("name", "arguments"), args, kwargs)
@@ -151,7 +151,7 @@ def read_tool_call(client: Any, args: Any, kwargs: Any) -> ServerCall:
     return ServerCall("tool", str(parameters["name"]), _mapping(parameters.get("arguments")), about)
 
 
-@none_on_error
+@log_errors_and_return_none
 def read_resource(client: Any, args: Any, kwargs: Any) -> ServerCall:
     """Reads `read_resource(uri, ...)`."""
     uri = str(_named(("uri",), args, kwargs)["uri"])
@@ -159,7 +159,7 @@ def read_resource(client: Any, args: Any, kwargs: Any) -> ServerCall:
     return ServerCall("retriever", _RESOURCE, {"uri": uri}, about)  # addresses are many, and have slashes
 
 
-@none_on_error
+@log_errors_and_return_none
 def read_prompt(client: Any, args: Any, kwargs: Any) -> ServerCall:
     """Reads `get_prompt(name, arguments, ...)`."""
     parameters = _named(("name", "arguments"), args, kwargs)
@@ -195,7 +195,7 @@ _TOOL_ERROR = "tool_error"  # the conventions' `error.type` of a result marked a
 _MAX_ERROR_TEXT = 256
 
 
-def observing(read: Callable[[Any, Any, Any], ServerCall | None]) -> Wrapper:
+def recording_request(read: Callable[[Any, Any, Any], ServerCall | None]) -> Wrapper:
     """Returns a wrapper for one of a client's methods.  `read` reads its arguments; None: the call is not recorded."""
 
     def wrapper(wrapped: Any, instance: Any, args: Any, kwargs: Any) -> Any:
@@ -232,7 +232,7 @@ def _as_result(call: ServerCall, value: Any) -> Any:
     return types.CallToolResult.model_validate(fields if "content" in fields else {"content": [block]})
 
 
-@none_on_error
+@log_errors_and_return_none
 def _same_call(call: ServerCall) -> ObservedSpan | None:
     """Returns the enclosing span if it records this same call (of a framework, or of `Client` around its session)."""
     if call.kind == "tool":
@@ -244,7 +244,7 @@ def _same_call(call: ServerCall) -> ObservedSpan | None:
     return span
 
 
-@none_on_error
+@log_errors_and_return_none
 def _describe(span: ObservedSpan, call: ServerCall) -> None:
     """Adds the server's attributes to the span of a framework's tool call."""
     for name, value in call.attributes.items():
@@ -260,7 +260,7 @@ async def _send(wrapped: Any, args: Any, kwargs: Any) -> Any:
     return result
 
 
-@none_on_error
+@log_errors_and_return_none
 def _note_error(span: ObservedSpan, result: Any) -> None:
     """Marks a tool call as failed if its result is an error; the program gets that result, also on resume."""
     if getattr(result, "is_error", None) is not True and getattr(result, "isError", None) is not True:
@@ -278,7 +278,7 @@ async def remember_server(wrapped: Any, instance: Any, args: Any, kwargs: Any) -
     return result
 
 
-@none_on_error
+@log_errors_and_return_none
 def _remember(session: Any, result: Any) -> None:
     name = getattr(getattr(result, "serverInfo", None), "name", None)
     if isinstance(name, str):
@@ -315,7 +315,7 @@ class McpInstrumentor(BaseInstrumentor):
 _mcp = Instrumentation(
     [
         *(
-            Wrap(module, f"{owner}.{method}", observing(read), is_optional=is_optional)
+            Wrap(module, f"{owner}.{method}", recording_request(read), is_optional=is_optional)
             for module, owner, is_optional in _CLIENTS
             for method, read in _READERS.items()
         ),

@@ -42,18 +42,18 @@ from playhead.calls.caller_settings import compared_settings
 from playhead.calls.conversations import note_answers
 from playhead.calls.lifecycle import abort, current_span, enter, fail_and_detach, finish, set_payload
 from playhead.calls.recorded_answer import recorded_answer
-from playhead.calls.recorder import RunThreads
+from playhead.calls.recorder import KnownThreads
 from playhead.calls.replay import ReplayAnswer, RequestEdit, ResponseRestorer
-from playhead.calls.requested_tools import note_requested_call
+from playhead.calls.requested_tools import add_requested_call
 from playhead.calls.run import ActiveRun
 from playhead.calls.span import ObservedSpan
 from playhead.dialect import openai_chat as dialect
 from playhead.errors import ReplayDiverged
-from playhead.kernel.guard import swallowed
+from playhead.kernel.guard import log_internal_error
 from playhead.model import names
 from playhead.model.canonical import canonical_json
 from playhead.model.message import Message, without_reasoning
-from playhead.model.objects.interrupts import let_through
+from playhead.model.objects.interrupts import reraise_if_for_program
 from playhead.model.ref import ContentRef
 
 
@@ -85,7 +85,7 @@ class ModelRequest:
     name: str | None = None
     """The call's name in the paths of the run; None: the operation."""
     as_native: Callable[[Any], Any] | None = None
-    whole: int = 0
+    uncut_prefix: int = 0
     """How many of the first messages are known to need no cutting: see `dialect._anthropic_turns`."""
 
     @classmethod
@@ -138,7 +138,7 @@ def edited_arguments(
     unused.new = {}
 
     def ref_of(message: Any) -> ContentRef | None:
-        return to.native_message(native(message), request.to_message, unused, span.redact)
+        return to.native_message_ref(native(message), request.to_message, unused, span.redact)
 
     edited = edit.apply(request.messages, attributes.get(names.SYSTEM_INSTRUCTIONS_REF), ref_of)
     if edited is None:
@@ -155,7 +155,7 @@ def edited_arguments(
         if name in attributes:
             attributes[asked_name] = attributes[name]
     attributes.pop(names.EXACT_REF, None)
-    thread, exact = to.exact_thread(
+    thread, exact = to.sent_thread_refs(
         messages, request.to_message, request.from_message, span.run.threads, span.frames,
         shape=request.shape, redact=span.redact,
     )  # fmt: skip
@@ -196,8 +196,8 @@ def record_sent_body(span: ObservedSpan) -> None:
         if body is not None and span.run.recorded:
             _record(span, body)
     except BaseException as error:  # noqa: BLE001 - the guard
-        let_through(error)
-        swallowed("record the body of a model's request", error)
+        reraise_if_for_program(error)
+        log_internal_error("record the body of a model's request", error)
 
 
 def _record(span: ObservedSpan, body: Mapping[str, Any]) -> None:
@@ -206,7 +206,7 @@ def _record(span: ObservedSpan, body: Mapping[str, Any]) -> None:
     rest = to.repeated({key: value for key, value in body.items() if key != name}, frames, span.redact)
     if rest is None:
         return
-    thread, sent = to.exact_thread(
+    thread, sent = to.sent_thread_refs(
         () if name is None else body[name], dialect.to_message, dialect.from_message, span.run.threads, frames,
         shape={"list": name, "body": rest}, redact=span.redact,
     )  # fmt: skip
@@ -223,15 +223,15 @@ def _is_list_of_messages(value: Any) -> bool:
 _SCOPE = otel.create_key("playhead-model-scope")
 
 
-class ModelScope:
+class InnerCallMark:
     """A call of a framework's model, from its beginning until it is known who records it.  Safe for threads."""
 
-    __slots__ = ("_around", "is_claimed")
+    __slots__ = ("_around", "is_set")
 
     def __init__(self) -> None:
-        self.is_claimed = False
+        self.is_set = False
         """Whether a model call was recorded inside."""
-        self._around = _scope_in(CONTEXTS.get_current())
+        self._around = _mark_in(CONTEXTS.get_current())
 
     @contextmanager
     def current(self) -> Generator[None]:
@@ -243,25 +243,25 @@ class ModelScope:
             with suppress(ValueError):  # the token is from another context
                 CONTEXTS.detach(token)
 
-    def claim(self) -> None:
+    def set(self) -> None:
         """Notes that a model call inside is recorded.  Also claims the scopes around this one: a framework's model may
         call another model of a framework."""
-        self.is_claimed = True
+        self.is_set = True
         if self._around is not None:
-            self._around.claim()
+            self._around.set()
 
 
-def claim_scope(where: Context) -> None:
+def mark_inner_call(where: Context) -> None:
     """Claims the scope in this context, if there is one."""
     if _SCOPE in where:  # cheap look-up first: most model calls have no framework around them
-        scope = _scope_in(where)
+        scope = _mark_in(where)
         if scope is not None:
-            scope.claim()
+            scope.set()
 
 
-def _scope_in(where: Context) -> ModelScope | None:
+def _mark_in(where: Context) -> InnerCallMark | None:
     scope = where.get(_SCOPE)
-    return scope if isinstance(scope, ModelScope) else None
+    return scope if isinstance(scope, InnerCallMark) else None
 
 
 _CLIENT = 3  # OTLP's SpanKind for a call to another service
@@ -331,13 +331,13 @@ class ObservedModelCall:
             span = _begin(request, where, is_tentative=only_if_known)
             if span is None or (only_if_known and not _is_known(span)):
                 return None
-            claim_scope(where)
+            mark_inner_call(where)
             call = cls(span)
             if began is not None:
                 span.start_ns, call.began = began.time_ns, began.counter_s
         except BaseException as error:  # noqa: BLE001 - the guard
-            let_through(error)
-            swallowed("observe a model call", error)
+            reraise_if_for_program(error)
+            log_internal_error("observe a model call", error)
             return None
         if span.run.replay is not None and recorded is not None:  # not guarded: the program gets what this raises
             call._ask_record(request, recorded(span.run), is_late=began is not None)
@@ -350,7 +350,7 @@ class ObservedModelCall:
         return call
 
     def _ask_record(self, request: ModelRequest, recorded: ResponseReplayer, *, is_late: bool) -> None:
-        """Sets `answer` or `edited`. `is_late`: the model has been called already, so this only checks for a
+        """Sets `answer` or `edited`. `was_slow`: the model has been called already, so this only checks for a
         divergence."""
         self.recorded = recorded
         answer = recorded_answer(self.span, recorded.restore)
@@ -385,8 +385,8 @@ class ObservedModelCall:
             if response is not None:
                 _request_tools(self.span, response)
         except BaseException as error:  # noqa: BLE001 - the guard
-            let_through(error)
-            swallowed("read a recorded answer", error)
+            reraise_if_for_program(error)
+            log_internal_error("read a recorded answer", error)
 
     def first_chunk(self) -> None:
         """Notes that the first chunk of a streamed answer has arrived."""
@@ -418,8 +418,8 @@ class ObservedModelCall:
                 if not self.noted_tools:
                     _request_tools(self.span, response)
         except BaseException as error:  # noqa: BLE001 - the guard
-            let_through(error)
-            swallowed("read a model's answer", error)
+            reraise_if_for_program(error)
+            log_internal_error("read a model's answer", error)
 
 
 def _is_part_of_model_call(where: Context) -> bool:
@@ -447,12 +447,12 @@ def _begin(request: ModelRequest, where: Context, *, is_tentative: bool) -> Obse
     name, root = request.name or request.operation, {names.RUN_NAME: label}
     kind = "llm" if request.embedding_input is None else "embedding"
     llm_request = request if kind == "llm" else None
-    span = begin(kind, name, span_name=label, attributes=attributes, root=root, where=where, asked=llm_request)
+    span = begin(kind, name, span_name=label, attributes=attributes, root=root, where=where, request=llm_request)
     if span is not None:
         span.otel_kind = _CLIENT
         span.inner_model_calls, span.sent_body = 0, None
         if span.run.recorded:
-            _record_request(span, request, RunThreads() if is_tentative else span.run.threads)
+            _record_request(span, request, KnownThreads() if is_tentative else span.run.threads)
     return span
 
 
@@ -461,14 +461,14 @@ def _is_known(span: ObservedSpan) -> bool:
     return span.run.replay is None or span.run.replay.has_question(span)
 
 
-def _record_request(span: ObservedSpan, request: ModelRequest, conversation: RunThreads) -> None:
+def _record_request(span: ObservedSpan, request: ModelRequest, conversation: KnownThreads) -> None:
     to, frames = span.recorder, span.frames
     if request.embedding_input is not None:
         set_payload(span, names.INPUT_REF, request.embedding_input, unbounded=True)
     else:
-        thread, exact = to.exact_thread(
+        thread, exact = to.sent_thread_refs(
             request.messages, request.to_message, request.from_message, conversation, frames,
-            shape=request.shape, redact=span.redact, whole=request.whole,
+            shape=request.shape, redact=span.redact, uncut_prefix=request.uncut_prefix,
         )  # fmt: skip
         if thread is not None:
             span.attributes[names.INPUT_MESSAGES_REF] = thread
@@ -511,13 +511,15 @@ def _record_answer(span: ObservedSpan, response: ModelResponse) -> None:
             set_payload(span, names.REASONING_REF, response.reasoning)
         else:
             messages = without_reasoning(messages)
-    _set_ref(span, names.OUTPUT_MESSAGES_REF, to.message_thread(messages, frames))
+    _set_ref(span, names.OUTPUT_MESSAGES_REF, to.message_thread_ref(messages, frames))
     _set_ref(span, names.RESPONSE_REF, _raw_ref(span, response))
     recorded = span.attributes.get(names.RESPONSE_REF)
-    if redacts and not to.is_as_given(response.raw, recorded, span.redact, unbounded=True):
+    if redacts and not to.equals_content(response.raw, recorded, span.redact, unbounded=True):
         span.attributes[names.UNRESTORABLE] = "its answer is redacted in the record"
     if response.ordered:
-        ordered, _ = to.faithful(response.ordered, frames, whole=False, redact=span.redact, unbounded=True)
+        ordered, _ = to.restore_data_ref(
+            response.ordered, frames, self_contained=False, redact=span.redact, unbounded=True
+        )
         _set_ref(span, names.RESTORE_REF, ordered)
 
 
@@ -531,7 +533,7 @@ def _request_tools(span: ObservedSpan, response: ModelResponse) -> None:
         for part in message["parts"]:
             if part.get("type") == "tool_call" and part.get("id"):
                 arguments = canonical_json(part.get("arguments"))
-                note_requested_call(span.run, str(part.get("name")), arguments, str(part["id"]))
+                add_requested_call(span.run, str(part.get("name")), arguments, str(part["id"]))
 
 
 def _redacted(span: ObservedSpan, messages: Sequence[Message]) -> Sequence[Message]:

@@ -11,9 +11,9 @@ from typing import Any, Protocol, cast
 
 import wrapt
 
-from playhead.capture.preference import is_left_to_others
-from playhead.kernel.guard import swallowed
-from playhead.model.objects.interrupts import let_through
+from playhead.capture.preference import is_recorded_by_other_instrumentation
+from playhead.kernel.guard import log_internal_error
+from playhead.model.objects.interrupts import reraise_if_for_program
 
 Wrapper = Callable[[Any, Any, Any, Any], Any]
 """Called instead of a function, with the function, its object (None: it has none), args and kwargs."""
@@ -150,8 +150,8 @@ class _SubclassHook:
         try:
             self._wrap(kind)
         except BaseException as error:  # noqa: BLE001 - the guard: the class is the user's
-            let_through(error)
-            swallowed(f"instrument {getattr(kind, '__qualname__', 'a class')}", error)
+            reraise_if_for_program(error)
+            log_internal_error(f"instrument {getattr(kind, '__qualname__', 'a class')}", error)
 
     def remove(self) -> None:
         """Restores the class's own `__init_subclass__`."""
@@ -245,12 +245,12 @@ class Instrumentation:
                     patch.undo(module)
 
     def _records(self, library: str) -> bool:
-        return self.is_on and not is_left_to_others(library)
+        return self.is_on and not is_recorded_by_other_instrumentation(library)
 
     def _on_import(self, name: str, module: Any) -> None:
         for patch in self._patches[name] if self.is_on else ():
             try:
                 patch.apply(module, functools.partial(self._records, name.partition(".")[0]))
             except BaseException as error:  # noqa: BLE001 - the guard: another version, or another library of that name
-                let_through(error)
-                swallowed(f"instrument {name}", error)
+                reraise_if_for_program(error)
+                log_internal_error(f"instrument {name}", error)

@@ -70,7 +70,7 @@ def _instrumentors(module: Any) -> Iterator[BaseInstrumentor]:
 OURS = FAMILIES[0]
 
 
-def is_left_to_others(library: str) -> bool:
+def is_recorded_by_other_instrumentation(library: str) -> bool:
     """Whether a preferred instrumentation of others records the calls of this library (given by its top module)."""
     if runtime.current is UNCONFIGURED:
         runtime.recorder()

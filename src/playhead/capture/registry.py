@@ -10,8 +10,8 @@ import wrapt
 
 from playhead.errors import SettingInvalid
 from playhead.kernel.forks import delay_forks
-from playhead.kernel.guard import log, swallowed, warn_once
-from playhead.model.objects.interrupts import let_through
+from playhead.kernel.guard import log, log_internal_error, warn_once
+from playhead.model.objects.interrupts import reraise_if_for_program
 
 LIBRARIES: dict[str, str] = {
     "openai": "playhead.capture.openai",
@@ -94,8 +94,8 @@ def _instrument(name: str, *, is_explicit: bool) -> bool:
             _left_alone.discard(name)
             return True
     except BaseException as error:  # noqa: BLE001 - the guard
-        let_through(error)
-        swallowed(f"instrument {name}", error)
+        reraise_if_for_program(error)
+        log_internal_error(f"instrument {name}", error)
     return False
 
 
@@ -118,8 +118,8 @@ def uninstrument(*libraries: str) -> None:
             if module is not None:
                 cast(Capture, module).unpatch()
         except BaseException as error:  # noqa: BLE001 - the guard
-            let_through(error)
-            swallowed(f"stop instrumenting {name}", error)
+            reraise_if_for_program(error)
+            log_internal_error(f"stop instrumenting {name}", error)
 
 
 def instrumented() -> frozenset[str]:
@@ -155,8 +155,8 @@ def _on_import(name: str, path: str, _: object) -> None:
             _waiting.discard(name)
             _patch(name, path)
     except BaseException as error:  # noqa: BLE001 - the guard
-        let_through(error)
-        swallowed(f"instrument {name}", error)
+        reraise_if_for_program(error)
+        log_internal_error(f"instrument {name}", error)
 
 
 def _patch(name: str, path: str) -> None:
@@ -182,9 +182,9 @@ def _capture(path: str) -> Capture:
     """Imports the module that instruments a library, and the modules that record its calls.  All are imported here,
     with the library: in the library's first call, they would delay all others in an event loop."""
     with delay_forks():
-        from playhead.calls.runtime import import_root  # noqa: PLC0415 - a program that uses no library needs none of it
+        from playhead.calls.runtime import import_configuration  # noqa: PLC0415 - a program that uses no library needs none of it
 
-        import_root()
+        import_configuration()
         return cast(Capture, importlib.import_module(path))
 
 

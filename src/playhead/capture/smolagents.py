@@ -14,7 +14,15 @@ from weakref import WeakKeyDictionary
 from playhead.api.scope import propagate
 from playhead.calls import functions
 from playhead.calls.lifecycle import current_span, set_payload
-from playhead.capture.frameworks.observing import Begin, agent, call, is_inside_run, is_observed, none_on_error, tool
+from playhead.capture.frameworks.observing import (
+    StartSpan,
+    agent,
+    call,
+    is_inside_run,
+    is_observed,
+    log_errors_and_return_none,
+    tool,
+)
 from playhead.capture.patching import Instrumentation, Wrap
 from playhead.errors import PlayheadError
 from playhead.model import names
@@ -29,8 +37,8 @@ _current: contextvars.ContextVar[tuple[str, str] | None] = contextvars.ContextVa
 """Name of the tool that an agent is about to call here, and the id of the model's request."""
 
 
-@none_on_error
-def _agent(instance: Any, args: Any, kwargs: Any) -> Begin:
+@log_errors_and_return_none
+def _agent(instance: Any, args: Any, kwargs: Any) -> StartSpan:
     task = args[0] if args else kwargs.get("task")
     return agent(instance.name or type(instance).__name__, task)
 
@@ -54,7 +62,7 @@ def _with_output(steps: Generator[Any, Any, Any]) -> Generator[Any, Any, Any]:
         steps.close()
 
 
-@none_on_error
+@log_errors_and_return_none
 def _note_output(step: Any) -> None:
     span = current_span()
     if type(step).__name__ == "FinalAnswerStep" and span is not None:
@@ -66,13 +74,13 @@ def _process_tool_calls(wrapped: Any, instance: Any, args: Any, kwargs: Any) -> 
     return wrapped(*args, **kwargs)
 
 
-@none_on_error
+@log_errors_and_return_none
 def _note_requested(instance: Any, args: Any, kwargs: Any) -> None:
     message = args[0] if args else kwargs["chat_message"]
     _requested[instance] = list(cast("Iterable[Any]", message.tool_calls))
 
 
-@none_on_error
+@log_errors_and_return_none
 def _read_call(instance: Any, args: Any, kwargs: Any) -> tuple[str, Any, str, Any]:
     """Returns name, arguments and id of an agent's call, and the managed agent that it calls (None: a tool)."""
     name, arguments = {**dict(zip(("tool_name", "arguments"), args, strict=False)), **kwargs}.values()
@@ -102,8 +110,8 @@ def _by_name(arguments: Any) -> dict[str, Any]:
     return cast("dict[str, Any]", arguments) if isinstance(arguments, dict) else {"input": arguments}
 
 
-@none_on_error
-def _tool(instance: Any, args: Any, kwargs: Any) -> Begin | None:
+@log_errors_and_return_none
+def _tool(instance: Any, args: Any, kwargs: Any) -> StartSpan | None:
     if not is_inside_run() or is_observed(instance.forward):
         return None
     arguments = {name: value for name, value in kwargs.items() if name != "sanitize_inputs_outputs"}

@@ -31,7 +31,7 @@ from playhead.capture.model_call import ObservedModelCall
 from playhead.capture.streams import ObservedOpenResponse, ObservedRawResponse, StreamRecording, observed_stream
 from playhead.errors import CannotRestore
 from playhead.model.canonical import canonical_json
-from playhead.model.objects.interrupts import let_through
+from playhead.model.objects.interrupts import reraise_if_for_program
 
 
 @dataclass(frozen=True, slots=True)
@@ -241,7 +241,7 @@ LEFT_OUT = frozenset({"Omit", "NotGiven"})
 _PLAIN = frozenset({str, int, float, bool})
 
 
-def listed(tools: Any) -> list[Any] | None:
+def as_list(tools: Any) -> list[Any] | None:
     """Returns tool definitions as a list; None if there are none, or if the client refuses the value's type."""
     kind: Any = type(tools)  # pyright: ignore[reportUnknownVariableType]
     if tools is None or kind is list:  # as nearly always
@@ -280,7 +280,7 @@ def settings_of(
     return settings, attributes
 
 
-def dumped(value: Any) -> Any:
+def request_json(value: Any) -> Any:
     """Returns the JSON that the client sends for one of its objects; any other value unchanged."""
     if not hasattr(value, "model_dump"):
         return value
@@ -333,13 +333,13 @@ def audio_usage(usage: Mapping[str, Any], groups: Mapping[str, str]) -> dict[str
     return attributes
 
 
-def described(kind: type) -> dict[str, Any]:
+def schema_of_class(kind: type) -> dict[str, Any]:
     """Returns the name and JSON schema of a class; the schema is None if the class has none."""
     try:
         schema = getattr(kind, "model_json_schema", None)
         json_schema = schema() if callable(schema) else None
     except BaseException as error:  # noqa: BLE001 - the class is the user's
-        let_through(error)
+        reraise_if_for_program(error)
         json_schema = None
     return {"type": kind.__qualname__, "json_schema": json_schema}
 
@@ -347,7 +347,7 @@ def described(kind: type) -> dict[str, Any]:
 _RAW_HEADER = "X-Stainless-Raw-Response"
 
 
-def record_result(api: ClientApi, observed: ObservedModelCall, result: Any, call: MethodCall) -> Any:
+def end_with_result(api: ClientApi, observed: ObservedModelCall, result: Any, call: MethodCall) -> Any:
     """Ends the call; if the result is a stream, the stream ends it later."""
     raw, run = _raw_mode(call.kwargs) if "extra_headers" in call.kwargs else None, observed.span.run
     if api.is_streamed(call):

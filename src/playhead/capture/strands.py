@@ -12,12 +12,12 @@ from playhead.calls.functions import NO_RESULT, EventReader, iterate_async
 from playhead.calls.lifecycle import current_span, note_error
 from playhead.calls.span import ObservedSpan
 from playhead.capture.frameworks.observing import (
-    Begin,
+    StartSpan,
     agent,
     is_inside_run,
     is_observed,
-    none_on_error,
-    recorded_result,
+    log_errors_and_return_none,
+    record_returned,
     tool,
 )
 from playhead.capture.patching import Instrumentation, Wrap, WrapSubclasses
@@ -29,13 +29,13 @@ SUPPORTS = "strands-agents >= 1.0"
 _EXECUTOR, _RUN_TOOL = "strands.tools.executors._executor", "_run_tool"
 
 
-@none_on_error
-def _agent(instance: Any, args: Any, kwargs: Any) -> Begin:
+@log_errors_and_return_none
+def _agent(instance: Any, args: Any, kwargs: Any) -> StartSpan:
     prompt = args[0] if args else kwargs.get("prompt")
     return agent(str(instance.name or "agent"), prompt)
 
 
-@none_on_error
+@log_errors_and_return_none
 def _answer(event: Any) -> Any:
     result = cast("dict[str, Any]", event).get("result")
     message = getattr(result, "message", None)
@@ -60,18 +60,18 @@ def _content(result: dict[str, Any]) -> Any:
 _AGENT = EventReader(_agent_result, lambda _: [])  # an agent is never answered from the record: its calls are
 
 
-def _stream_agent(begin: Begin, events: Any) -> Any:
+def _stream_agent(begin: StartSpan, events: Any) -> Any:
     return iterate_async(begin, names.OUTPUT_REF, events, _AGENT)
 
 
-@none_on_error
-def _tool(_: Any, args: Any, kwargs: Any) -> "tuple[Begin, dict[str, Any]] | None":
+@log_errors_and_return_none
+def _tool(_: Any, args: Any, kwargs: Any) -> "tuple[StartSpan, dict[str, Any]] | None":
     context = args[0] if args else kwargs["ctx"]
     return _begin_tool(context.tool, context.tool_use)
 
 
-@none_on_error
-def _tool_before_1_62(instance: Any, args: Any, kwargs: Any) -> "tuple[Begin, dict[str, Any]] | None":
+@log_errors_and_return_none
+def _tool_before_1_62(instance: Any, args: Any, kwargs: Any) -> "tuple[StartSpan, dict[str, Any]] | None":
     if hasattr(sys.modules.get(_EXECUTOR), _RUN_TOOL):
         return None
     tool_use = args[0] if args else kwargs["tool_use"]
@@ -81,7 +81,7 @@ def _tool_before_1_62(instance: Any, args: Any, kwargs: Any) -> "tuple[Begin, di
     return _begin_tool(instance, tool_use)
 
 
-def _begin_tool(called: Any, tool_use: dict[str, Any]) -> "tuple[Begin, dict[str, Any]] | None":
+def _begin_tool(called: Any, tool_use: dict[str, Any]) -> "tuple[StartSpan, dict[str, Any]] | None":
     kind = type(called).__name__
     # The model's answer in the form that the program asked for: it has to be put into the agent again on resume.
     if called is None or kind == "StructuredOutputTool":
@@ -106,7 +106,7 @@ def _is_plain_result(event: Any) -> bool:
     return isinstance(event, dict) and {"toolUseId", "status", "content"} <= cast("dict[str, Any]", event).keys()
 
 
-@none_on_error
+@log_errors_and_return_none
 def _tool_answer(span: ObservedSpan, event: Any) -> Any:
     result: dict[str, Any] = event.tool_result if _is_result_event(event) else event
     raised = getattr(event, "exception", None)
@@ -132,13 +132,13 @@ def _result_event(recorded: Any, call_id: str) -> Any:
     return result if event_type is None else event_type(result)
 
 
-def _stream_tool(begin_and_tool_use: "tuple[Begin, dict[str, Any]]", events: Any) -> Any:
+def _stream_tool(begin_and_tool_use: "tuple[StartSpan, dict[str, Any]]", events: Any) -> Any:
     begin, tool_use = begin_and_tool_use
     reader = EventReader(_tool_result, lambda recorded: [_result_event(recorded, str(tool_use["toolUseId"]))])
     return iterate_async(begin, names.TOOL_RESULT_REF, events, reader)
 
 
-def _stream_tool_before_1_62(begin_and_tool_use: "tuple[Begin, dict[str, Any]]", events: Any) -> Any:
+def _stream_tool_before_1_62(begin_and_tool_use: "tuple[StartSpan, dict[str, Any]]", events: Any) -> Any:
     return _ended_with_result(_stream_tool(begin_and_tool_use, events))
 
 
@@ -155,12 +155,12 @@ async def _ended_with_result(events: AsyncGenerator[Any, Any]) -> AsyncGenerator
 
 _strands = Instrumentation(
     [
-        Wrap("strands.agent.agent", "Agent.stream_async", recorded_result(_agent, _stream_agent)),
-        Wrap(_EXECUTOR, _RUN_TOOL, recorded_result(_tool, _stream_tool), is_optional=True),
+        Wrap("strands.agent.agent", "Agent.stream_async", record_returned(_agent, _stream_agent)),
+        Wrap(_EXECUTOR, _RUN_TOOL, record_returned(_tool, _stream_tool), is_optional=True),
         WrapSubclasses(
             "strands.types.tools",
             "AgentTool",
-            {"stream": recorded_result(_tool_before_1_62, _stream_tool_before_1_62)},
+            {"stream": record_returned(_tool_before_1_62, _stream_tool_before_1_62)},
         ),
     ]
 )

@@ -12,8 +12,8 @@ import wrapt
 
 from playhead.calls.lifecycle import detach
 from playhead.capture.model_call import ModelResponse, ObservedModelCall
-from playhead.kernel.guard import swallowed
-from playhead.model.objects.interrupts import let_through
+from playhead.kernel.guard import log_internal_error
+from playhead.model.objects.interrupts import reraise_if_for_program
 
 Assemble = Callable[[list[Any]], ModelResponse | None]
 """Makes one response from the chunks received so far; None if they are not an answer."""
@@ -73,36 +73,36 @@ class StreamRecording:
         try:
             self.finish(aborted=self.begun)
         except BaseException as error:  # noqa: BLE001 - the guard
-            let_through(error)
-            swallowed("end a stream that was dropped", error)
+            reraise_if_for_program(error)
+            log_internal_error("end a stream that was dropped", error)
 
 
 def _kept(keep: Callable[[Any], Any], chunk: Any) -> Any:
     try:
         return keep(chunk)
     except BaseException as error:  # noqa: BLE001 - the guard
-        let_through(error)
-        swallowed("keep a chunk of a streamed answer", error)
+        reraise_if_for_program(error)
+        log_internal_error("keep a chunk of a streamed answer", error)
         return chunk
 
 
-class _WatchedResponse(wrapt.ObjectProxy):  # pyright: ignore[reportMissingTypeArgument]
+class _ResponseOfStream(wrapt.ObjectProxy):  # pyright: ignore[reportMissingTypeArgument]
     """Proxy of the HTTP response beneath a stream.  Some helpers of the client close the response instead of the
     stream."""
 
     def __init__(self, response: Any, recording: StreamRecording):
         super().__init__(response)  # pyright: ignore[reportUnknownMemberType]
         self._self_response = response
-        self._self_watch = recording
+        self._self_recording = recording
 
     def close(self) -> Any:
         """Ends the call, and closes the response."""
-        self._self_watch.finish(aborted=True)
+        self._self_recording.finish(aborted=True)
         return self._self_response.close()
 
     async def aclose(self) -> Any:
         """Ends the call, and closes the response."""
-        self._self_watch.finish(aborted=True)
+        self._self_recording.finish(aborted=True)
         return await self._self_response.aclose()
 
 
@@ -112,13 +112,13 @@ class _ObservedStreamBase(wrapt.ObjectProxy):  # pyright: ignore[reportMissingTy
     def __init__(self, stream: Any, recording: StreamRecording):
         super().__init__(stream)  # pyright: ignore[reportUnknownMemberType]
         self._self_stream = stream
-        self._self_watch = recording
+        self._self_recording = recording
         recording.begun = True
 
     @property
     def response(self) -> Any:
         """The HTTP response; closing it also ends the call."""
-        return _WatchedResponse(self._self_stream.response, self._self_watch)
+        return _ResponseOfStream(self._self_stream.response, self._self_recording)
 
 
 class ObservedStream(_ObservedStreamBase):
@@ -131,12 +131,12 @@ class ObservedStream(_ObservedStreamBase):
         try:
             chunk = next(self._self_stream)
         except StopIteration:
-            self._self_watch.finish()
+            self._self_recording.finish()
             raise
         except BaseException as error:
-            self._self_watch.fail(error)
+            self._self_recording.fail(error)
             raise
-        self._self_watch.add_chunk(chunk)
+        self._self_recording.add_chunk(chunk)
         return chunk
 
     def __enter__(self) -> Self:
@@ -144,12 +144,12 @@ class ObservedStream(_ObservedStreamBase):
         return self
 
     def __exit__(self, kind: Any, raised: BaseException | None, trace: Any) -> Any:
-        self._self_watch.finish(aborted=True)
+        self._self_recording.finish(aborted=True)
         return self._self_stream.__exit__(kind, raised, trace)
 
     def close(self) -> Any:
         """Ends the call with the chunks so far, and closes the stream."""
-        self._self_watch.finish(aborted=True)
+        self._self_recording.finish(aborted=True)
         return self._self_stream.close()
 
 
@@ -163,12 +163,12 @@ class ObservedAsyncStream(_ObservedStreamBase):
         try:
             chunk = await self._self_stream.__anext__()
         except StopAsyncIteration:
-            self._self_watch.finish()
+            self._self_recording.finish()
             raise
         except BaseException as error:
-            self._self_watch.fail(error)
+            self._self_recording.fail(error)
             raise
-        self._self_watch.add_chunk(chunk)
+        self._self_recording.add_chunk(chunk)
         return chunk
 
     async def __aenter__(self) -> Self:
@@ -176,12 +176,12 @@ class ObservedAsyncStream(_ObservedStreamBase):
         return self
 
     async def __aexit__(self, kind: Any, raised: BaseException | None, trace: Any) -> Any:
-        self._self_watch.finish(aborted=True)
+        self._self_recording.finish(aborted=True)
         return await self._self_stream.__aexit__(kind, raised, trace)
 
     async def close(self) -> Any:
         """Ends the call with the chunks so far, and closes the stream."""
-        self._self_watch.finish(aborted=True)
+        self._self_recording.finish(aborted=True)
         return await self._self_stream.close()
 
 
@@ -191,7 +191,7 @@ class ObservedRawResponse(wrapt.ObjectProxy):  # pyright: ignore[reportMissingTy
     def __init__(self, response: Any, recording: StreamRecording, *, streamed: bool = True):
         super().__init__(response)  # pyright: ignore[reportUnknownMemberType]
         self._self_response = response
-        self._self_watch = recording
+        self._self_recording = recording
         self._self_streamed = streamed
 
     def parse(self, *args: Any, **kwargs: Any) -> Any:
@@ -204,8 +204,8 @@ class ObservedRawResponse(wrapt.ObjectProxy):  # pyright: ignore[reportMissingTy
 
     def _seen(self, parsed: Any) -> Any:
         if self._self_streamed:
-            return observed_stream(parsed, self._self_watch)
-        self._self_watch.finish_unstreamed(parsed)
+            return observed_stream(parsed, self._self_recording)
+        self._self_recording.finish_unstreamed(parsed)
         return parsed
 
 
@@ -216,7 +216,7 @@ class ObservedOpenResponse(ObservedRawResponse):
     def close(self) -> Any:
         """Ends the call, and closes the response.  Returns the result of the response's own `close`, perhaps an
         awaitable."""
-        self._self_watch.finish(aborted=self._self_watch.begun)
+        self._self_recording.finish(aborted=self._self_recording.begun)
         return self._self_response.close()
 
 

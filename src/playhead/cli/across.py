@@ -19,7 +19,7 @@ from playhead.cli.options import (
     OfUser,
     Since,
     Until,
-    moment,
+    parse_time_option,
 )
 from playhead.wire.operations.across import OutcomeDifference, SuccessRate
 
@@ -44,7 +44,7 @@ def _question(show: Callable[[Any], None], method: str, summary: str, **extra: t
     type and default). `show` prints the answer; `summary` is the help text."""
 
     def ask(ctx: typer.Context, json: bool, **options: Any) -> None:
-        options["since"], options["until"] = moment(options["since"]), moment(options["until"])
+        options["since"], options["until"] = parse_time_option(options["since"]), parse_time_option(options["until"])
         arguments = {name: value for name, value in options.items() if value is not None}
         with ctx.ensure_object(CollectorAddress).ask() as client:
             answer = getattr(client, method)(**arguments)

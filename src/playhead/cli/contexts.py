@@ -12,7 +12,7 @@ import typer
 
 from playhead.cli import output
 from playhead.cli.connection import CollectorAddress, run_id
-from playhead.cli.options import MOMENT, Json, Limit, Run, first, note_more
+from playhead.cli.options import MOMENT, Json, Limit, Run, first_rows, note_if_more
 from playhead.model.message import Message
 from playhead.wire.operations import TokenPoint, TokenTimeline
 from playhead.wire.operations.compression import Compression, CompressionAudit, ContextMessage, FactNeeded
@@ -30,7 +30,11 @@ def compressions(
     with ctx.ensure_object(CollectorAddress).ask() as client:
         full_id = run_id(client, run)
         audit = client.compression(full_id, seq) if seq is not None else None
-        rows = first(ctx, "compressions", client.compressions(full_id, limit=limit + 1), limit) if audit is None else []
+        rows = (
+            first_rows(ctx, "compressions", client.compressions(full_id, limit=limit + 1), limit)
+            if audit is None
+            else []
+        )
     if json:
         output.as_json(audit or rows)
     elif audit is not None:
@@ -84,7 +88,7 @@ def _gone(fate: str, message: ContextMessage) -> tuple[object, ...]:
         fate,
         message["seq"],
         message["role"],
-        output.shortened(output.spoken(cast(Message | None, message.get("value")))),
+        output.shortened(output.message_text(cast(Message | None, message.get("value")))),
     )
 
 
@@ -121,7 +125,7 @@ def tokens(
             page = client.tokens(full_id, limit=min(limit - len(points), _PAGE), cursor=cursor, split=split)
             points, cursor = [*points, *page["items"]], page["next_cursor"]
         answer["items"], answer["next_cursor"] = points, cursor
-        note_more(ctx, "points", limit, is_more=cursor is not None)
+        note_if_more(ctx, "points", limit, is_more=cursor is not None)
     if json:
         output.as_json(answer)
         return

@@ -11,7 +11,7 @@ import typer
 
 from playhead.cli import output
 from playhead.cli.connection import CollectorAddress, run_id
-from playhead.cli.options import MOMENT, Json, Limit, Run, note_more
+from playhead.cli.options import MOMENT, Json, Limit, Run, note_if_more
 from playhead.model.message import Message
 from playhead.wire.operations.compare import CallPair, ComparedCall, Comparison
 from playhead.wire.operations.moments import Diff
@@ -29,7 +29,7 @@ def compare(
     """Show how two runs differ: where they part, which calls stand for which, and what came of it."""
     with ctx.ensure_object(CollectorAddress).ask() as client:
         answer = client.compare(run_id(client, a), run_id(client, b), limit=limit)
-    note_more(ctx, "pairs", limit, is_more=answer["next_cursor"] is not None)
+    note_if_more(ctx, "pairs", limit, is_more=answer["next_cursor"] is not None)
     if json:
         output.as_json(answer)
         return
@@ -55,13 +55,13 @@ def _summary(answer: Comparison) -> dict[str, object]:
     differing = outcome["differs"]
     for name in differing:
         value = figures["answers" if name == "answer" else name]
-        facts[name] = f"{_said(value['a'])} → {_said(value['b'])}"
+        facts[name] = f"{_value_text(value['a'])} → {_value_text(value['b'])}"
     return facts if differing else {**facts, "outcome": "the same"}
 
 
-def _said(value: Any) -> str:
+def _value_text(value: Any) -> str:
     if isinstance(value, dict) and "parts" in value:
-        return output.spoken(cast(Message, value))
+        return output.message_text(cast(Message, value))
     return value if isinstance(value, str) else output.compact(cast(object, value))
 
 

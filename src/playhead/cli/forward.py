@@ -6,7 +6,7 @@ import typer
 
 from playhead.cli import output
 from playhead.cli.connection import CollectorAddress
-from playhead.cli.options import Json, Limit, first, moment
+from playhead.cli.options import Json, Limit, first_rows, parse_time_option
 from playhead.errors import SettingInvalid
 
 app = typer.Typer(
@@ -56,7 +56,7 @@ def status(ctx: typer.Context, destination: OfDestination = None, limit: Limit =
 def _refused(ctx: typer.Context, destination: str, limit: int, json: bool) -> None:
     with ctx.ensure_object(CollectorAddress).ask_collector() as client:
         letters = client.dead_letters(destination, limit=min(limit + 1, 1_000))["items"]
-    rows = first(ctx, "dead letters", letters, limit)
+    rows = first_rows(ctx, "dead letters", letters, limit)
     if json:
         output.as_json(rows)
         return
@@ -120,5 +120,5 @@ def backfill(
     if (run is None) == (since is None):
         raise SettingInvalid("say which runs to send: give a run, or --since")
     with ctx.ensure_object(CollectorAddress).ask_collector() as client:
-        done = client.backfill(destination, run, since=moment(since))
+        done = client.backfill(destination, run, since=parse_time_option(since))
     output.echo(f"{done['runs']} runs will be sent to {destination}")

@@ -38,7 +38,7 @@ _DATE = re.compile(r"\d{4}-")
 _UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 
 
-def moment(text: str | None, now: datetime | None = None) -> str | None:
+def parse_time_option(text: str | None, now: datetime | None = None) -> str | None:
     """Returns a time for the API. `90s`, `30m`, `1h`, `2d` and `1w` are times ago; a text that begins like a date is
     returned unchanged.
 
@@ -56,15 +56,15 @@ def moment(text: str | None, now: datetime | None = None) -> str | None:
     return ((now or datetime.now(UTC)) - passed).isoformat()
 
 
-def first(ctx: typer.Context, noun: str, items: Iterable[T], limit: int) -> list[T]:
+def first_rows(ctx: typer.Context, noun: str, items: Iterable[T], limit: int) -> list[T]:
     """Returns the first `limit` items. If there are more, stderr says so when the command ends: request one item more
     than `limit`."""
     rows = list(islice(items, limit + 1))
-    note_more(ctx, noun, limit, is_more=len(rows) > limit)
+    note_if_more(ctx, noun, limit, is_more=len(rows) > limit)
     return rows[:limit]
 
 
-def note_more(ctx: typer.Context, noun: str, limit: int, *, is_more: bool) -> None:
+def note_if_more(ctx: typer.Context, noun: str, limit: int, *, is_more: bool) -> None:
     """Prints on stderr, when the command ends, that there are more items than were shown, if `is_more` is set."""
     if is_more:
         text = f"there are more {noun} than these {limit:,}: ask with a larger --limit"

@@ -126,10 +126,10 @@ def message(head: str, role: str, value: Message | None) -> None:
     from rich.text import Text  # noqa: PLC0415 - see `console`
 
     console(highlight=False).print(Text(visible(f"{head}{role}"), style=f"bold {_COLOURS.get(role, '')}"))
-    typer.echo(visible(spoken(value)) + "\n")
+    typer.echo(visible(message_text(value)) + "\n")
 
 
-def spoken(value: Message | None) -> str:
+def message_text(value: Message | None) -> str:
     """Returns all that a message holds: its text, its tool calls, and a line for each image or file."""
     if value is None:
         return "(not stored)"

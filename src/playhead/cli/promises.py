@@ -60,7 +60,7 @@ def approve(
         new_promise = unasked(promise, p.APPROVAL, key=key, action=action, details=parsed_details)
     else:
         new_promise = None
-    _answer(ctx, promise, p.APPROVED, by=by, reason=reason, asked=new_promise)
+    _answer(ctx, promise, p.APPROVED, by=by, reason=reason, new_promise=new_promise)
 
 
 def deny(ctx: typer.Context, promise: Id, by: By = None, reason: Reason = None) -> None:
@@ -83,7 +83,7 @@ def answer(
     if key is not None:
         new_promise = unasked(p.event_id(promise, key), p.EVENT, key=key, name=promise)
         promise = new_promise["id"]
-    _answer(ctx, promise, p.ANSWERED, value=_value(value), by=by, reason=reason, asked=new_promise)
+    _answer(ctx, promise, p.ANSWERED, value=_value(value), by=by, reason=reason, new_promise=new_promise)
 
 
 def interrupt(ctx: typer.Context, run: Run, reason: Reason = None, by: By = None) -> None:
@@ -136,14 +136,14 @@ def _answer(
     value: Any = None,
     by: str | None,
     reason: str | None,
-    asked: Promise | None = None,
+    new_promise: Promise | None = None,
 ) -> None:
     if promise is None:
         raise typer.BadParameter("name a promise, or --key and --action")
     store = _store(ctx)
-    if asked is None:
+    if new_promise is None:
         promise = whole_id(store, promise)
-    store.decide(promise, answer_of(outcome, value, by or _user(), reason), asked)
+    store.decide(promise, answer_of(outcome, value, by or _user(), reason), new_promise)
     output.echo(f"{outcome}: {promise}")
 
 

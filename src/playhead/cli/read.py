@@ -7,7 +7,7 @@ import typer
 
 from playhead.cli import output
 from playhead.cli.connection import CollectorAddress, complete_run, run_id
-from playhead.cli.options import At, Json, Limit, Run, first
+from playhead.cli.options import At, Json, Limit, Run, first_rows
 from playhead.model.message import Message
 from playhead.wire.operations import EventsMoved, HistoryEntry, RecordedEvent, StateAt
 from playhead.wire.operations.content import ContentAbout
@@ -46,7 +46,7 @@ def events(
             run_id(client, run), kinds=kind or (), priority=priority, after=after, preview=preview, last=last,
             limit=limit + 1,
         )  # fmt: skip
-        rows = first(ctx, "events", listing, limit)
+        rows = first_rows(ctx, "events", listing, limit)
     if json:
         output.as_json(rows)
         return
@@ -118,7 +118,7 @@ def checkpoints(
     preview = _LONG if values else 0 if json else _SHORT
     with ctx.ensure_object(CollectorAddress).ask() as client:
         listing = client.checkpoints(run_id(client, run), preview=preview, limit=limit + 1)
-        rows = first(ctx, "checkpoints", listing, limit)
+        rows = first_rows(ctx, "checkpoints", listing, limit)
     if json:
         output.as_json(rows)
         return
@@ -167,7 +167,7 @@ def context(
 def messages(ctx: typer.Context, run: Run, at: At = None, limit: Limit = 1_000, json: Json = False) -> None:
     """Replay the conversation: each message once, when it entered the run, also what was taken out of context later."""
     with ctx.ensure_object(CollectorAddress).ask() as client:
-        rows = first(ctx, "messages", client.messages(run_id(client, run), at=at, limit=limit + 1), limit)
+        rows = first_rows(ctx, "messages", client.messages(run_id(client, run), at=at, limit=limit + 1), limit)
     if json:
         output.as_json(rows)
         return

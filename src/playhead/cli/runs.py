@@ -19,8 +19,8 @@ from playhead.cli.options import (
     OfTool,
     OfUser,
     Run,
-    first,
-    moment,
+    first_rows,
+    parse_time_option,
 )
 from playhead.cli.scores import shown_value
 from playhead.wire.operations import RunDetail, RunProcess, RunSummary
@@ -75,12 +75,12 @@ def runs(
             tool=tool,
             trace=trace,
             text=text,
-            since=moment(since),
-            until=moment(until),
+            since=parse_time_option(since),
+            until=parse_time_option(until),
             score=score,
             limit=limit + 1,
         )
-        rows = first(ctx, "runs", listing, limit)
+        rows = first_rows(ctx, "runs", listing, limit)
     if json:
         output.as_json(rows)
     elif output.is_terminal():
@@ -141,10 +141,16 @@ def _line_for_people(row: RunSummary, name: str) -> tuple[object, ...]:
     is_today = began.date() == datetime.now().astimezone().date()
     calls, tokens = f"{row['llm_calls']}+{row['tool_calls']}", row["input_tokens"] + row["output_tokens"]
     measured = (output.seconds(row["elapsed_ms"]), calls, tokens, _cost(row), row["fork_count"] or None)
-    return (name, row["status"], began.strftime("%H:%M:%S" if is_today else "%m-%d %H:%M"), *measured, _what(row))
+    return (
+        name,
+        row["status"],
+        began.strftime("%H:%M:%S" if is_today else "%m-%d %H:%M"),
+        *measured,
+        _name_and_details(row),
+    )
 
 
-def _what(row: RunSummary) -> Text:
+def _name_and_details(row: RunSummary) -> Text:
     details = [f"{name} {row[name]}" for name in ("session", "user") if row[name]]
     details += [f"fork of {row['fork_of'][-8:]}"] if row["fork_of"] else []
     record = _record(row)

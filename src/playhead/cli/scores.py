@@ -6,7 +6,7 @@ import typer
 
 from playhead.cli import output
 from playhead.cli.connection import CollectorAddress
-from playhead.cli.options import MOMENT, Json, Limit, Run, Since, first, moment
+from playhead.cli.options import MOMENT, Json, Limit, Run, Since, first_rows, parse_time_option
 from playhead.wire.operations.scores import RecordedScore
 
 _COLUMNS = ("run", "name", "value", "label", "call", "time", "by", "comment")
@@ -46,8 +46,8 @@ def scores(
 ) -> None:
     """List scores, newest first."""
     with ctx.ensure_object(CollectorAddress).ask() as client:
-        listing = client.scores(run, name=name, latest=not everything, since=moment(since), limit=limit + 1)
-        rows = first(ctx, "scores", listing, limit)
+        listing = client.scores(run, name=name, latest=not everything, since=parse_time_option(since), limit=limit + 1)
+        rows = first_rows(ctx, "scores", listing, limit)
     if json:
         output.as_json(rows)
     else:

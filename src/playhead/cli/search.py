@@ -7,7 +7,7 @@ import typer
 
 from playhead.cli import output
 from playhead.cli.connection import CollectorAddress
-from playhead.cli.options import Json, Limit, Since, Until, first, moment
+from playhead.cli.options import Json, Limit, Since, Until, first_rows, parse_time_option
 from playhead.wire.operations.search import FoundDecision, FoundText, FoundValue
 
 if TYPE_CHECKING:
@@ -50,9 +50,9 @@ def decisions(
         matches = client.search_decisions(
             kind=kind, tool=tool, arguments=_named(argument or ()), value=value, attribution=attribution,
             source=source, suspect=suspect or None, result=result, after=after, agent=agent, status=status,
-            since=moment(since), until=moment(until), limit=limit + 1,
+            since=parse_time_option(since), until=parse_time_option(until), limit=limit + 1,
         )  # fmt: skip
-        rows = first(ctx, "decisions", matches, limit)
+        rows = first_rows(ctx, "decisions", matches, limit)
         _note_what_was_not_searched(ctx, client, found_any=bool(rows))
     if json:
         output.as_json(rows)
@@ -79,9 +79,9 @@ def texts(
     """List contents of all sealed runs with these words, and the runs that saw them."""
     with ctx.ensure_object(CollectorAddress).ask() as client:
         matches = client.search_content(
-            words, ref=ref, role=role, since=moment(since), until=moment(until), limit=limit + 1
+            words, ref=ref, role=role, since=parse_time_option(since), until=parse_time_option(until), limit=limit + 1
         )
-        rows = first(ctx, "texts", matches, limit)
+        rows = first_rows(ctx, "texts", matches, limit)
         _note_what_was_not_searched(ctx, client, found_any=bool(rows))
     if json:
         output.as_json(rows)

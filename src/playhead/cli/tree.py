@@ -19,7 +19,7 @@ from rich.tree import Tree
 
 from playhead.cli import output
 from playhead.cli.connection import CollectorAddress, run_id
-from playhead.cli.options import Json, Limit, Run, first, note_more
+from playhead.cli.options import Json, Limit, Run, first_rows, note_if_more
 from playhead.wire.operations import RecordedEvent, TraceSpan
 from playhead.wire.operations.why import DecisionTree, RunOutcome, TreeBranch, TreeNode
 
@@ -42,7 +42,7 @@ def read_decision_tree(client: "Client", run: str, limit: int) -> DecisionTree:
 
 def show_decision_tree(ctx: typer.Context, answer: DecisionTree, limit: int, *, json: bool) -> None:
     """Prints the tree."""
-    note_more(ctx, "decisions", limit, is_more=answer["next_cursor"] is not None)
+    note_if_more(ctx, "decisions", limit, is_more=answer["next_cursor"] is not None)
     if json:
         output.as_json(answer)
         return
@@ -133,7 +133,7 @@ def tree(
         if decisions:
             show_decision_tree(ctx, read_decision_tree(client, full_id, limit), limit, json=json)
             return
-        spans = first(ctx, "spans", client.spans(full_id, limit=limit + 1), limit)
+        spans = first_rows(ctx, "spans", client.spans(full_id, limit=limit + 1), limit)
         most = _LONG if values else _SHORT
         events = [] if json else list(client.events(full_id, preview=most, kinds=_KINDS))
     if json:

@@ -11,7 +11,7 @@ import typer
 
 from playhead.cli import output
 from playhead.cli.connection import CollectorAddress, run_id
-from playhead.cli.options import MOMENT, Json, Limit, Run, first
+from playhead.cli.options import MOMENT, Json, Limit, Run, first_rows
 from playhead.errors import NotFound
 from playhead.wire.operations.why import Attribution, CausalGraph, DecisionDetail
 
@@ -36,7 +36,7 @@ def why(
             output.as_json(graph) if json else _causes(graph)
             return
         answer = client.why(full_id, seq) if seq is not None else None
-        rows = [answer] if answer else first(ctx, "calls", client.attributions(full_id, limit=limit + 1), limit)
+        rows = [answer] if answer else first_rows(ctx, "calls", client.attributions(full_id, limit=limit + 1), limit)
     if json:
         output.as_json(answer or rows)
     elif answer is not None:
@@ -92,7 +92,7 @@ def decisions(ctx: typer.Context, run: Run, seq: SEQ_ARGUMENT = None, limit: Lim
     with ctx.ensure_object(CollectorAddress).ask() as client:
         full_id = run_id(client, run)
         detail = client.decision(full_id, seq) if seq is not None else None
-        rows = first(ctx, "decisions", client.decisions(full_id, limit=limit + 1), limit) if seq is None else []
+        rows = first_rows(ctx, "decisions", client.decisions(full_id, limit=limit + 1), limit) if seq is None else []
     if json:
         output.as_json(detail or rows)
     elif detail is not None:

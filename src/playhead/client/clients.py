@@ -57,7 +57,7 @@ class Client(Operations):
         """Yields the items of a list; requests the next page when it is needed. Raises ClientError."""
         return items_of(self, listing)
 
-    def watching(self, request: WatchRequest) -> Iterator[RecordedEvent]:
+    def stream_events(self, request: WatchRequest) -> Iterator[RecordedEvent]:
         """Yields events as they happen; reconnects when the connection is lost. Raises ClientError."""
         watch = Watch(request, None if request.run is None else self.ask(named_run(request.run))["run"], monotonic)
         while not watch.is_done:
@@ -123,7 +123,7 @@ class AsyncClient(Operations):
                 yield item
             rest = rest.after_page(page)
 
-    async def watching(self, request: WatchRequest) -> AsyncIterator[RecordedEvent]:
+    async def stream_events(self, request: WatchRequest) -> AsyncIterator[RecordedEvent]:
         """Yields events as they happen; reconnects when the connection is lost. Raises ClientError."""
         run = None if request.run is None else (await self.ask(named_run(request.run)))["run"]
         watch = Watch(request, run, monotonic)

@@ -22,8 +22,8 @@ from typing import Any
 from playhead.errors import ClientError, CollectorUnreachable, Conflict, NotAuthorized, NotFound
 from playhead.journal.promises import PromiseFiles
 from playhead.kernel.forks import fork_safe_lock
-from playhead.kernel.guard import swallowed
-from playhead.model.objects.interrupts import let_through
+from playhead.kernel.guard import log_internal_error
+from playhead.model.objects.interrupts import reraise_if_for_program
 from playhead.settings.sdk import Settings
 from playhead.wire.operations.promises import Promise, PromiseAnswer
 
@@ -64,8 +64,8 @@ class BackgroundTasks:
             try:
                 task()
             except BaseException as error:  # noqa: BLE001 - the guard
-                let_through(error)
-                swallowed("tell the collector of a promise", error)
+                reraise_if_for_program(error)
+                log_internal_error("tell the collector of a promise", error)
 
 
 log = logging.getLogger("playhead")
@@ -171,16 +171,16 @@ class Promises:
                 self._on_unreachable(error)
         return sorted({promise["id"]: promise for promise in promises}.values(), key=lambda promise: promise["created"])
 
-    def decide(self, promise_id: str, answer: PromiseAnswer, asked: Promise | None = None) -> Promise:
-        """Stores a person's answer where the promise is: in the folder or at the collector. `asked`: a promise that no
-        run has asked for yet; it goes to the folder if the collector cannot be reached. Raises JournalUnusable, and
-        ClientError: NotFound, Conflict if it has an answer already."""
+    def decide(self, promise_id: str, answer: PromiseAnswer, new_promise: Promise | None = None) -> Promise:
+        """Stores a person's answer where the promise is: in the folder or at the collector. `new_promise`: a promise
+        that no run has asked for yet; it goes to the folder if the collector cannot be reached. Raises JournalUnusable,
+        and ClientError: NotFound, Conflict if it has an answer already."""
         here = self._files.read(promise_id)
         if here is not None and not self._files.is_at_collector(promise_id):
             self._give(here)  # the collector may have an answer from before a run asked
             if not self._files.is_at_collector(promise_id):
                 return self._decide_here(promise_id, answer)
-        opened = asked or here  # the program may be about to tell the collector of it
+        opened = new_promise or here  # the program may be about to tell the collector of it
         if self._make is not None:
             try:
                 with self._make() as client:
@@ -190,12 +190,12 @@ class Promises:
                         promise_id, answer["outcome"], value=answer["value"], by=answer["by"], reason=answer["reason"]
                     )
             except CollectorUnreachable as error:
-                if asked is None:
+                if new_promise is None:
                     raise
                 self._on_unreachable(error)
-        if asked is None:
+        if new_promise is None:
             raise NotFound(f"only a collector can have promise {promise_id}: the journal of this machine has it not")
-        self._files.open(asked)
+        self._files.open(new_promise)
         return self._decide_here(promise_id, answer)
 
     def _decide_here(self, promise_id: str, answer: PromiseAnswer) -> Promise:

@@ -125,7 +125,7 @@ class SyncRequests(Protocol):
         """The items of all pages.  Raises ClientError."""
         ...
 
-    def watching(self, request: WatchRequest) -> Iterator[RecordedEvent]:
+    def stream_events(self, request: WatchRequest) -> Iterator[RecordedEvent]:
         """Events as they happen.  Raises ClientError."""
         ...
 
@@ -141,7 +141,7 @@ class AsyncRequests(Protocol):
         """The items of all pages.  Raises ClientError."""
         ...
 
-    def watching(self, request: WatchRequest) -> AsyncIterator[RecordedEvent]:
+    def stream_events(self, request: WatchRequest) -> AsyncIterator[RecordedEvent]:
         """Events as they happen.  Raises ClientError."""
         ...
 
@@ -231,7 +231,7 @@ class watch_client_method(Generic[P]):  # noqa: N801 - a decorator
 
         @wraps(describe)
         def watch(*args: P.args, **kwargs: P.kwargs) -> Any:
-            return client.watching(describe(*args, **kwargs))
+            return client.stream_events(describe(*args, **kwargs))
 
         return watch
 

@@ -43,7 +43,7 @@ def _events(scene: Scene) -> Table:
     table = Table("seq", "kind", "actor", "data", box=None, header_style="dim", pad_edge=False)
     for event in scene.events:
         style = {"critical": "bold"}.get(event["priority"], "red" if event["kind"].endswith("_failed") else "")
-        data = ", ".join(f"{name}={_short(value)}" for name, value in event["data"].items() if _says(value))
+        data = ", ".join(f"{name}={_short(value)}" for name, value in event["data"].items() if _has_value(value))
         table.add_row(str(event["seq"]), Text(event["kind"], style=style), event["actor"] or "", Text(_cut(data)))
     return table
 
@@ -124,7 +124,7 @@ def _line(name: str, text: str) -> Text:
     return Text.assemble((f"{name:<10}", "dim"), text)
 
 
-def _says(value: Any) -> bool:
+def _has_value(value: Any) -> bool:
     return value not in (None, "", [], {})
 
 

@@ -21,25 +21,25 @@ Forms that the API treats as equal give equal messages, because programs use all
 
 Everything else is restored: signatures of thoughts, redacted thoughts, the blocks of server tools. Clients send
 thoughts back, so they stay in the message (`output_message`). The messages of a request are cut before they are
-converted, so that each tool result is a message (`cut_turns`).
+converted, so that each tool result is a message (`split_turns`).
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import groupby
 from typing import Any, cast
 
-from playhead.dialect.parts import AS_IS, RESERVED, as_is, extra_of, rest, without_nulls
+from playhead.dialect.parts import AS_IS, RESERVED, extra_of, opaque_part, unknown_keys, without_nulls
 from playhead.model.message import Message, Part
 
 __all__ = [
     "NAME",
-    "count_whole",
-    "cut_plain_turns",
-    "cut_turns",
+    "count_uncut",
     "from_message",
     "from_messages",
-    "join_turns",
+    "merge_turns",
     "output_message",
+    "split_plain_turns",
+    "split_turns",
     "to_message",
     "to_messages",
 ]
@@ -52,7 +52,7 @@ _RESULT = "tool_result"
 _CAN_BE_CUT = {"role", "content", PLACE}
 
 
-def cut_turns(messages: Iterable[Mapping[str, Any]], system: Any = None) -> list[Mapping[str, Any]]:
+def split_turns(messages: Iterable[Mapping[str, Any]], system: Any = None) -> list[Mapping[str, Any]]:
     """Cuts the messages of a request. `system`: its system prompt, None if it has none."""
     cut: list[Mapping[str, Any]] = []
     if system is not None:
@@ -72,10 +72,12 @@ def cut_turns(messages: Iterable[Mapping[str, Any]], system: Any = None) -> list
     return cut
 
 
-def cut_plain_turns(messages: Any, system: Any = None, begin: list[Any] | None = None) -> tuple[list[Any], int] | None:
-    """Does the same as `cut_turns`, faster, for messages and blocks that are dictionaries, as in most programs. Returns
-    the cut messages and how many of the first ones needed no cutting (see `count_whole`). None: use `cut_turns`,
-    because there are other types, or the first message has role `system` and `system` is None.
+def split_plain_turns(
+    messages: Any, system: Any = None, begin: list[Any] | None = None
+) -> tuple[list[Any], int] | None:
+    """Does the same as `split_turns`, faster, for messages and blocks that are dictionaries, as in most programs.
+    Returns the cut messages and how many of the first ones needed no cutting (see `count_uncut`). None: use
+    `split_turns`, because there are other types, or the first message has role `system` and `system` is None.
 
     `begin`: the first messages (with the system prompt, if there is one), which are known to need no cutting. This list
     is extended by the other messages and returned.
@@ -88,7 +90,7 @@ def cut_plain_turns(messages: Any, system: Any = None, begin: list[Any] | None =
         cut, rest = [] if system is None else [{"role": "system", "content": system}], [*messages]
         if system is None and rest and isinstance(rest[0], dict) and cast("Any", rest[0]).get("role") == "system":
             return None
-    whole, was_result = _count_whole(rest, cut[-1] if cut else None)
+    whole, was_result = _count_uncut(rest, cut[-1] if cut else None)
     if whole == len(rest):  # the usual case
         cut += rest
         return cut, len(cut)
@@ -112,14 +114,14 @@ def cut_plain_turns(messages: Any, system: Any = None, begin: list[Any] | None =
 _DICTIONARIES: set[type] = {dict}
 
 
-def count_whole(messages: Sequence[Any], whole_count: int = 0) -> int:
+def count_uncut(messages: Sequence[Any], whole_count: int = 0) -> int:
     """Returns how many of the first messages need no cutting; the first `whole_count` are known to need none. Stops at
     a message that is not a dictionary with a text or with blocks that are dictionaries."""
-    return whole_count + _count_whole(messages[whole_count:], messages[whole_count - 1] if whole_count else None)[0]
+    return whole_count + _count_uncut(messages[whole_count:], messages[whole_count - 1] if whole_count else None)[0]
 
 
-def _count_whole(messages: Sequence[Any], before: Any) -> tuple[int, bool]:
-    """Counts like `count_whole` after the message `before` (None: there is none). Also returns whether the last counted
+def _count_uncut(messages: Sequence[Any], before: Any) -> tuple[int, bool]:
+    """Counts like `count_uncut` after the message `before` (None: there is none). Also returns whether the last counted
     message is a tool result.
 
     Runs for the new messages of each model call.
@@ -156,7 +158,7 @@ def _was_result(was_result: bool | None, before: Any) -> bool:
     return (before is not None and _is_result(before)) if was_result is None else was_result
 
 
-def join_turns(cut: Iterable[Mapping[str, Any]]) -> tuple[Any, list[dict[str, Any]]]:
+def merge_turns(cut: Iterable[Mapping[str, Any]]) -> tuple[Any, list[dict[str, Any]]]:
     """Joins cut messages. Returns the request's system prompt (None: it has none) and its messages."""
     system: Any = None
     joined: list[dict[str, Any]] = []
@@ -231,7 +233,7 @@ _CACHE = "cache_control"
 _DIRECT = {"type": "direct"}
 _SOURCE = "source"
 # Types that mean something as a part. A native block of such a type that no reader below can read is wrapped with
-# `as_is`.
+# `opaque_part`.
 _OURS = RESERVED | {"text", "refusal", "reasoning", "tool_call", "tool_call_response", "blob", "uri", "file"}
 _MODALITIES = {"image": "image", "document": "file"}
 _BLOCKS = {modality: kind for kind, modality in _MODALITIES.items()}
@@ -240,19 +242,19 @@ _BLOCKS = {modality: kind for kind, modality in _MODALITIES.items()}
 def content_part(native: Any) -> Part:
     """Returns the part for a block. An unknown block is kept, without nulls and `cache_control`."""
     if not isinstance(native, dict):
-        return as_is(native)
+        return opaque_part(native)
     kind: Any = native.get("type")  # pyright: ignore[reportUnknownVariableType, reportUnknownMemberType]
     if kind == "text" and len(native) == 2 and type(text := native.get("text")) is str:  # pyright: ignore[reportUnknownVariableType, reportUnknownMemberType, reportUnknownArgumentType]
         return {"type": "text", "content": text}
     native = cast(dict[str, Any], native)  # not before the test above: a cast is a function call
     if not isinstance(kind, str):
-        return as_is(native)
+        return opaque_part(native)
     native = {key: value for key, value in native.items() if value is not None and key != _CACHE}
     reader = _READERS.get(kind)
     part = reader(native) if reader else None
     if part is not None:
         return part
-    return as_is(native) if kind in _OURS or "extra" in native else native
+    return opaque_part(native) if kind in _OURS or "extra" in native else native
 
 
 def native_block(part: Part) -> Any:
@@ -278,7 +280,7 @@ def native_block(part: Part) -> Any:
             return part  # unknown here, or a part that only other dialects have
 
 
-def _extended(part: Part, extra: dict[str, Any]) -> Part:
+def _with_extra(part: Part, extra: dict[str, Any]) -> Part:
     if extra:
         part["extra"] = extra
     return part
@@ -289,7 +291,7 @@ def _text(native: dict[str, Any]) -> Part | None:
     if not isinstance(text, str):
         return None
     # `parsed_output` is added by the client after parsing; the provider did not send it.
-    return _extended({"type": "text", "content": text}, rest(native, ("type", "text", "parsed_output")))
+    return _with_extra({"type": "text", "content": text}, unknown_keys(native, ("type", "text", "parsed_output")))
 
 
 def _thinking(native: dict[str, Any]) -> Part | None:
@@ -298,7 +300,7 @@ def _thinking(native: dict[str, Any]) -> Part | None:
     text = native.get("thinking")
     if not isinstance(text, str):
         return None
-    return _extended({"type": "reasoning", "content": text}, rest(native, ("type", "thinking")))
+    return _with_extra({"type": "reasoning", "content": text}, unknown_keys(native, ("type", "thinking")))
 
 
 def _tool_use(native: dict[str, Any]) -> Part | None:
@@ -306,10 +308,10 @@ def _tool_use(native: dict[str, Any]) -> Part | None:
     if not (isinstance(call_id, str) and isinstance(name, str) and "input" in native):
         return None
     part: Part = {"type": "tool_call", "id": call_id, "name": name, "arguments": native["input"]}
-    extra = rest(native, ("type", "id", "name", "input"))
+    extra = unknown_keys(native, ("type", "id", "name", "input"))
     if extra.get("caller") == _DIRECT:
         del extra["caller"]
-    return _extended(part, extra)
+    return _with_extra(part, extra)
 
 
 def _tool_result(native: dict[str, Any]) -> Part | None:
@@ -319,10 +321,10 @@ def _tool_result(native: dict[str, Any]) -> Part | None:
     part: Part = {"type": "tool_call_response", "id": call_id}
     if "content" in native:
         part["response"] = _response(native["content"])
-    extra = rest(native, ("type", "tool_use_id", "content"))
+    extra = unknown_keys(native, ("type", "tool_use_id", "content"))
     if extra.get("is_error") is False:
         del extra["is_error"]
-    return _extended(part, extra)
+    return _with_extra(part, extra)
 
 
 def _response(content: Any) -> Any:
@@ -344,14 +346,14 @@ def _media(native: dict[str, Any]) -> Part | None:
     if not isinstance(source, dict):
         return None
     fields, modality = cast(dict[str, Any], source), _MODALITIES[native["type"]]
-    extra = rest(native, ("type", _SOURCE))
+    extra = unknown_keys(native, ("type", _SOURCE))
     match fields:
         case {"type": "base64", "media_type": str(mime_type), "data": str(data)} if len(fields) == 3:
-            return _extended({"type": "blob", "mime_type": mime_type, "modality": modality, "content": data}, extra)
+            return _with_extra({"type": "blob", "mime_type": mime_type, "modality": modality, "content": data}, extra)
         case {"type": "url", "url": str(url)} if len(fields) == 2:
-            return _extended({"type": "uri", "modality": modality, "uri": url}, extra)
+            return _with_extra({"type": "uri", "modality": modality, "uri": url}, extra)
         case {"type": "file", "file_id": str(file_id)} if len(fields) == 2:
-            return _extended({"type": "file", "modality": modality, "file_id": file_id}, extra)
+            return _with_extra({"type": "file", "modality": modality, "file_id": file_id}, extra)
         case _:
             return None
 
@@ -436,12 +438,12 @@ _TEXT = {"type", "content"}
 
 def to_messages(natives: Iterable[Mapping[str, Any]]) -> list[Message]:
     """Converts the `messages` of a request; each tool result becomes a message."""
-    return [to_message(native) for native in cut_turns(natives)]
+    return [to_message(native) for native in split_turns(natives)]
 
 
 def from_messages(messages: Iterable[Message]) -> list[dict[str, Any]]:
     """Returns the `messages` of a request; a system prompt is the first element."""
-    system, joined = join_turns(map(from_message, messages))
+    system, joined = merge_turns(map(from_message, messages))
     return joined if system is None else [{"role": "system", "content": system}, *joined]
 
 

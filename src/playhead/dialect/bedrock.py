@@ -15,7 +15,7 @@ Messages of Amazon Bedrock's Converse API, for all its models. Requests of Amazo
 messages.
 
 Messages are JSON values as they are sent: bytes are base64. The messages of a request are cut before they are
-converted, so that each tool result is a message (`cut_turns`).
+converted, so that each tool result is a message (`split_turns`).
 
 `cachePoint` blocks are dropped: they control the server's cache, the model does not see them, and they move to a later
 block with every turn. `status: "success"` of a tool's result is dropped, too: it is the default. Everything else is
@@ -26,16 +26,16 @@ in the message (`output_message`).
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, cast
 
-from playhead.dialect.parts import AS_IS, as_is, extra_of, rest
+from playhead.dialect.parts import AS_IS, extra_of, opaque_part, unknown_keys
 from playhead.model.message import Message, Part
 
 __all__ = [
     "NAME",
-    "cut_turns",
     "from_message",
     "from_messages",
-    "join_turns",
+    "merge_turns",
     "output_message",
+    "split_turns",
     "to_message",
     "to_messages",
 ]
@@ -62,18 +62,18 @@ _FORMATS = {(kind, mime_type): name for (kind, name), mime_type in _MIME_TYPES.i
 
 
 def content_part(native: Any) -> Part:
-    """Returns the part for a block. An unknown block is wrapped with `as_is`."""
+    """Returns the part for a block. An unknown block is wrapped with `opaque_part`."""
     if not isinstance(native, dict):
-        return as_is(native)
+        return opaque_part(native)
     block = {key: value for key, value in cast("dict[str, Any]", native).items() if value is not None}
     if len(block) != 1:
-        return as_is(native)
+        return opaque_part(native)
     [(kind, body)] = block.items()
     if kind == "text" and isinstance(body, str):
         return {"type": "text", "content": body}
     reader = _READERS.get(kind)
     part = reader(kind, cast("dict[str, Any]", body)) if reader is not None and isinstance(body, dict) else None
-    return as_is(native) if part is None else part
+    return opaque_part(native) if part is None else part
 
 
 def is_cache_point(native: Any) -> bool:
@@ -107,7 +107,7 @@ def native_block(part: Part) -> Any:
             return part  # a part that only other dialects have
 
 
-def _extended(part: Part, extra: Mapping[str, Any]) -> Part:
+def _with_extra(part: Part, extra: Mapping[str, Any]) -> Part:
     if extra:
         part["extra"] = dict(extra)
     return part
@@ -117,7 +117,7 @@ def _guarded(kind: str, body: dict[str, Any]) -> Part | None:
     """Reads a text that a guardrail checks. For the model it is a text like any other."""
     match body.get("text"):
         case {"text": str(text)} as fields if len(body) == 1:
-            more = rest(cast("dict[str, Any]", fields), ("text",))
+            more = unknown_keys(cast("dict[str, Any]", fields), ("text",))
             return {"type": "text", "content": text, "extra": {kind: more}}
         case _:
             return None
@@ -126,7 +126,7 @@ def _guarded(kind: str, body: dict[str, Any]) -> Part | None:
 def _cited(kind: str, body: dict[str, Any]) -> Part | None:
     match body.get("content"):
         case [{"text": str(text)} as only] if len(cast("dict[str, Any]", only)) == 1:
-            return {"type": "text", "content": text, "extra": {kind: rest(body, ("content",))}}
+            return {"type": "text", "content": text, "extra": {kind: unknown_keys(body, ("content",))}}
         case _:
             return None
 
@@ -144,7 +144,9 @@ def _reasoning(kind: str, body: dict[str, Any]) -> Part | None:
     signature."""
     match body:
         case {"reasoningText": {"text": str(text)} as fields} if len(body) == 1:
-            return _extended({"type": "reasoning", "content": text}, rest(cast("dict[str, Any]", fields), ("text",)))
+            return _with_extra(
+                {"type": "reasoning", "content": text}, unknown_keys(cast("dict[str, Any]", fields), ("text",))
+            )
         case {"redactedContent": str(data)} if len(body) == 1:
             return {"type": "reasoning", "extra": {"redactedContent": data}}
         case _:
@@ -160,7 +162,7 @@ def _tool_use(kind: str, body: dict[str, Any]) -> Part | None:
     if not (isinstance(call_id, str) and isinstance(name, str) and body.get("input") is not None):
         return None
     part: Part = {"type": "tool_call", "id": call_id, "name": name, "arguments": body["input"]}
-    return _extended(part, rest(body, ("toolUseId", "name", "input")))
+    return _with_extra(part, unknown_keys(body, ("toolUseId", "name", "input")))
 
 
 def _tool_result(kind: str, body: dict[str, Any]) -> Part | None:
@@ -168,10 +170,10 @@ def _tool_result(kind: str, body: dict[str, Any]) -> Part | None:
     if not isinstance(call_id, str) or not isinstance(content, list):
         return None
     part: Part = {"type": "tool_call_response", "id": call_id, "response": _response(cast("list[Any]", content))}
-    extra = rest(body, ("toolUseId", "content"))
+    extra = unknown_keys(body, ("toolUseId", "content"))
     if extra.get("status") == _SUCCESS:
         del extra["status"]
-    return _extended(part, extra)
+    return _with_extra(part, extra)
 
 
 def _response(content: list[Any]) -> Any:
@@ -193,17 +195,17 @@ def _media(kind: str, body: dict[str, Any]) -> Part | None:
     """Reads an image, document, video or audio, inline or in S3. Returns None for a document of text, which is kept as
     it is."""
     name, modality = body.get("format"), _MODALITIES[kind]
-    extra = rest(body, ("format", "source"))
+    extra = unknown_keys(body, ("format", "source"))
     match body.get("source"):
         case {"bytes": str(data)} as source if len(cast("dict[str, Any]", source)) == 1 and isinstance(name, str):
             mime_type = _MIME_TYPES.get((kind, name), f"{_family(kind)}/{name}")
             if _format(kind, mime_type) != name:
                 return None
-            return _extended({"type": "blob", "mime_type": mime_type, "modality": modality, "content": data}, extra)
+            return _with_extra({"type": "blob", "mime_type": mime_type, "modality": modality, "content": data}, extra)
         case {"s3Location": {"uri": str(uri)} as location} as source if len(source) == 1 and "s3Location" not in extra:
-            more = {"format": name, "s3Location": rest(cast("dict[str, Any]", location), ("uri",)) or None}
+            more = {"format": name, "s3Location": unknown_keys(cast("dict[str, Any]", location), ("uri",)) or None}
             extra |= {key: value for key, value in more.items() if value is not None}
-            return _extended({"type": "uri", "modality": modality, "uri": uri}, extra)
+            return _with_extra({"type": "uri", "modality": modality, "uri": uri}, extra)
         case _:
             return None
 
@@ -216,7 +218,7 @@ def _native_media(part: Part, extra: dict[str, Any]) -> Any:
         name = _format(kind, str(part.get("mime_type")))
         return {kind: {"format": name, "source": {"bytes": part.get("content")}, **extra}}
     location = {"uri": part.get("uri"), **extra.get("s3Location", {})}
-    return {kind: {"source": {"s3Location": location}, **rest(extra, ("s3Location",))}}
+    return {kind: {"source": {"s3Location": location}, **unknown_keys(extra, ("s3Location",))}}
 
 
 def _format(kind: str, mime_type: str) -> str:
@@ -244,7 +246,7 @@ _SYSTEM = "system"
 _CAN_BE_CUT = {"role", "content", PLACE}
 
 
-def cut_turns(messages: Iterable[Any], system: Any = None) -> list[Any]:
+def split_turns(messages: Iterable[Any], system: Any = None) -> list[Any]:
     """Cuts the messages of a request. `system`: its system blocks, None if it has none."""
     cut: list[Any] = [] if system is None else [{"role": _SYSTEM, "content": system}]
     for message in messages:
@@ -255,7 +257,7 @@ def cut_turns(messages: Iterable[Any], system: Any = None) -> list[Any]:
     return cut
 
 
-def join_turns(cut: Iterable[Mapping[str, Any]]) -> tuple[Any, list[Any]]:
+def merge_turns(cut: Iterable[Mapping[str, Any]]) -> tuple[Any, list[Any]]:
     """Joins cut messages. Returns the request's system blocks (None: it has none) and its messages."""
     system: Any = None
     joined: list[Any] = []
@@ -360,12 +362,12 @@ def from_message(message: Message) -> dict[str, Any]:
 
 def to_messages(natives: Iterable[Mapping[str, Any]]) -> list[Message]:
     """Converts the `messages` of a request; each tool result becomes a message."""
-    return [to_message(native) for native in cut_turns(natives)]
+    return [to_message(native) for native in split_turns(natives)]
 
 
 def from_messages(messages: Iterable[Message]) -> list[dict[str, Any]]:
     """Returns the `messages` of a request; a system prompt is the first element."""
-    system, joined = join_turns(map(from_message, messages))
+    system, joined = merge_turns(map(from_message, messages))
     return joined if system is None else [{"role": "system", "content": system}, *joined]
 
 

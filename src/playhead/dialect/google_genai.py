@@ -32,7 +32,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import Any, NotRequired, TypedDict, cast
 
-from playhead.dialect.parts import AS_IS, as_is, extra_of, rest, without_nulls
+from playhead.dialect.parts import AS_IS, extra_of, opaque_part, unknown_keys, without_nulls
 from playhead.model.message import Message, Part
 
 __all__ = [
@@ -299,22 +299,22 @@ _SERVER_PARTS = frozenset(_SERVER_TOOLS.values())
 
 
 def content_part(native: Any) -> Part:
-    """Returns the part for an element of `parts`. An unknown element is wrapped with `as_is`."""
+    """Returns the part for an element of `parts`. An unknown element is wrapped with `opaque_part`."""
     if not isinstance(native, dict):
-        return as_is(native)
+        return opaque_part(native)
     native = cast(dict[str, Any], native)
     if len(native) == 1 and type(text := native.get("text")) is str:  # the usual form
         return {"type": "text", "content": text}
     fields = _renamed(native, _PART_KEYS)
     keys = [key for key in _READERS if fields.get(key) is not None]
     if len(keys) != 1 or len(fields) != len(native):
-        return as_is(native)
+        return opaque_part(native)
     key = keys[0]
     read = _READERS[key](fields[key])
     if read is None:
-        return as_is(native)
+        return opaque_part(native)
     part, more = read
-    extra = rest(fields, (key,))
+    extra = unknown_keys(fields, (key,))
     if part["type"] == "text" and fields.get(_THOUGHT) is True:
         part["type"] = "reasoning"
         del extra[_THOUGHT]
@@ -360,7 +360,7 @@ def _function_call(value: Any) -> _Read | None:
     for key, ours in (("id", "id"), ("args", "arguments")):
         if call.get(key) is not None:
             part[ours] = call[key]
-    return part, rest(call, ("id", "name", "args"))
+    return part, unknown_keys(call, ("id", "name", "args"))
 
 
 def _function_response(value: Any) -> _Read | None:
@@ -371,7 +371,7 @@ def _function_response(value: Any) -> _Read | None:
     for key in ("id", "name", "response"):
         if fields.get(key) is not None:
             part[key] = fields[key]
-    return part, rest(fields, ("id", "name", "response"))
+    return part, unknown_keys(fields, ("id", "name", "response"))
 
 
 def _blob(value: Any) -> _Read | None:
@@ -380,7 +380,7 @@ def _blob(value: Any) -> _Read | None:
     if not isinstance(kind, str) or not isinstance(data, str):
         return None
     part: Part = {"type": "blob", "mime_type": kind, "modality": _modality(kind), "content": data.translate(_STANDARD)}
-    return part, rest(fields, ("mime_type", "data"))
+    return part, unknown_keys(fields, ("mime_type", "data"))
 
 
 def _uri(value: Any) -> _Read | None:
@@ -390,9 +390,9 @@ def _uri(value: Any) -> _Read | None:
     part: Part = {"type": "uri", "modality": "file", "uri": fields["file_uri"]}
     kind = fields.get("mime_type")
     if not isinstance(kind, str):
-        return part, rest(fields, ("file_uri",))
+        return part, unknown_keys(fields, ("file_uri",))
     part |= {"mime_type": kind, "modality": _modality(kind)}
-    return part, rest(fields, ("file_uri", "mime_type"))
+    return part, unknown_keys(fields, ("file_uri", "mime_type"))
 
 
 def _inner(value: Any) -> dict[str, Any]:
@@ -472,7 +472,7 @@ _NO_ROLE = "unknown"
 def to_message(native: Mapping[str, Any]) -> Message:
     """Returns the canonical form of one element of `contents`."""
     native_parts, role = native.get("parts"), native.get("role")
-    extra = rest(native, ("role", "parts"))
+    extra = unknown_keys(native, ("role", "parts"))
     parts: list[Part] = []
     if isinstance(native_parts, list | tuple):
         parts = [content_part(part) for part in cast(Sequence[Any], native_parts)]

@@ -17,12 +17,12 @@ from typing import Any, cast
 from playhead.dialect.parts import (
     AS_IS,
     RESERVED,
-    as_is,
     data_uri,
     extra_of,
+    opaque_part,
     read_arguments,
     read_data_uri,
-    rest,
+    unknown_keys,
     without_nulls,
     write_arguments,
 )
@@ -31,27 +31,27 @@ from playhead.model.message import Message, Part
 _AUDIO_TYPES = {"wav": "audio/wav", "mp3": "audio/mpeg"}
 _AUDIO_FORMATS = {mime_type: name for name, mime_type in _AUDIO_TYPES.items()}
 # Types that mean something to `native_part` and to the writer of messages. A native element of such a type that no
-# reader below can read is wrapped with `as_is`.
+# reader below can read is wrapped with `opaque_part`.
 _OURS = RESERVED | {"text", "refusal", "reasoning", "tool_call", "tool_call_response", "blob", "uri", "file"}
 
 
 def content_part(native: Any) -> Part:
     """Returns the part for an element of `content`. An unknown element is kept, without nulls."""
     if not isinstance(native, dict):
-        return as_is(native)
+        return opaque_part(native)
     native = cast(dict[str, Any], native)
     kind = native.get("type")
     if not isinstance(kind, str):
-        return as_is(native)
+        return opaque_part(native)
     if kind == "text" and isinstance(text := native.get("text"), str):
         if len(native) == 2:
             return {"type": "text", "content": text}
-        return _extended({"type": "text", "content": text}, rest(native, ("type", "text")))
+        return _with_extra({"type": "text", "content": text}, unknown_keys(native, ("type", "text")))
     reader = _READERS.get(kind)
     part = reader(native) if reader else None
     if part is not None:
         return part
-    return as_is(native) if kind in _OURS else without_nulls(native)
+    return opaque_part(native) if kind in _OURS else without_nulls(native)
 
 
 def native_part(part: Part) -> Any:
@@ -76,7 +76,7 @@ def native_part(part: Part) -> Any:
             return part  # unknown here, or a part that only other dialects have
 
 
-def _extended(part: Part, extra: dict[str, Any]) -> Part:
+def _with_extra(part: Part, extra: dict[str, Any]) -> Part:
     if extra:
         part["extra"] = extra
     return part
@@ -88,16 +88,20 @@ def _refusal(native: dict[str, Any]) -> Part | None:
         return None
     # `extra.type` marks a refusal inside the content: a refusal beside the content is a text under a key of the
     # message.
-    return {"type": "refusal", "content": text, "extra": {"type": "refusal", **rest(native, ("type", "refusal"))}}
+    return {
+        "type": "refusal",
+        "content": text,
+        "extra": {"type": "refusal", **unknown_keys(native, ("type", "refusal"))},
+    }
 
 
 def _within(native: dict[str, Any], key: str, part: Part, read_keys: tuple[str, ...]) -> Part:
     """Adds the other keys of the native element, and of the object under `key`, to the part's `extra`. `read_keys`:
     keys of that object that the part holds already."""
-    extra = rest(native, ("type", key))
-    if inner := rest(native[key], read_keys):
+    extra = unknown_keys(native, ("type", key))
+    if inner := unknown_keys(native[key], read_keys):
         extra[key] = inner
-    return _extended(part, extra)
+    return _with_extra(part, extra)
 
 
 def _image(native: dict[str, Any]) -> Part | None:
@@ -301,7 +305,7 @@ def _call(native: dict[str, Any]) -> Part:
         part["id"] = call_id
         if len(native) == 3 and not more and kind == "function":
             return part
-    extra = rest(native, ("id", "type", body_key))
+    extra = unknown_keys(native, ("id", "type", body_key))
     if kind != "function":
         extra["type"] = kind
     if more:
@@ -316,19 +320,19 @@ def _function(body: dict[str, Any]) -> tuple[Part, dict[str, Any]]:
     part: Part = {"type": "tool_call", "name": body["name"]}
     if isinstance(arguments, str):
         part["arguments"] = read_arguments(arguments)
-        return part, rest(body, ("name", "arguments")) if len(body) > 2 else {}
+        return part, unknown_keys(body, ("name", "arguments")) if len(body) > 2 else {}
     if arguments is not None:
         part["arguments"] = arguments
     # Arguments that are not a text also stay in `extra`, so that they are written back unchanged.
-    return part, rest(body, ("name",))
+    return part, unknown_keys(body, ("name",))
 
 
 def _custom(body: dict[str, Any]) -> tuple[Part, dict[str, Any]]:
     part: Part = {"type": "tool_call", "name": body["name"]}
     if isinstance(body.get("input"), str):
         part["arguments"] = body["input"]
-        return part, rest(body, ("name", "input"))
-    return part, rest(body, ("name",))
+        return part, unknown_keys(body, ("name", "input"))
+    return part, unknown_keys(body, ("name",))
 
 
 def _result(native: Mapping[str, Any]) -> Part:

@@ -17,12 +17,12 @@ from typing import Any, cast
 from playhead.dialect.parts import (
     AS_IS,
     RESERVED,
-    as_is,
     data_uri,
     extra_of,
+    opaque_part,
     read_arguments,
     read_data_uri,
-    rest,
+    unknown_keys,
     without_nulls,
     write_arguments,
 )
@@ -31,7 +31,7 @@ from playhead.model.message import Message, Part
 _TEXT_OF_MODEL, _TEXT_FOR_MODEL = "output_text", "input_text"
 _TEXTS = frozenset({_TEXT_OF_MODEL, _TEXT_FOR_MODEL})
 # Types that mean something as a part. A native element of such a type that no reader below can read is wrapped with
-# `as_is`.
+# `opaque_part`.
 _OURS = RESERVED | {"text", "refusal", "reasoning", "tool_call", "tool_call_response", "blob", "uri", "file"}
 # Keys that may hold an image or a file; the first one present is used.
 _VALUE_KEYS = {"input_image": ("image_url", "file_id"), "input_file": ("file_data", "file_url", "file_id")}
@@ -45,16 +45,16 @@ def text_type(role: str) -> str:
 def content_part(native: Any, role: str) -> Part:
     """Returns the part for an element of `content`. An unknown element is kept, without nulls."""
     if not isinstance(native, dict):
-        return as_is(native)
+        return opaque_part(native)
     native = cast(dict[str, Any], native)
     kind = native.get("type")
     if not isinstance(kind, str):
-        return as_is(native)
+        return opaque_part(native)
     reader = _READERS.get(kind)
     part = reader(native, role) if reader else None
     if part is not None:
         return part
-    return as_is(native) if kind in _OURS else without_nulls(native)
+    return opaque_part(native) if kind in _OURS else without_nulls(native)
 
 
 def native_part(part: Part, role: str) -> Any:
@@ -86,7 +86,7 @@ def _text(native: dict[str, Any], role: str) -> Part | None:
     text = native.get("text")
     if not isinstance(text, str):
         return None
-    extra = rest(native, ("type", "text"))
+    extra = unknown_keys(native, ("type", "text"))
     for key in ("annotations", "logprobs"):
         if extra.get(key) == []:
             del extra[key]
@@ -99,7 +99,7 @@ def _refusal(native: dict[str, Any], role: str) -> Part | None:
     text = native.get("refusal")
     if not isinstance(text, str):
         return None
-    return _with_extra({"type": "refusal", "content": text}, rest(native, ("type", "refusal")))
+    return _with_extra({"type": "refusal", "content": text}, unknown_keys(native, ("type", "refusal")))
 
 
 def _media(native: dict[str, Any], role: str) -> Part | None:
@@ -117,7 +117,7 @@ def _media(native: dict[str, Any], role: str) -> Part | None:
         part = read_data_uri(value, modality)
         if part is None and key == "image_url":
             part = {"type": "uri", "modality": modality, "uri": value}
-    return None if part is None else _with_extra(part, rest(native, ("type", key)))
+    return None if part is None else _with_extra(part, unknown_keys(native, ("type", key)))
 
 
 def _with_extra(part: Part, extra: dict[str, Any]) -> Part:
@@ -207,7 +207,7 @@ def output_message(native: Mapping[str, Any]) -> tuple[Message, Any]:
 
 
 def _beyond(native: Mapping[str, Any], read: Iterable[str]) -> dict[str, Any]:
-    more = rest(native, read)
+    more = unknown_keys(native, read)
     if more.get("status") == "completed":
         del more["status"]
     if isinstance(more.get("id"), str):
@@ -299,7 +299,7 @@ def _with_extra_and_type(part: Part, extra: dict[str, Any], kind: str, usual: st
 
 
 def _reasoning(native: Mapping[str, Any]) -> Message | None:
-    extra = rest(native, ("content", "summary"))  # its `id` stays: the server finds the full reasoning by it
+    extra = unknown_keys(native, ("content", "summary"))  # its `id` stays: the server finds the full reasoning by it
     if extra.get("status") == "completed":
         del extra["status"]
     parts: list[Part] = []
@@ -333,10 +333,10 @@ def _other(native: Mapping[str, Any]) -> Message:
     """Makes an item that only this API has, or that is unknown, the only part of a message."""
     kind = native.get("type")
     if not isinstance(kind, str) or kind == _MESSAGE:
-        return {"role": _NO_ROLE, "parts": [as_is(dict(native))], "extra": {"type": None}}
+        return {"role": _NO_ROLE, "parts": [opaque_part(dict(native))], "extra": {"type": None}}
     part = content_part(dict(native), "")
     if part.get("type") != kind or "extra" in part:  # it was read as an element of a message's content
-        part = as_is(dict(native))
+        part = opaque_part(dict(native))
     return {"role": _role_of(kind), "parts": [part], "extra": {"type": kind}}
 
 

@@ -11,10 +11,10 @@ from typing import Any, cast
 from playhead.dialect.parts import (
     AS_IS,
     RESERVED,
-    as_is,
     extra_of,
+    opaque_part,
     read_arguments,
-    rest,
+    unknown_keys,
     without_nulls,
     write_arguments,
 )
@@ -73,7 +73,7 @@ def to_message(native: Mapping[str, Any]) -> Message:
         "role": role if isinstance(role, str) else _NO_ROLE,
         "parts": to_parts(cast(Sequence[Any], parts)) if has_parts else [],
     }
-    extra = rest(native, _READ)
+    extra = unknown_keys(native, _READ)
     if not isinstance(role, str):
         extra["role"] = role
     if not has_parts:
@@ -144,13 +144,13 @@ def tool_definitions(natives: Iterable[Any]) -> list[Any]:
 
 def _part(native: Any) -> Part:
     if not isinstance(native, dict):
-        return as_is(native)
+        return opaque_part(native)
     part = cast(dict[str, Any], native)
     kind = part.get("type")
     if kind == "text" and len(part) == 2 and isinstance(part.get("content"), str):
         return part
     if isinstance(kind, str) and kind in RESERVED:
-        return as_is(part)
+        return opaque_part(part)
     part = without_nulls(part)
     extra = {"extra": part.pop("extra")} if "extra" in part else {}
     if kind == "tool_call" and isinstance(text := part.get("arguments"), str):

@@ -24,7 +24,7 @@ AS_IS = "playhead.as_is"
 RESERVED = frozenset({AS_IS, REF_PART})
 
 
-def as_is(native: Any) -> Part:
+def opaque_part(native: Any) -> Part:
     """Returns a part with the native value under `value`; an object loses its null keys."""
     return {"type": AS_IS, "value": without_nulls(cast(dict[Any, Any], native)) if isinstance(native, dict) else native}
 
@@ -47,7 +47,7 @@ def without_nulls(native: Mapping[Any, Any]) -> dict[Any, Any]:
     return {key: value for key, value in native.items() if value is not None}
 
 
-def rest(native: Mapping[Any, Any], read_keys: Iterable[str]) -> dict[Any, Any]:
+def unknown_keys(native: Mapping[Any, Any], read_keys: Iterable[str]) -> dict[Any, Any]:
     """Returns the keys of a native object that are neither in `read_keys` nor null."""
     return {key: value for key, value in native.items() if value is not None and key not in read_keys}
 
@@ -108,8 +108,8 @@ _MOST_CHARACTERS: Final = 256  # limit for the names of the edits, joined
 
 
 def provider_edits(messages: Iterable[Message], rest: Mapping[str, Any] | None = None) -> dict[str, Any]:
-    """Returns the attributes that describe the provider's edits; {} if there are none. `rest`: the fields of the answer
-    other than its messages. Never raises."""
+    """Returns the attributes that describe the provider's edits; {} if there are none. `unknown_keys`: the fields of
+    the answer other than its messages. Never raises."""
     attributes: dict[str, Any] = {}
     for message in messages:
         for part in message["parts"]:

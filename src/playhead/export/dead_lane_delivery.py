@@ -209,7 +209,7 @@ def _with_retries(
                 deliver(shipment)
                 return
             except Unavailable as error:
-                if error.hopeless or tried == _MAX_TRIES:
+                if error.retry_is_useless or tried == _MAX_TRIES:
                     raise
                 counters.retries += 1
                 clock.wait(threading.Event(), min(max(delay, error.retry_after), _MAX_WAIT_SECONDS))

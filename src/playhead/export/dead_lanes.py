@@ -6,7 +6,7 @@ from pathlib import Path
 
 from playhead.export.counters import ShipCounters
 from playhead.export.shipment import LaneCursor, Shipment, is_delivered
-from playhead.journal.lane import AdoptedLane, LaneReader, adopt, lanes
+from playhead.journal.lane import DeadLaneLock, LaneReader, lanes, lock_dead_lane
 
 
 class DeadLanes:
@@ -39,7 +39,7 @@ class DeadLanes:
             and not is_delivered(path, reader)
         )
         self._cursor: LaneCursor | None = None
-        self._adopted: AdoptedLane | None = None
+        self._adopted: DeadLaneLock | None = None
         self._counters = counters
         self.shipped = 0
 
@@ -72,7 +72,7 @@ class DeadLanes:
     def _open_next(self) -> LaneCursor | None:
         while self._waiting:
             path = self._waiting.popleft()
-            adopted = adopt(path)
+            adopted = lock_dead_lane(path)
             if adopted is None:
                 continue
             self._adopted = adopted
@@ -98,7 +98,7 @@ def undelivered(journal_dir: Path, reader: Callable[[Path], LaneReader] = LaneRe
     """Lanes of dead processes with records that the destination lacks, and that no process is delivering now."""
     paths: list[Path] = []
     for path in lanes_for(journal_dir, reader):
-        if not is_delivered(path, reader) and (adopted := adopt(path)) is not None:
+        if not is_delivered(path, reader) and (adopted := lock_dead_lane(path)) is not None:
             adopted.close()
             paths.append(path)
     return paths

@@ -45,7 +45,7 @@ _TOO_LARGE = 413
 
 
 @dataclass(frozen=True, slots=True)
-class GivenUp(Generic[Item]):
+class RejectedItem(Generic[Item]):
     """An item that the collector refused for good, and its reason."""
 
     item: Item
@@ -53,14 +53,14 @@ class GivenUp(Generic[Item]):
 
 
 @dataclass(slots=True)
-class _Search(Generic[Item]):
-    taken: int = 0
+class _RejectionSearch(Generic[Item]):
+    accepted: int = 0
     suspects: list[Item] = field(default_factory=list[Item])
-    given_up: list[GivenUp[Item]] = field(default_factory=list[GivenUp[Item]])
-    in_a_row: int = 0
+    rejected: list[RejectedItem[Item]] = field(default_factory=list[RejectedItem[Item]])
+    refused_in_a_row: int = 0
 
 
-class Sending:
+class BatchSender:
     """Sends items to one endpoint. Used by one thread."""
 
     def __init__(self, shown: str):
@@ -70,7 +70,7 @@ class Sending:
 
     def send(
         self, items: Sequence[Item], send: Callable[[Sequence[Item]], tuple[int, str]]
-    ) -> tuple[int, list[GivenUp[Item]]]:
+    ) -> tuple[int, list[RejectedItem[Item]]]:
         """Returns the number of accepted items, and the items given up. Raises Unavailable.
 
         `send` makes one request with the given items and may be called again with the same ones. It returns how many of
@@ -80,34 +80,34 @@ class Sending:
         """
         if not items:
             return 0, []
-        search: _Search[Item] = _Search()
+        search: _RejectionSearch[Item] = _RejectionSearch()
         self._try(items, send, search)
         if search.suspects:
-            self._confirm(send, search)
+            self._send_suspects_alone(send, search)
         self._doubts = 0
-        return search.taken, search.given_up
+        return search.accepted, search.rejected
 
     def _try(
-        self, items: Sequence[Item], send: Callable[[Sequence[Item]], tuple[int, str]], search: _Search[Item]
+        self, items: Sequence[Item], send: Callable[[Sequence[Item]], tuple[int, str]], search: _RejectionSearch[Item]
     ) -> None:
         try:
             left_out, why = send(items)
         except RequestRejected as refused:
             self._wait_out(refused, len(items))
             if len(items) == 1:
-                self._suspect(items[0], refused, search)
+                self._add_suspect(items[0], refused, search)
                 return
         except (ValueError, TypeError) as error:
             if len(items) == 1:
-                search.given_up.append(GivenUp(items[0], repr(error)))
+                search.rejected.append(RejectedItem(items[0], repr(error)))
                 return
         else:
-            search.in_a_row = 0
+            search.refused_in_a_row = 0
             if not left_out:
-                search.taken += len(items)
+                search.accepted += len(items)
                 return
             if left_out >= len(items):
-                search.given_up += [GivenUp(item, why or "left out, and not said why") for item in items]
+                search.rejected += [RejectedItem(item, why or "left out, and not said why") for item in items]
                 return
         half = len(items) // 2
         self._try(items[:half], send, search)
@@ -124,16 +124,18 @@ class Sending:
             "see the log of the collector, and of what is between it and this program",
         )
 
-    def _suspect(self, item: Item, rejected: RequestRejected, search: _Search[Item]) -> None:
+    def _add_suspect(self, item: Item, rejected: RequestRejected, search: _RejectionSearch[Item]) -> None:
         search.suspects.append(item)
-        search.in_a_row += 1
-        if search.in_a_row > _MAX_REFUSED_IN_A_ROW:
+        search.refused_in_a_row += 1
+        if search.refused_in_a_row > _MAX_REFUSED_IN_A_ROW:
             raise everything_refused(self._shown, str(rejected))
 
-    def _confirm(self, send: Callable[[Sequence[Item]], tuple[int, str]], search: _Search[Item]) -> None:
+    def _send_suspects_alone(
+        self, send: Callable[[Sequence[Item]], tuple[int, str]], search: _RejectionSearch[Item]
+    ) -> None:
         """Sends the suspects again one by one, after their neighbours (or an empty request) were accepted. Those that
         are refused now are given up."""
-        if not search.taken:
+        if not search.accepted:
             try:
                 send([])
             except RequestRejected as refused:
@@ -142,10 +144,10 @@ class Sending:
             try:
                 left_out, why = send([item])
             except RequestRejected as refused:
-                search.given_up.append(GivenUp(item, str(refused)))
+                search.rejected.append(RejectedItem(item, str(refused)))
             else:
-                search.taken += not left_out
-                search.given_up += [GivenUp(item, why)] if left_out else []
+                search.accepted += not left_out
+                search.rejected += [RejectedItem(item, why)] if left_out else []
 
 
 Sendable = TypeVar("Sendable", Span, LogEvent, Content | ThreadExtension)
@@ -174,7 +176,7 @@ class Delivery:
         content that it had. `on_taken_over` is called with a run whose records the collector refuses, and the attempt
         that has taken the run over."""
         self._endpoint = CollectorEndpoint(settings, counters)
-        self._sending = Sending(self._endpoint.shown)
+        self._sending = BatchSender(self._endpoint.shown)
         self._counters = counters
         self._problems = problems
         self._letters = letters
@@ -203,7 +205,9 @@ class Delivery:
         try:
             self._endpoint.delete(f"/api/v1/runs/{run.run_id}/lease?{query}")
         except RequestRejected as error:  # an older collector, which does not use this either
-            self._problems.report("left runs", f"{self._endpoint.shown} does not note which runs were left: {error}")
+            self._problems.warn_once_per_cause(
+                "left runs", f"{self._endpoint.shown} does not note which runs were left: {error}"
+            )
 
     def deliver(self, shipment: Shipment) -> None:
         """Returns when every record was acknowledged or stored as a dead letter. Raises Unavailable.
@@ -238,7 +242,9 @@ class Delivery:
     def _wanted(self, shipment: Shipment) -> list[Content]:
         known_refs = self._known
         unknown = {
-            d: content for d, content in shipment.contents.items() if not (d in known_refs or known_refs.promote_old(d))
+            d: content
+            for d, content in shipment.contents.items()
+            if not (d in known_refs or known_refs.get_from_old(d))
         }
         large = [content.ref.plain for content in unknown.values() if len(content.data) >= _WORTH_ASKING_BYTES]
         if not large:
@@ -304,7 +310,7 @@ class Delivery:
 
     def _left_out(self, count: int, why: str) -> tuple[int, str]:
         if why and not count:
-            self._problems.report("remark", f"{self._endpoint.shown} says: {why}")
+            self._problems.warn_once_per_cause("remark", f"{self._endpoint.shown} says: {why}")
         return count, why
 
     def _send(self, items: Sequence[Sendable], send: Callable[[Sequence[Sendable]], tuple[int, str]]) -> int:
@@ -314,7 +320,7 @@ class Delivery:
             self._give_up(given_up)
         return accepted
 
-    def _give_up(self, given_up: Sequence[GivenUp[Any]]) -> None:
+    def _give_up(self, given_up: Sequence[RejectedItem[Any]]) -> None:
         records: list[tuple[Record, str]] = [(refusal.item, refusal.why) for refusal in given_up]
         try:
             self._letters.keep(records)
@@ -325,10 +331,10 @@ class Delivery:
                 "all stays in the journal; send what was put aside again with `playhead ship --dead-letters`, or make "
                 "room on the disk",
                 retry_after=_SLOWLY_SECONDS,
-                hopeless=True,
+                retry_is_useless=True,
             ) from error
         self._counters.rejected += len(given_up)
-        self._problems.report(
+        self._problems.warn_once_per_cause(
             f"refused {given_up[0].why}"[:40],
             f"{self._endpoint.shown} refuses a record ({given_up[0].why}): it is kept in {self._letters.folder}, where "
             "`playhead ship --dead-letters` sends it from again; more of this kind are counted only",

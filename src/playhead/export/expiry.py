@@ -31,11 +31,11 @@ from itertools import groupby
 from pathlib import Path
 from random import SystemRandom
 
-from playhead.export.shipment import is_released
-from playhead.journal.ended_runs import EndedRuns, NotedLines, RunsSeen, merge_runs_seen, runs_in
+from playhead.export.shipment import is_delivered_everywhere
+from playhead.journal.ended_runs import EndedRuns, SegmentRuns, SharedLinesFile, merge_segment_runs, runs_in
 from playhead.journal.files import open_private
 from playhead.journal.index.updating import prune
-from playhead.journal.lane import LaneReader, adopt, names_in
+from playhead.journal.lane import LaneReader, entries_of, lock_dead_lane
 from playhead.settings.sdk import MAX_SECONDS, MIN_SECONDS
 
 _FILE = "retention"
@@ -46,24 +46,24 @@ class Retention:
 
     def __init__(self, journal_dir: Path, default_seconds: float):
         """`default_seconds`: for runs for which no time was set. Does not access the disk."""
-        self._notes = NotedLines(journal_dir / _FILE)
+        self._lines = SharedLinesFile(journal_dir / _FILE)
         self._default = default_seconds
-        self._said: Mapping[bytes, float] = {}
+        self._periods: Mapping[bytes, float] = {}
 
     @property
     def least_seconds(self) -> float:
         """How long everything is kept; older records have to be read to know whether they are kept longer."""
         return min(self._default, MIN_SECONDS)
 
-    def learn(self, seen: Iterable[RunsSeen]) -> None:
+    def update(self, seen: Iterable[SegmentRuns]) -> None:
         """Reads the times from these records and the file, and adds to the file those that it lacks. Raises OSError."""
-        new = self.look(seen)
-        self._notes.note(b"%s %d" % (key, seconds) for key, seconds in sorted(new.items()))
+        new = self.read_new(seen)
+        self._lines.append(b"%s %d" % (key, seconds) for key, seconds in sorted(new.items()))
 
-    def look(self, seen: Iterable[RunsSeen]) -> Mapping[bytes, float]:
+    def read_new(self, seen: Iterable[SegmentRuns]) -> Mapping[bytes, float]:
         """Reads the times from these records and the file. Returns those that the file lacks. Raises OSError."""
         noted: dict[bytes, float] = {}
-        for line in self._notes.known():
+        for line in self._lines.read():
             key, _, seconds = line.partition(b" ")
             if seconds.isdigit():
                 noted[key] = float(seconds)
@@ -72,15 +72,15 @@ class Retention:
             for key, seconds in runs_seen.retention.items():
                 if min(seconds, MAX_SECONDS) > max(noted.get(key, 0.0), new.get(key, 0.0)):
                     new[key] = min(seconds, MAX_SECONDS)
-        self._said = noted | new
+        self._periods = noted | new
         return new
 
-    def seconds(self, seen: RunsSeen) -> float:
+    def seconds(self, seen: SegmentRuns) -> float:
         """How long to keep records of these runs: the longest time of one of them."""
         return max((self._of_run(run, seen.sessions.get(run)) for run in seen.runs), default=self._default)
 
     def _of_run(self, run: bytes, session: bytes | None) -> float:
-        periods = [self._said[key] for key in (run, session) if key is not None and key in self._said]
+        periods = [self._periods[key] for key in (run, session) if key is not None and key in self._periods]
         return max(periods, default=self._default)
 
 
@@ -97,10 +97,10 @@ class _LaneRuns:
     """When its last record was delivered, or written if the lane has no destination; in seconds since 1970."""
     is_local: bool
     """Whether the lane has no destination, not even the collector."""
-    what: RunsSeen
+    runs: SegmentRuns
 
 
-class Expiry:
+class DeadLaneExpiry:
     """Expiry of dead processes' lanes in one journal.  Used by one thread only."""
 
     def __init__(
@@ -136,25 +136,25 @@ class Expiry:
         Raises OSError if the journal cannot be read.
         """
         # By name only: checking whether each of thousands is a lane takes 100 times as long as listing them.
-        names = self._part([name for name in names_in(self._journal_dir) if name != own_lane.name], most_lanes)
+        names = self._part([name for name in entries_of(self._journal_dir) if name != own_lane.name], most_lanes)
         old = [path for path in map(self._journal_dir.joinpath, names) if self._is_old(path)]
         if not old:
             return 0
         seen = self._read(old)
-        noted = self._ended.known()
-        ended = {run for lane in seen for run in lane.what.ended}
+        noted = self._ended.read()
+        ended = {run for lane in seen for run in lane.runs.ended}
         # Before deletion: the record of a run's end may be in a deleted lane, and is needed to delete its other lanes.
-        self._ended.note(ended - noted)
+        self._ended.add(ended - noted)
         for retention in (self._retention, self._local_retention):
-            retention.learn(lane.what for lane in seen)
-        over = [lane.path for lane in seen if lane.what.runs <= ended | noted and self._is_due(lane)]
+            retention.update(lane.runs for lane in seen)
+        over = [lane.path for lane in seen if lane.runs.runs <= ended | noted and self._is_due(lane)]
         deleted = sum(map(self._delete, over))
         if deleted:
             prune(self._journal_dir)
         return deleted
 
     def _is_due(self, lane: _LaneRuns) -> bool:
-        until = lane.since + self._retention_of(lane.is_local).seconds(lane.what)
+        until = lane.since + self._retention_of(lane.is_local).seconds(lane.runs)
         if until <= self._wall():
             return True
         with suppress(OSError):
@@ -178,7 +178,7 @@ class Expiry:
         with suppress(OSError):
             retention = self._retention_of(LaneReader(path).is_for_nobody())
             is_old = since(path) + retention.least_seconds <= self._wall()
-            return is_old and _kept_until(path) <= self._wall() and is_released(path)
+            return is_old and _kept_until(path) <= self._wall() and is_delivered_everywhere(path)
         return False
 
     def _read(self, paths: list[Path]) -> list[_LaneRuns]:
@@ -192,16 +192,16 @@ class Expiry:
                 if seen and size > remaining_bytes:
                     break
                 remaining_bytes -= size
-                runs_seen = merge_runs_seen(runs_in(reader.segment_path(n).read_bytes()) for n in numbers)
+                runs_seen = merge_segment_runs(runs_in(reader.segment_path(n).read_bytes()) for n in numbers)
                 seen.append(_LaneRuns(path, since(path), reader.is_for_nobody(), runs_seen))
         return seen
 
     def _delete(self, path: Path) -> bool:
         with suppress(OSError):  # another process may delete it at the same time
-            adopted = adopt(path)
+            adopted = lock_dead_lane(path)
             if adopted is not None:
                 try:
-                    if is_released(path):
+                    if is_delivered_everywhere(path):
                         LaneReader(path).delete()
                         return True
                 finally:
@@ -234,14 +234,14 @@ def _kept_until(path: Path) -> float:
 _MAX_ENDED = 10_000
 
 
-class OwnExpiry:
+class OwnLaneExpiry:
     """Expiry of segments in one lane.  Used by one thread only."""
 
     def __init__(
         self,
         lane: Path,
         keep_seconds: float,
-        begin_segment: Callable[[], int | None],
+        start_segment: Callable[[], int | None],
         wall: Callable[[], float] = time.time,
         *,
         after_end: bool = False,
@@ -251,17 +251,17 @@ class OwnExpiry:
 
         `after_end`: a run is kept this long after its end, which may be in a later segment.
 
-        `begin_segment` begins a new segment whose records do not refer to contents in earlier segments. It returns the
+        `start_segment` begins a new segment whose records do not refer to contents in earlier segments. It returns the
         segment's number, or None if it could not begin one or the current segment is empty.
         """
         self.lane = lane
         self._reader = LaneReader(lane)
         self._retention = Retention(lane.parent, keep_seconds)
-        self._begin_segment = begin_segment
+        self._start_segment = start_segment
         self._wall = wall
         self._after_end = after_end
         self._began = wall()
-        self._seen: dict[int, RunsSeen] = {}
+        self._seen: dict[int, SegmentRuns] = {}
         """The runs in complete segments, by segment number."""
         self._fresh = [0]
         """Numbers of the segments that do not refer to contents in earlier segments, in order."""
@@ -272,7 +272,7 @@ class OwnExpiry:
         """Deletes segments that are old and not needed, and returns their number.  Raises OSError."""
         least = self._retention.least_seconds
         if not 0 <= self._wall() - self._began < least:
-            number = self._begin_segment()
+            number = self._start_segment()
             self._began = self._wall()
             if number is not None:
                 self._fresh.append(number)
@@ -300,27 +300,27 @@ class OwnExpiry:
         only."""
         seen = self._read(numbers)
         ended = self._ended_runs(seen.values())
-        self._retention.learn(seen.values())
+        self._retention.update(seen.values())
         gone: list[int] = []
         for _, members in groupby(numbers, self._group_of):
             group = list(members)
             if not all(number in ages and number in seen for number in group):
                 continue
-            runs_seen = merge_runs_seen(seen[number] for number in group)
+            runs_seen = merge_segment_runs(seen[number] for number in group)
             ends = [number for number, other in seen.items() if other.ended & runs_seen.runs] if self._after_end else []
             age = min(ages.get(number, 0.0) for number in (*group, *ends))
             if runs_seen.runs <= ended and age >= self._retention.seconds(runs_seen):
                 gone += group
         return gone
 
-    def _ended_runs(self, seen: Collection[RunsSeen]) -> set[bytes]:
-        ended = {*self._ended, *self._notes.known()}
+    def _ended_runs(self, seen: Collection[SegmentRuns]) -> set[bytes]:
+        ended = {*self._ended, *self._notes.read()}
         new = frozenset[bytes]().union(*(runs_seen.ended for runs_seen in seen)) - ended
-        self._notes.note(new)
+        self._notes.add(new)
         return ended | new
 
-    def _read(self, numbers: list[int]) -> dict[int, RunsSeen]:
-        seen: dict[int, RunsSeen] = {}
+    def _read(self, numbers: list[int]) -> dict[int, SegmentRuns]:
+        seen: dict[int, SegmentRuns] = {}
         remaining_bytes = _MAX_BYTES
         for number in numbers:
             if number not in self._seen:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from playhead.export.expiry import Retention, last_record, since
-from playhead.journal.ended_runs import EndedRuns, RunsSeen, merge_runs_seen, runs_in
+from playhead.journal.ended_runs import EndedRuns, SegmentRuns, merge_segment_runs, runs_in
 from playhead.journal.lane import LaneReader, LostEnd, is_owned, lanes
 from playhead.settings.sdk import Settings
 
@@ -33,18 +33,18 @@ class LaneForecast:
 def forecast(journal_dir: Path, settings: Settings) -> list[LaneForecast]:
     """Forecasts for all lanes, oldest first. Reads all segments. Raises OSError."""
     lane_runs = [(path, _runs_of(LaneReader(path))) for path in lanes(journal_dir)]
-    ended = EndedRuns(journal_dir).known().union(*(seen.ended for _, seen in lane_runs))
+    ended = EndedRuns(journal_dir).read().union(*(seen.ended for _, seen in lane_runs))
     delivered = Retention(journal_dir, settings.journal_keep_seconds)
     local = Retention(journal_dir, settings.local_keep_seconds)
     for retention in (delivered, local):
-        retention.look(seen for _, seen in lane_runs)
+        retention.read_new(seen for _, seen in lane_runs)
     return [
         _forecast(path, seen, ended, local.seconds if LaneReader(path).is_for_nobody() else delivered.seconds)
         for path, seen in lane_runs
     ]
 
 
-def _forecast(path: Path, seen: RunsSeen, ended: set[bytes], keeps: Callable[[RunsSeen], float]) -> LaneForecast:
+def _forecast(path: Path, seen: SegmentRuns, ended: set[bytes], keeps: Callable[[SegmentRuns], float]) -> LaneForecast:
     reader = LaneReader(path)
     is_living = is_owned(path)
     open_runs = len(seen.runs - ended)
@@ -78,5 +78,5 @@ def _not_delivered(path: Path) -> tuple[str, ...]:
     return tuple(name for name, reader in readers if reader.acked() < reader.end())
 
 
-def _runs_of(reader: LaneReader) -> RunsSeen:
-    return merge_runs_seen(runs_in(reader.segment_path(number).read_bytes()) for number in reader.segments())
+def _runs_of(reader: LaneReader) -> SegmentRuns:
+    return merge_segment_runs(runs_in(reader.segment_path(number).read_bytes()) for number in reader.segments())

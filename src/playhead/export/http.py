@@ -148,7 +148,7 @@ class CollectorEndpoint:
             f"the collector at {self.shown} {'does not answer in time' if slow else 'cannot be reached'} "
             f"({error or type(error).__name__}): what is recorded stays in the journal and is sent later; "
             f"start one with `playhead serve`, or set PLAYHEAD_ENDPOINT{plain}{grpc_hint(error)}",
-            hopeless=isinstance(error, httpx.ConnectError | httpx.ProxyError | httpx.UnsupportedProtocol),
+            retry_is_useless=isinstance(error, httpx.ConnectError | httpx.ProxyError | httpx.UnsupportedProtocol),
         )
 
     def _denied(self, answer: httpx.Response) -> Unavailable:
@@ -157,7 +157,7 @@ class CollectorEndpoint:
             f"the collector at {self.shown} wants another key ({_detail(answer)}): set PLAYHEAD_API_KEY; "
             "what is recorded stays in the journal until then",
             retry_after=_SLOWLY_SECONDS,
-            hopeless=True,
+            retry_is_useless=True,
         )
 
     def _busy(self, answer: httpx.Response) -> Unavailable:
@@ -176,7 +176,7 @@ class CollectorEndpoint:
             "there, and what is recorded stays in the journal; start a collector with `playhead serve`, and set "
             "PLAYHEAD_ENDPOINT to its address (without a path such as /v1/traces)",
             retry_after=_SLOWLY_SECONDS,
-            hopeless=True,
+            retry_is_useless=True,
         )
 
 
@@ -187,7 +187,7 @@ def everything_refused(endpoint: str, why: str) -> Unavailable:
         f"the collector at {endpoint} refuses everything ({why}): what is recorded stays in the journal; "
         "see the collector's log, what is between it and this program, and whether the two have versions that fit",
         retry_after=_SLOWLY_SECONDS,
-        hopeless=True,
+        retry_is_useless=True,
     )
 
 

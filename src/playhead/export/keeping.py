@@ -16,7 +16,9 @@ class JournalKeeper(Shipper):
         try:
             LaneReader(lane_path).note_no_collector()
         except OSError as error:
-            self._problems.report("begin", f"cannot note in {lane_path} that there is no collector ({error})")
+            self._problems.warn_once_per_cause(
+                "begin", f"cannot note in {lane_path} that there is no collector ({error})"
+            )
 
     def _is_all_delivered(self) -> bool:
         return not self._waiting(self._memory_at)[0]

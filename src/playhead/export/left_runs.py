@@ -15,7 +15,7 @@ from playhead.export.shipment import is_delivered
 from playhead.journal.ended_runs import begun_and_open
 from playhead.journal.files import open_private
 from playhead.journal.lane import LaneReader, is_owned, lanes
-from playhead.journal.leases import abandoned_runs, journal_name, take_local
+from playhead.journal.leases import abandoned_runs, acquire_lease, journal_name
 
 _TOLD = "left-runs-told"
 # Most bytes of lanes that one call reads (plus the rest of a lane). The next call reads further lanes.
@@ -57,13 +57,13 @@ def _tell_alone(journal_dir: Path, run: LeftRun, busy: set[str], tell: Callable[
     """Reports the run while no other process of this machine can resume it. Does nothing if a process has it."""
     if run.run_id in busy:
         return
-    lock = take_local(journal_dir, run.run_id)
+    lock = acquire_lease(journal_dir, run.run_id)
     if lock is None:
         return  # resumed: the process that did so reports it when it ends
     try:
         tell(run)
     except BaseException:
-        lock.abandon()  # the lock's file stays, so that the report is tried again
+        lock.forget_after_fork()  # the lock's file stays, so that the report is tried again
         raise
     lock.release()
 

@@ -15,7 +15,7 @@ from playhead.export.counters import ShipCounters
 from playhead.export.dead_lanes import DeadLanes, undelivered
 from playhead.export.dead_letters import DeadLetters, most_bytes
 from playhead.export.destination_notes import note_destination
-from playhead.export.expiry import Expiry, OwnExpiry
+from playhead.export.expiry import DeadLaneExpiry, OwnLaneExpiry
 from playhead.export.left_runs import tell_of_left_runs
 from playhead.export.shipment import LaneCursor, Shipment, end_of, is_delivered, shipments_of
 from playhead.export.target import DeliversShipments, ShipTarget, to_collector
@@ -37,7 +37,7 @@ _DEAD_LANES_SECONDS = 600.0
 _LANES_AT_A_LOOK, _LANES_AT_THE_END = 200, 10
 _BROKEN_SECONDS = 60.0
 # The collector may delete content that was not referred to for a day: it is asked for or sent again far more often.
-_BELIEF_SECONDS = 3600.0
+_KNOWN_REFS_SECONDS = 3600.0
 _DISK_SECONDS = 1.0
 
 
@@ -64,7 +64,7 @@ class Shipper:
         on_delivered_from_memory: Callable[[int], None] = lambda upto: None,
         note_end: Callable[[], None] = lambda: None,
         on_damage: Callable[[], None] = lambda: None,
-        begin_segment: Callable[[], int | None] = lambda: None,
+        start_segment: Callable[[], int | None] = lambda: None,
         target: ShipTarget | None = None,
         on_taken_over: Callable[[str, int], None] = lambda run, attempt: None,
     ):
@@ -76,7 +76,7 @@ class Shipper:
         `before_read`: writes what is still in memory, and returns False if that failed; then `waiting` returns what is
         in memory behind a place, and `on_delivered_from_memory` is called with the place up to which the destination
         has it. `note_end`: notes how much was written; called soon after an append. `on_damage`: a part of this
-        process's lane cannot be read. `begin_segment`: see `OwnExpiry`. `on_taken_over`: see `Delivery`.
+        process's lane cannot be read. `start_segment`: see `OwnLaneExpiry`. `on_taken_over`: see `Delivery`.
         """
         self._settings = settings
         self._clock = clock or SystemClock()
@@ -88,7 +88,7 @@ class Shipper:
         self._on_delivered_from_memory = on_delivered_from_memory
         self._note_end = note_end
         self._on_damage = on_damage
-        self._begin_segment = begin_segment
+        self._start_segment = start_segment
         self._on_taken_over = on_taken_over
         self._target = target or ShipTarget()
         self._reader = self._target.reader
@@ -105,14 +105,14 @@ class Shipper:
         self._too: list[Path] = []  # lanes of dead processes that flushes wait for
         self._stuck: Position | None = None
         local_keep = self._settings.local_keep_seconds
-        self._expiry = Expiry(journal_dir, self._settings.journal_keep_seconds, local_keep_seconds=local_keep)
-        self._own_expiry: OwnExpiry | None = None
+        self._expiry = DeadLaneExpiry(journal_dir, self._settings.journal_keep_seconds, local_keep_seconds=local_keep)
+        self._own_expiry: OwnLaneExpiry | None = None
         self._letters = DeadLetters(journal_dir, most_bytes(self._settings))
         self._cursor: LaneCursor | None = None
         self._delivery: DeliversShipments | None = None
         self._dead: DeadLanes | None = None
         self._next_look = self._clock.now() + self._settings.linger_seconds
-        self._believed_until = self._clock.now() + _BELIEF_SECONDS
+        self._known_refs_until = self._clock.now() + _KNOWN_REFS_SECONDS
         self._rest_until = float("-inf")  # unless a caller waits
         self._thread: threading.Thread | None = None
         self._stopping = self._is_ending = False
@@ -121,8 +121,8 @@ class Shipper:
         self._urgent = threading.Event()  # a caller waits, or the shipper has to end: no delays
         # Flushes are numbered: requested, done, and given up for so many seconds.
         self._turn = threading.Condition()
-        self._asked = self._done = self._failed = 0
-        self._hopeless_seconds = 0.0
+        self._requested = self._done = self._failed = 0
+        self._retry_useless_seconds = 0.0
         if lane_path is not None:
             self._begin_lane(lane_path)
 
@@ -133,7 +133,9 @@ class Shipper:
             if self._target.note is not None:
                 note_destination(lane_path, self._target.acks, self._target.note)
         except OSError as error:
-            self._problems.report("begin", f"cannot note in {lane_path} who it is for ({error}): it is tried again")
+            self._problems.warn_once_per_cause(
+                "begin", f"cannot note in {lane_path} who it is for ({error}): it is tried again"
+            )
 
     # --- called by the program's threads ------------------------------------------------------------------------------
 
@@ -147,7 +149,9 @@ class Shipper:
                 try:
                     thread.start()
                 except RuntimeError as error:  # no more threads; or the interpreter is ending
-                    self._problems.report("thread", f"cannot deliver now ({error}): `playhead ship` does it later")
+                    self._problems.warn_once_per_cause(
+                        "thread", f"cannot deliver now ({error}): `playhead ship` does it later"
+                    )
                     return
                 self._thread = thread
 
@@ -168,7 +172,7 @@ class Shipper:
         self._next_lane = lane_path
         self.wake()
 
-    def deliver_too(self, lanes: Sequence[Path]) -> None:
+    def also_deliver(self, lanes: Sequence[Path]) -> None:
         """Delivers these lanes of dead processes right after this process's own; flushes wait for them."""
         with self._turn:
             self._too += [lane for lane in lanes if lane != self._lane.path]
@@ -188,13 +192,13 @@ class Shipper:
         with self._turn:
             if self._thread is None or not self._thread.is_alive():
                 return self._is_all_delivered() and not self._letters.waiting()
-            self._asked += 1
-            mine = self._asked
+            self._requested += 1
+            mine = self._requested
             self._bell.set()
             self._urgent.set()
             while self._done < mine:
                 remaining = deadline - time.monotonic()
-                if remaining <= 0 or (self._failed >= mine and self._hopeless_seconds > remaining):
+                if remaining <= 0 or (self._failed >= mine and self._retry_useless_seconds > remaining):
                     return False
                 self._turn.wait(min(remaining, threading.TIMEOUT_MAX))
         return not self._letters.waiting()
@@ -235,7 +239,7 @@ class Shipper:
                 self._rest_until = self._clock.now() + _REST_SECONDS
                 self._ship_dead()
             except OSError as error:
-                self._problems.report(
+                self._problems.warn_once_per_cause(
                     "disk", f"cannot read the journal ({error}): nothing is delivered until that works"
                 )
                 self._pause(_DISK_SECONDS)
@@ -253,7 +257,7 @@ class Shipper:
         self._expire_own()
 
     def _expire(self, most_lanes: int) -> None:
-        if not self._target.frees or isinstance(self._lane, NoLane):
+        if not self._target.frees_space or isinstance(self._lane, NoLane):
             return  # one shipper of a process does it
         try:
             self._expiry.run_once(self._lane.path, most_lanes)
@@ -261,32 +265,34 @@ class Shipper:
             self._warn_of_expiry(error)
 
     def _expire_own(self) -> None:
-        if not self._target.frees:
+        if not self._target.frees_space:
             return
         lane = self._lane.path
         if self._own_expiry is None or self._own_expiry.lane != lane:
             settings = self._settings
             is_local = LaneReader(lane).is_for_nobody()
             keep = settings.local_keep_seconds if is_local else settings.journal_keep_seconds
-            self._own_expiry = OwnExpiry(lane, keep, self._begin_segment, after_end=is_local)
+            self._own_expiry = OwnLaneExpiry(lane, keep, self._start_segment, after_end=is_local)
         try:
             self._own_expiry.run_once()
         except Exception as error:  # noqa: BLE001 - as in `_run`; the next look may do
             self._warn_of_expiry(error)
 
     def _warn_of_expiry(self, error: Exception) -> None:
-        self._problems.report("expiry", f"could not delete what is old from the journal ({error!r})")
+        self._problems.warn_once_per_cause("expiry", f"could not delete what is old from the journal ({error!r})")
 
     def _pause(self, seconds: float) -> None:
         """Waits after a failure that is not the collector's. Callers of `flush` are notified at once."""
         self._cursor = None  # records that were loaded and not acknowledged are loaded again
-        self._fail(self._asked, _BROKEN_SECONDS)
+        self._fail(self._requested, _BROKEN_SECONDS)
         self._urgent.clear()
         self._clock.wait(self._urgent, seconds)
         self._bell.set()
 
     def _warn_of_bug(self, error: Exception) -> None:
-        self._problems.report("bug", f"could not deliver ({error!r}): what is recorded stays in the journal")
+        self._problems.warn_once_per_cause(
+            "bug", f"could not deliver ({error!r}): what is recorded stays in the journal"
+        )
 
     def _await_work(self) -> None:
         if self._dead is None:
@@ -295,7 +301,7 @@ class Shipper:
             return
         self._note_end()
         end = max(self._rest_until, self._clock.now() + self._settings.linger_seconds)
-        while self._asked == self._done and not self._stopping and (remaining := end - self._clock.now()) > 0:
+        while self._requested == self._done and not self._stopping and (remaining := end - self._clock.now()) > 0:
             rest = self._rest_until - self._clock.now()
             if rest <= 0 and self._waiting_bytes() >= _ENOUGH_BYTES:
                 return
@@ -316,8 +322,8 @@ class Shipper:
         self._bell.clear()
         self._urgent.clear()
         self._awake = False
-        requested = self._asked
-        self._expire_beliefs()
+        requested = self._requested
+        self._forget_known_refs()
         written = self._before_read()
         self._note_end()
         self._lane.begin()
@@ -354,7 +360,7 @@ class Shipper:
                 return False
             self._acknowledge(cursor.at)
             if cursor.report(self.counters):
-                self._problems.report(
+                self._problems.warn_once_per_cause(
                     "damaged", f"a part of {self._lane.path} cannot be read any more: records are lost"
                 )
                 self._on_damage()
@@ -372,11 +378,11 @@ class Shipper:
         return True
 
     def _ship_ended(self) -> bool:
-        """Delivers former lanes of this process, and those of `deliver_too`. Returns whether the former lanes are
+        """Delivers former lanes of this process, and those of `also_deliver`. Returns whether the former lanes are
         delivered."""
         with self._turn:
             too = list(self._too)
-        is_asked = self._asked != self._done and not self._is_ending  # a caller of `flush` waits
+        is_asked = self._requested != self._done and not self._is_ending  # a caller of `flush` waits
         if self._target.acks and is_asked and not isinstance(self._lane, NoLane):
             own_lanes = {self._lane.path, self._next_lane, *self._ended, *too}
             too += [lane for lane in undelivered(self._lane.path.parent, self._reader) if lane not in own_lanes]
@@ -403,17 +409,17 @@ class Shipper:
     def _deliver_in_the_end(self, shipment: Shipment) -> bool:
         """Tries until the shipment is delivered. Returns False if the shipper has to end first."""
         for delay in backoff_delays():
-            self._expire_beliefs()
+            self._forget_known_refs()
             self._urgent.clear()
-            requested = self._asked
+            requested = self._requested
             try:
                 self._delivery_in_use().deliver(shipment)
                 return True
             except Unavailable as error:
                 self.counters.retries += 1
-                self._problems.report(error.cause, str(error))
+                self._problems.warn_once_per_cause(error.cause, str(error))
                 seconds = max(delay, error.retry_after)
-                self._fail(requested, _BROKEN_SECONDS if error.hopeless else seconds)
+                self._fail(requested, _BROKEN_SECONDS if error.retry_is_useless else seconds)
                 self._note_end()
             if not self._stopping:
                 self._clock.wait(self._urgent, seconds)
@@ -421,24 +427,24 @@ class Shipper:
                 break
         return False
 
-    def _expire_beliefs(self) -> None:
+    def _forget_known_refs(self) -> None:
         """Forgets which contents the collector has, once an hour, so that it is asked or sent them again."""
-        if self._clock.now() >= self._believed_until:
-            self._believed_until = self._clock.now() + _BELIEF_SECONDS
+        if self._clock.now() >= self._known_refs_until:
+            self._known_refs_until = self._clock.now() + _KNOWN_REFS_SECONDS
             self._on_epoch_change()
             if self._delivery is not None:
                 self._delivery.forget()
 
-    def _fail(self, requested: int, hopeless_seconds: float) -> None:
+    def _fail(self, requested: int, retry_useless_seconds: float) -> None:
         with self._turn:
-            self._failed, self._hopeless_seconds = requested, hopeless_seconds
+            self._failed, self._retry_useless_seconds = requested, retry_useless_seconds
             self._turn.notify_all()
 
     def _acknowledge(self, position: Position) -> None:
         try:
             self._lane.ack(position)
         except OSError as error:
-            self._problems.report(
+            self._problems.warn_once_per_cause(
                 "ack", f"cannot note in {self._lane.path} what was delivered ({error}): it may be twice"
             )
         self._on_acknowledged(position)
@@ -466,7 +472,7 @@ class Shipper:
                 self._tell_of_left_runs()
         except Unavailable as error:  # it is found again at the next try
             self._dead = None
-            self._problems.report(error.cause, str(error))
+            self._problems.warn_once_per_cause(error.cause, str(error))
         except Exception as error:  # noqa: BLE001 - as in `_run`; the next dead lane may be better
             self._warn_of_bug(error)
 

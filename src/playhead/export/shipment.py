@@ -276,7 +276,7 @@ def is_delivered(path: Path, reader: Callable[[Path], LaneReader] = LaneReader) 
     return lane.acked() >= lane.end()
 
 
-def is_released(path: Path) -> bool:
+def is_delivered_everywhere(path: Path) -> bool:
     """Whether every destination has acknowledged all of the lane."""
     lane = LaneReader(path)
     return lane.released() >= lane.end()

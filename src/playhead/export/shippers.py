@@ -80,10 +80,10 @@ class Shippers:
         for member in self._members:
             member.follow(lane_path)
 
-    def deliver_too(self, lanes: Sequence[Path]) -> None:
+    def also_deliver(self, lanes: Sequence[Path]) -> None:
         """See `Shipper`."""
         for member in self._members:
-            member.deliver_too(lanes)
+            member.also_deliver(lanes)
 
     def flush(self, timeout_s: float) -> bool:
         """Returns whether every destination has everything. See `Shipper`."""

@@ -55,7 +55,7 @@ class ShipTarget:
     note: DestinationNote | None = None
 
     @property
-    def frees(self) -> bool:
+    def frees_space(self) -> bool:
         """Whether its shipper frees the space of lanes: one shipper of a process does."""
         return self.instead or not self.acks
 

@@ -7,9 +7,9 @@ from typing import Any, Final
 
 from playhead.calls import runtime
 from playhead.interop.readable_spans import RecordedContent, is_recorded
-from playhead.kernel.guard import swallowed
-from playhead.model.objects.interrupts import let_through
-from playhead.recording import settings_in_force
+from playhead.kernel.guard import log_internal_error
+from playhead.model.objects.interrupts import reraise_if_for_program
+from playhead.recording import current_settings
 
 
 class PlayheadBlobUploader:
@@ -25,11 +25,11 @@ class PlayheadBlobUploader:
             contents = RecordedContent(to)
             ref = contents.content(blob.data)
             contents.keep()
-            endpoint = settings_in_force().endpoint
+            endpoint = current_settings().endpoint
             return f"{endpoint}/api/v1/content/{ref}" if endpoint is not None and is_recorded(ref) else None
         except BaseException as error:  # noqa: BLE001 - the guard
-            let_through(error)
-            swallowed("record a blob", error)
+            reraise_if_for_program(error)
+            log_internal_error("record a blob", error)
             return None
 
     def shutdown(self, timeout_sec: float = 10.0) -> None:

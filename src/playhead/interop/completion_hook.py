@@ -14,10 +14,10 @@ from typing import Any, Final, cast
 from playhead.calls import runtime
 from playhead.interop.readable_spans import RecordedContent, without_unrecorded
 from playhead.interop.zero_code import record_spans_of_others
-from playhead.kernel.guard import swallowed
+from playhead.kernel.guard import log_internal_error
 from playhead.lift import lift
 from playhead.model import names
-from playhead.model.objects.interrupts import let_through
+from playhead.model.objects.interrupts import reraise_if_for_program
 from playhead.model.span import Span
 
 _SCOPE: Final = "opentelemetry.util.genai"
@@ -57,7 +57,7 @@ class PlayheadCompletionHook:
             }
             attributes = {name: _plain(value) for name, value in payloads.items() if value}
             contents = RecordedContent(to)
-            lifted = lift(Span("0" * 32, "0" * 16, None, "", 0, None, attributes, scope=_SCOPE), found=contents)
+            lifted = lift(Span("0" * 32, "0" * 16, None, "", 0, None, attributes, scope=_SCOPE), extracted=contents)
             contents.keep()
             refs = _refs(lifted.span.attributes)
             if span is not None:
@@ -65,8 +65,8 @@ class PlayheadCompletionHook:
             if log_record is not None:
                 log_record.attributes = {**(log_record.attributes or {}), **refs}
         except BaseException as error:  # noqa: BLE001 - the guard
-            let_through(error)
-            swallowed("record what a completion hook was given", error)
+            reraise_if_for_program(error)
+            log_internal_error("record what a completion hook was given", error)
 
     def shutdown(self, *_: Any, **__: Any) -> None:
         """Does nothing: the contents are already in the journal."""

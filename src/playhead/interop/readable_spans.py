@@ -22,12 +22,12 @@ from opentelemetry.trace import Link, Status, StatusCode
 from playhead.calls import runtime
 from playhead.calls.recorder import Recorder
 from playhead.kernel.forks import fork_safe_lock
-from playhead.kernel.guard import swallowed
+from playhead.kernel.guard import log_internal_error
 from playhead.lift import lift, lift_log
-from playhead.lift.extraction import LiftedContent
+from playhead.lift.extraction import ExtractedContent
 from playhead.model import names
 from playhead.model.message import Message, without_reasoning
-from playhead.model.objects.interrupts import let_through
+from playhead.model.objects.interrupts import reraise_if_for_program
 from playhead.model.ref import ContentRef
 from playhead.model.span import Attributes, LogEvent, Span, SpanEvent
 
@@ -35,8 +35,8 @@ from playhead.model.span import Attributes, LogEvent, Span, SpanEvent
 _UNRECORDED = ContentRef("unrecorded")
 
 
-class RecordedContent(LiftedContent):
-    """Passes contents to the recorder as a dialect finds them.  `keep` writes them to the journal."""
+class RecordedContent(ExtractedContent):
+    """Passes contents to the recorder as a dialect finds them.  `journal_contents` writes them to the journal."""
 
     def __init__(self, recorder: Recorder):
         super().__init__()
@@ -62,11 +62,11 @@ class RecordedContent(LiftedContent):
         self.is_empty = False
         to_record = messages if self._to.reasoning else without_reasoning(messages)
         redacted = [self._to.message(message) for message in to_record]
-        return (self._to.message_thread(redacted, self._frames) or _UNRECORDED) if redacted else None
+        return (self._to.message_thread_ref(redacted, self._frames) or _UNRECORDED) if redacted else None
 
     def keep(self) -> None:
         """Writes the contents found since the last call to the journal."""
-        self._to.keep(self._frames)
+        self._to.journal_contents(self._frames)
 
 
 def without_unrecorded(attributes: Mapping[str, Any]) -> Attributes:
@@ -125,8 +125,8 @@ def with_refs(span: ReadableSpan) -> RefSpan:
                 _lifted[span] = ref_span
         return ref_span
     except BaseException as error:  # noqa: BLE001 - the guard
-        let_through(error)
-        swallowed("take the content out of a span", error)
+        reraise_if_for_program(error)
+        log_internal_error("take the content out of a span", error)
         return RefSpan(_bare(span, _safe(span.attributes, error)), None)
 
 
@@ -136,8 +136,8 @@ def log_with_refs(log: Any) -> Any:
     try:
         return _log_with_refs(log)
     except BaseException as error:  # noqa: BLE001 - the guard
-        let_through(error)
-        swallowed("take the content out of a log record", error)
+        reraise_if_for_program(error)
+        log_internal_error("take the content out of a log record", error)
         return _changed_log(log, _safe(getattr(log.log_record, "attributes", None), error), None)
 
 
@@ -150,7 +150,7 @@ def _with_refs(span: ReadableSpan) -> RefSpan:
         return RefSpan(_bare(span, _safe(span.attributes)), None)
     plain_span = _as_given(span, scope, to)
     contents = RecordedContent(to)
-    lifted = lift(plain_span, found=contents)
+    lifted = lift(plain_span, extracted=contents)
     contents.keep()
     recorded = replace(
         lifted.span,
@@ -326,7 +326,7 @@ def _log_with_refs(log: Any) -> Any:
         attributes[names.LOG_BODY] = body
     contents = RecordedContent(to)
     plain_log = LogEvent(record.event_name or "", record.timestamp or 0, None, None, attributes, scope=scope)
-    lifted = lift_log(plain_log, found=contents).log
+    lifted = lift_log(plain_log, extracted=contents).log
     contents.keep()
     originals: dict[str, Any] = {**(record.attributes or {}), names.LOG_BODY: body}
     new_attributes = _as_they_were(originals, attributes, without_unrecorded(lifted.attributes))

@@ -15,15 +15,15 @@ from opentelemetry.sdk.trace import ReadableSpan, Span, SpanProcessor
 from opentelemetry.sdk.trace.export import SpanExporter, SpanExportResult
 
 from playhead.calls import runtime
-from playhead.calls.mirror_span import program_provider, record_outermost, set_run_id
+from playhead.calls.mirror_span import program_provider, record_outer_span, set_run_id
 from playhead.capture.preference import is_preferred_scope
 from playhead.interop.readable_spans import log_with_refs, with_refs
 from playhead.kernel.forks import fork_safe_lock
-from playhead.kernel.guard import swallowed
+from playhead.kernel.guard import log_internal_error
 from playhead.model import names
-from playhead.model.objects.interrupts import let_through
+from playhead.model.objects.interrupts import reraise_if_for_program
 from playhead.model.span import Span as RecordedSpan
-from playhead.recording import ProcessState
+from playhead.recording import RecordingProcess
 
 # Limit of open spans around recorded spans that one processor remembers. Above it, the recorded tree has gaps.
 _MAX_ENCLOSING = 10_000
@@ -69,8 +69,8 @@ class RefSpanProcessor(SpanProcessor):
             if self._record and lifted.recorded is not None:
                 self._take(span, lifted.recorded, has_content=lifted.has_content)
         except BaseException as error:  # noqa: BLE001 - the guard
-            let_through(error)
-            swallowed("record another instrumentation's span", error)
+            reraise_if_for_program(error)
+            log_internal_error("record another instrumentation's span", error)
         if self._inner is not None:
             self._inner.on_end(lifted.changed or span)
 
@@ -90,7 +90,7 @@ class RefSpanProcessor(SpanProcessor):
             return
         with self._mutex:
             is_enclosing = self._enclosing.pop(context.span_id, self) is None
-        if record_outermost(span):
+        if record_outer_span(span):
             return
         if not (is_enclosing or has_content or self._all_spans or names.KIND in recorded.attributes):
             return
@@ -103,7 +103,7 @@ class RefSpanProcessor(SpanProcessor):
             recorded.attributes[names.PREFERRED] = True
         frames = to.frames()
         frames.new = {}
-        to.end(_fields(recorded), frames)
+        to.journal_end(_fields(recorded), frames)
 
 
 def _fields(span: RecordedSpan) -> list[Any]:
@@ -136,8 +136,8 @@ class RefSpanExporter(SpanExporter):
     def __init__(self, inner: SpanExporter):
         """Raises TypeError if `inner` is not an exporter."""
         self._inner = _exporter(inner, "RefSpanExporter(OTLPSpanExporter())")
-        if _flush_provider not in ProcessState.before_exit:
-            ProcessState.before_exit.append(_flush_provider)
+        if _flush_provider not in RecordingProcess.before_exit:
+            RecordingProcess.before_exit.append(_flush_provider)
 
     def export(self, spans: Sequence[ReadableSpan]) -> SpanExportResult:
         return self._inner.export([with_refs(span).changed or span for span in spans])
@@ -184,8 +184,8 @@ def _flush_provider() -> None:
         if provider is not None:
             provider.force_flush()
     except BaseException as error:  # noqa: BLE001 - the guard: the program's own exporter may raise anything
-        let_through(error)
-        swallowed("flush the program's spans", error)
+        reraise_if_for_program(error)
+        log_internal_error("flush the program's spans", error)
 
 
 def _exporter(inner: Any, example: str) -> Any:

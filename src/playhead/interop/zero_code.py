@@ -16,8 +16,8 @@ from playhead.calls.own_code import Launcher
 from playhead.capture.instrumented import report_at_exit_if_asked
 from playhead.capture.registry import LIBRARIES, OPT_IN, instrument
 from playhead.kernel.forks import delay_forks, fork_safe_lock
-from playhead.kernel.guard import swallowed, warn_once
-from playhead.model.objects.interrupts import let_through
+from playhead.kernel.guard import log_internal_error, warn_once
+from playhead.model.objects.interrupts import reraise_if_for_program
 from playhead.settings.sdk import load
 
 if TYPE_CHECKING:
@@ -49,8 +49,8 @@ def before_instrumentors() -> None:
         _SpansOfOthers.is_on = True
         record_spans_of_others()
     except BaseException as error:  # noqa: BLE001 - the guard
-        let_through(error)
-        swallowed("record other instrumentations", error)
+        reraise_if_for_program(error)
+        log_internal_error("record other instrumentations", error)
 
 
 def after_instrumentors() -> None:
@@ -67,8 +67,8 @@ def after_instrumentors() -> None:
         if installed or commands:
             instrument(*installed, *commands)
     except BaseException as error:  # noqa: BLE001 - the guard
-        let_through(error)
-        swallowed("instrument what is installed", error)
+        reraise_if_for_program(error)
+        log_internal_error("instrument what is installed", error)
 
 
 def _names_of(library: str) -> set[str]:

@@ -31,7 +31,7 @@ _KEY_DIGITS = 32
 
 
 @dataclass(frozen=True, slots=True)
-class RunsSeen:
+class SegmentRuns:
     """The runs with records in a segment, by their ids."""
 
     runs: frozenset[bytes]
@@ -44,7 +44,7 @@ class RunsSeen:
     """Whole seconds for which to keep a session (by key) or a run (by id); only those for which a program set it."""
 
 
-def runs_in(data: bytes) -> RunsSeen:
+def runs_in(data: bytes) -> SegmentRuns:
     """The runs in a segment's bytes."""
     # Every record of a run contains its id.
     runs = frozenset(_RUN.findall(data))
@@ -63,7 +63,7 @@ def runs_in(data: bytes) -> RunsSeen:
         if keeps is not None:
             periods = dict.fromkeys([*run_ids, *(sessions[run] for run in run_ids if run in sessions)], float(keeps[1]))
             retention = _longer(retention, periods)
-    return RunsSeen(runs, frozenset(ended), sessions, retention)
+    return SegmentRuns(runs, frozenset(ended), sessions, retention)
 
 
 def begun_and_open(segments: Iterable[bytes]) -> dict[str, str]:
@@ -83,7 +83,7 @@ def begun_and_open(segments: Iterable[bytes]) -> dict[str, str]:
     return begun
 
 
-def merge_runs_seen(seen: Iterable[RunsSeen]) -> RunsSeen:
+def merge_segment_runs(seen: Iterable[SegmentRuns]) -> SegmentRuns:
     """The runs in several segments, combined."""
     runs, ended = set[bytes](), set[bytes]()
     sessions: dict[bytes, bytes] = {}
@@ -93,7 +93,7 @@ def merge_runs_seen(seen: Iterable[RunsSeen]) -> RunsSeen:
         ended |= segment_runs.ended
         sessions |= segment_runs.sessions
         retention = _longer(retention, segment_runs.retention)
-    return RunsSeen(frozenset(runs), frozenset(ended), sessions, retention)
+    return SegmentRuns(frozenset(runs), frozenset(ended), sessions, retention)
 
 
 def _key(session: bytes) -> bytes:
@@ -109,21 +109,21 @@ def _longer(left: Mapping[bytes, float], right: Mapping[bytes, float]) -> dict[b
 _MAX_BYTES = 2**20
 
 
-class NotedLines:
+class SharedLinesFile:
     """One file of lines. Belongs to one thread; other processes may use the same file at the same time."""
 
     def __init__(self, path: Path):
         """Does not access the disk."""
         self._path = path
 
-    def known(self) -> list[bytes]:
+    def read(self) -> list[bytes]:
         """The lines, oldest first; empty if there is no file.  Raises OSError."""
         try:
             return [line for line in self._path.read_bytes().split(b"\n") if line]
         except FileNotFoundError:
             return []
 
-    def note(self, lines: Iterable[bytes]) -> None:
+    def append(self, lines: Iterable[bytes]) -> None:
         """Appends these lines to the file.  Raises OSError."""
         data = b"".join(line + b"\n" for line in lines)
         if not data:
@@ -161,12 +161,12 @@ class EndedRuns:
 
     def __init__(self, journal_dir: Path):
         """`journal_dir`: the folder of the journal. Does not access the disk."""
-        self._notes = NotedLines(journal_dir / _FILE)
+        self._lines = SharedLinesFile(journal_dir / _FILE)
 
-    def known(self) -> set[bytes]:
+    def read(self) -> set[bytes]:
         """The stored ids of ended runs; empty if there is no file.  Raises OSError."""
-        return set(self._notes.known())
+        return set(self._lines.read())
 
-    def note(self, runs: Iterable[bytes]) -> None:
+    def add(self, runs: Iterable[bytes]) -> None:
         """Appends the ids of ended runs to the file.  Raises OSError."""
-        self._notes.note(sorted(runs))
+        self._lines.append(sorted(runs))

@@ -23,7 +23,7 @@ from playhead.journal.files import is_held
 from playhead.journal.frame import RESOURCE, frame
 from playhead.journal.lane import SEGMENT_BYTES, LaneReader, LaneWriter, Position
 from playhead.journal.latencies import Latencies
-from playhead.journal.quota import BackgroundJob, Room, journal_usage, reclaim
+from playhead.journal.quota import BackgroundJob, Quota, free_space, journal_usage
 from playhead.journal.segment import SegmentGone
 from playhead.model.canonical import canonical_json
 from playhead.model.span import Attributes
@@ -74,13 +74,14 @@ class Journal:
         durability: str,
         max_bytes: int,
         resource: Attributes,
-        on_room: Callable[[bool], None],
+        on_quota_change: Callable[[bool], None],
         on_failed_write: Callable[[], None],
         on_new_segment: Callable[[], None] = lambda: None,
         is_local: bool = False,
         now: Callable[[], float] = time.monotonic,
     ):
-        """`on_room(False)` is called when the limit is reached, `on_room(True)` when there is room again.
+        """`on_quota_change(False)` is called when the limit is reached, `on_quota_change(True)` when there is room
+        again.
 
         `on_new_segment`: earlier segments may be deleted, so new records must not refer to content in them.
         `is_local`: nothing is delivered, so each segment must be readable without the others.
@@ -101,7 +102,7 @@ class Journal:
         self._max_bytes = max_bytes
         self._is_local = is_local
         self._resource_frame = frame(RESOURCE, canonical_json(resource))
-        self._on_room = on_room
+        self._on_quota_change = on_quota_change
         self._on_failed_write = on_failed_write
         self._on_new_segment = on_new_segment
         self._now = now
@@ -114,7 +115,7 @@ class Journal:
     def _forget_all(self) -> None:
         self._direct: LaneWriter | None = None
         """The lane, while appends may go to it without any check."""
-        self._room = Room(self._max_bytes, self._now)
+        self._quota = Quota(self._max_bytes, self._now)
         self._waiting: list[bytes] = []
         self._waiting_bytes = 0
         self._waiting_from = 0
@@ -126,7 +127,7 @@ class Journal:
         self._next_freeing = float("-inf")
         self._is_cut_counted = False
         """Whether the loss of a cut file is counted already, and the shipper has not reported it yet."""
-        self._said: set[str] = set()
+        self._warned_topics: set[str] = set()
 
     # --- appending ----------------------------------------------------------------------------------------------------
 
@@ -136,12 +137,12 @@ class Journal:
             return False  # a daemon thread held the lock when Python stopped the thread: it stays locked
         number = self.counters.appends = next(self._numbers)
         began = perf_counter() if number % _TIMED == 1 else 0.0
-        lane, room = self._direct, self._room
-        allowance = room.allowance - len(frames)
+        lane, room = self._direct, self._quota
+        allowance = room.bytes_before_measuring - len(frames)
         if lane is None or allowance < 0:
             appended = self._append_or_buffer(frames)
         else:  # the usual case
-            room.allowance = allowance
+            room.bytes_before_measuring = allowance
             try:
                 lane.append(frames)
                 appended = True
@@ -159,13 +160,13 @@ class Journal:
         with self._mutex:
             lane = self.lane
             if lane is not None:
-                lane.look()
+                lane.check_cut()
             if lane is not None and not lane.is_there():
                 try:
                     self._replace(lane)
                 except (OSError, JournalUnusable) as error:
                     self._fail(error)
-            return self._write_waiting()
+            return self._write_buffered()
 
     def file_sizes(self) -> list[int]:
         """The sizes of the files that this process has written and that are there, in bytes, oldest first."""
@@ -187,7 +188,7 @@ class Journal:
     def before_read(self) -> bool:
         """Flushes, for the shipper; also measures the folder now and then, so that the program need not."""
         written = self.flush()
-        if self._room.is_look_due() or self._room.is_first_look_due():
+        if self._quota.is_measurement_due() or self._quota.is_first_measurement_due():
             self.make_room()
         return written
 
@@ -213,7 +214,7 @@ class Journal:
             lane.acknowledged(position)
         if self._is_short_of_space:
             self._free_space(at_once=True)
-        if self._room.is_look_due(more_often_if_short=True):
+        if self._quota.is_measurement_due(more_often_if_short=True):
             self.make_room()
 
     def damaged(self) -> None:
@@ -230,15 +231,15 @@ class Journal:
         except OSError as error:
             self._warn("look", f"the size of the journal in {self.journal_dir} cannot be told ({error})")
         finally:
-            self._room.end_measurement()
+            self._quota.end_measurement()
 
-    def begin_segment(self) -> int | None:
+    def start_segment(self) -> int | None:
         """Begins another segment; later records do not refer to anything before it. Returns its number, or None when
         there is no need or no room for one. Called by the shipper.
         """
         with self._mutex:
             try:
-                number = None if self.lane is None or not self.lane.is_there() else self.lane.begin_segment()
+                number = None if self.lane is None or not self.lane.is_there() else self.lane.start_segment()
             except OSError:
                 return None
             if number is not None:
@@ -277,28 +278,28 @@ class Journal:
         lane, self.lane = self.lane, None
         self._forget_all()
         if lane is not None:
-            lane.abandon()
+            lane.forget_after_fork()
 
     # --- when the disk fails or space is short ------------------------------------------------------------------------
 
     def _append_or_buffer(self, frames: bytes) -> bool:
         with self._mutex:
-            if not self._room.take(len(frames), self._making_room.run):
+            if not self._quota.reserve(len(frames), self._making_room.run):
                 self._warn(
                     "full",
                     f"the journal in {self.journal_dir} has no room for more: calls are not recorded until "
                     f"{what_makes_room(is_local=self._is_local)}",
                 )
-                return self._lose()
+                return self._count_lost_record()
             due = self._now() >= self._next_try
-            if self._waiting_bytes + len(frames) > _MAX_WAITING and not (due and self._write_waiting()):
+            if self._waiting_bytes + len(frames) > _MAX_WAITING and not (due and self._write_buffered()):
                 self._warn("lost", f"records are being lost: the journal in {self.journal_dir} cannot be written to")
-                return self._lose()
+                return self._count_lost_record()
             self._waiting.append(frames)
             self._waiting_bytes += len(frames)
             if self._off and self._waiting_bytes < _MAX_BUFFERED:
                 return True
-            written = due and self._write_waiting()
+            written = due and self._write_buffered()
             if not written and self._waiting_bytes >= _MUCH_WAITING:
                 self.on_much_waiting()
             return written
@@ -308,7 +309,7 @@ class Journal:
         self._waiting_bytes -= size
         self._waiting_from += size
 
-    def _write_waiting(self) -> bool:
+    def _write_buffered(self) -> bool:
         """Writes what waits in memory. Returns whether nothing waits any more."""
         if not self._waiting:  # perhaps delivered from memory, which does not prove that the disk works again
             return True
@@ -324,9 +325,9 @@ class Journal:
             self._waiting_bytes -= len(data)
             self._waiting_from += len(data)
         self._next_try, self._try_seconds = float("-inf"), _FIRST_TRY_SECONDS
-        if "failed" in self._said:
+        if "failed" in self._warned_topics:
             log.info("the journal in %s can be written to again", self.journal_dir)
-            self._said.clear()
+            self._warned_topics.clear()
         self._direct = None if self._off else self.lane
         return True
 
@@ -427,15 +428,15 @@ class Journal:
     # --- space --------------------------------------------------------------------------------------------------------
 
     def _check_limits(self) -> None:
-        self._room.begin_measurement()
+        self._quota.begin_measurement()
         lane = self.lane
         usage = journal_usage(self.journal_dir)
         used_bytes, target_bytes = usage.bytes, int(self._max_bytes * _KEPT)
         if used_bytes > target_bytes:
             own_lane = lane.path if lane is not None else None
-            used_bytes -= reclaim(self.journal_dir, own_lane, used_bytes - target_bytes, seconds=_BACKGROUND_SECONDS)
+            used_bytes -= free_space(self.journal_dir, own_lane, used_bytes - target_bytes, seconds=_BACKGROUND_SECONDS)
         remaining_bytes = max(0, self._max_bytes - used_bytes - self._waiting_bytes)
-        self._on_room(self._room.measured(remaining_bytes, usage.active_lanes))
+        self._on_quota_change(self._quota.measured(remaining_bytes, usage.active_lanes))
 
     def _free_space(self, *, at_once: bool = False) -> bool:
         """Frees space when the disk itself is full. Returns whether any was freed."""
@@ -445,7 +446,7 @@ class Journal:
             return False
         self._next_freeing = now + _FREEING_SECONDS
         try:
-            if lane is not None and lane.restart(self._acked):
+            if lane is not None and lane.reuse_segment(self._acked):
                 self._is_short_of_space = False
         except OSError:
             return False
@@ -457,17 +458,17 @@ class Journal:
         lane = self.lane
         own_lane = lane.path if lane is not None else None
         with suppress(OSError):
-            if reclaim(self.journal_dir, own_lane, _FREE_AT_ONCE, seconds=_BACKGROUND_SECONDS):
+            if free_space(self.journal_dir, own_lane, _FREE_AT_ONCE, seconds=_BACKGROUND_SECONDS):
                 self._is_short_of_space = False
 
-    def _lose(self) -> bool:
+    def _count_lost_record(self) -> bool:
         self.counters.lost_records += 1
         self._on_failed_write()
         return False
 
     def _warn(self, topic: str, message: str) -> None:
-        if topic not in self._said:
-            self._said.add(topic)
+        if topic not in self._warned_topics:
+            self._warned_topics.add(topic)
             log.warning("%s", message)
 
 

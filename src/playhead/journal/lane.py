@@ -175,7 +175,7 @@ class LaneWriter:
             try:
                 self._size = segment.append(frames)
             except SegmentCut as cut:
-                segment = self._go_on_after(cut, segment)
+                segment = self._continue_after_cut(cut, segment)
                 self._size = segment.append(frames)
             if records == 1:  # the usual case, in half the time
                 self._ends.append(self._size)
@@ -202,16 +202,16 @@ class LaneWriter:
                 # Not created if missing: somebody may be removing the folder.
                 note_position(self.path / _WRITTEN, position, is_there=True)
 
-    def look(self) -> None:
+    def check_cut(self) -> None:
         """Checks whether somebody has cut the segment; if so, calls `on_cut` and begins the next segment."""
         with self._mutex, suppress(SegmentGone):
             segment = self._segment
             if segment is None or self._is_rotating or self._is_restarting or self._missing:
                 return
             try:
-                segment.look()
+                segment.check_open()
             except SegmentCut as cut:
-                self._go_on_after(cut, segment)
+                self._continue_after_cut(cut, segment)
 
     def is_in_use(self) -> bool:
         """Whether another thread is executing a method of this writer now."""
@@ -231,7 +231,7 @@ class LaneWriter:
             except OSError:
                 return b""
 
-    def restart(self, acked: Position) -> bool:
+    def reuse_segment(self, acked: Position) -> bool:
         """Frees the space of the current segment. Returns False, and does nothing, unless all of it was acknowledged.
 
         The file is renamed to the next segment: a full disk has no room for another file.
@@ -247,14 +247,14 @@ class LaneWriter:
                     return False
                 segment.rename(self._segment_path(self._number + 1))
                 self._number += 1
-                segment.cut()
+                segment.truncate()
                 self._size, self._cut_bytes, self._missing = 0, 0, self._resource_frame
                 del self._ends[:]
                 return True
             finally:
                 self._is_restarting = False
 
-    def begin_segment(self) -> int | None:
+    def start_segment(self) -> int | None:
         """Ends the current segment and returns the number of the next one; None if the current one is empty.
 
         Raises OSError, and then nothing has changed.
@@ -284,7 +284,7 @@ class LaneWriter:
             if self._lock is not None:
                 self._lock.close()
 
-    def abandon(self) -> None:
+    def forget_after_fork(self) -> None:
         """In a forked child: closes the files without touching the lane, which stays the parent's."""
         self._mutex = threading.RLock()  # a thread of the parent may have held it
         self._release()
@@ -293,7 +293,8 @@ class LaneWriter:
         """Begins the next segment; without descriptors or space for another file, the current one grows further."""
         if self._segment is not None:
             try:
-                self._segment.look()  # raises if it was deleted: then only this descriptor can read it, so keep it
+                # Raises if it was deleted: then only this descriptor can read it, so keep it.
+                self._segment.check_open()
             except SegmentCut as cut:
                 self._note_cut(cut)
         try:
@@ -302,7 +303,7 @@ class LaneWriter:
             if self._segment is None or self._size >= _MAX_OVERSIZE * self._segment_bytes:
                 raise
 
-    def _go_on_after(self, cut: SegmentCut, segment: Segment) -> Segment:
+    def _continue_after_cut(self, cut: SegmentCut, segment: Segment) -> Segment:
         """Begins and returns the next segment, which records the size of the cut one; on failure, returns `segment`."""
         self._note_cut(cut)
         if self._is_rotating:
@@ -542,7 +543,7 @@ class LaneReader:
         self.segment_path(number).unlink(missing_ok=True)
 
     def delete(self) -> None:
-        """Deletes the whole lane; call it only after `adopt`. Raises OSError.
+        """Deletes the whole lane; call it only after `lock_dead_lane`. Raises OSError.
 
         The lock is deleted last, so that a partly deleted lane is still found.
         """
@@ -577,7 +578,7 @@ class NoLane(LaneReader):
         return 0
 
 
-class AdoptedLane:
+class DeadLaneLock:
     """The lane of a dead process, which only this process may deliver or delete until `close`."""
 
     def __init__(self, lock: OwnFile, delivering: OwnFile):
@@ -595,10 +596,10 @@ _own: WeakSet[LaneWriter] = WeakSet()
 
 def lanes(journal_dir: Path) -> list[Path]:
     """The folders of all lanes except those of other users, oldest first. Raises OSError."""
-    return [path for path in map(journal_dir.joinpath, names_in(journal_dir)) if _is_lane(path)]
+    return [path for path in map(journal_dir.joinpath, entries_of(journal_dir)) if _is_lane(path)]
 
 
-def names_in(journal_dir: Path) -> list[str]:
+def entries_of(journal_dir: Path) -> list[str]:
     """The names of all entries of the journal's folder, lanes and a few others, oldest lane first. Raises OSError."""
     try:
         return sorted(os.listdir(journal_dir))  # noqa: PTH208 - as above
@@ -613,7 +614,7 @@ def _is_lane(path: Path) -> bool:
         return False
 
 
-def adopt(lane: Path) -> AdoptedLane | None:
+def lock_dead_lane(lane: Path) -> DeadLaneLock | None:
     """Takes over the lane of a dead process. None while its owner lives, or while another process has adopted it.
 
     Raises OSError.
@@ -626,7 +627,7 @@ def adopt(lane: Path) -> AdoptedLane | None:
         with suppress(FileNotFoundError):
             delivering = lock_file(lane / "delivering")
         if delivering is not None and lock.is_at(lane / "lock"):
-            return AdoptedLane(lock, delivering)
+            return DeadLaneLock(lock, delivering)
     except BaseException:
         lock.close()
         raise

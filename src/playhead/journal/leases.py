@@ -24,7 +24,7 @@ class LocalLease:
     """The right to resume a run, which only one of the processes that share the journal has at a time."""
 
     def __init__(self, path: Path, lock: OwnFile):
-        """`lock` is held; use `take_local`."""
+        """`lock` is held; use `acquire_lease`."""
         self._path = path
         self._lock = lock
         _held.add(self)
@@ -41,7 +41,7 @@ class LocalLease:
                 self._path.unlink()
         self._lock.close()
 
-    def abandon(self) -> None:
+    def forget_after_fork(self) -> None:
         """In a forked child: forgets the lease, which stays the parent's."""
         self._lock.close()
 
@@ -49,7 +49,7 @@ class LocalLease:
 _held: WeakSet[LocalLease] = WeakSet()
 
 
-def take_local(journal_dir: Path, run_id: str, *, force: bool = False) -> LocalLease | None:
+def acquire_lease(journal_dir: Path, run_id: str, *, force: bool = False) -> LocalLease | None:
     """Takes the lease until `release` or the end of this process. None while another process has it.
 
     With `force` it is taken from the process that has it; there, `is_held` is False from then on. Raises OSError.
@@ -70,7 +70,7 @@ def take_local(journal_dir: Path, run_id: str, *, force: bool = False) -> LocalL
     raise OSError(f"{path} does not stay where it is")
 
 
-def holder_of(journal_dir: Path, run_id: str) -> str:
+def lease_holder(journal_dir: Path, run_id: str) -> str:
     """A text for people: the process that has the lease, and since when it has it."""
     try:
         return _path(journal_dir, run_id).read_text() or "another process"
@@ -120,7 +120,7 @@ def _path(journal_dir: Path, run_id: str) -> Path:
 
 def _in_child() -> None:
     for lease in tuple(_held):
-        lease.abandon()
+        lease.forget_after_fork()
 
 
 if hasattr(os, "register_at_fork"):

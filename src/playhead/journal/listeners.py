@@ -21,17 +21,17 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
-from playhead.calls.lifecycle import gives_announcement
+from playhead.calls.lifecycle import is_announced_by_attributes
 from playhead.journal.frame import LOG as LOG_FRAME
 from playhead.journal.frame import SPAN, read_log, read_span
 from playhead.kernel.forks import fork_safe_lock
-from playhead.kernel.guard import swallowed, warn_once
+from playhead.kernel.guard import log_internal_error, warn_once
 from playhead.model import names
 from playhead.model.event import EVENT_KINDS, RunEvent, event_to_json
 from playhead.model.span import LogEvent, Span
 from playhead.projection.call_events import EventWriter
 from playhead.projection.known_messages import KnownMessages
-from playhead.projection.order import END, LOG, START, Moment
+from playhead.projection.order import END, LOG, START, TimelineEntry
 from playhead.projection.span_tree import SpanTree
 
 __all__ = ["EVENT_KINDS", "events_of"]
@@ -123,7 +123,7 @@ class EventListeners:
             try:
                 events = events_of(*item)
             except BaseException as error:  # noqa: BLE001 - the guard
-                swallowed("read a record for on_event", error)
+                log_internal_error("read a record for on_event", error)
                 continue
             self._call(events)
 
@@ -134,7 +134,7 @@ class EventListeners:
                     try:
                         registration.function(event)
                     except BaseException as error:  # noqa: BLE001 - the guard: it is the user's code
-                        swallowed("call a function given to on_event", error)
+                        log_internal_error("call a function given to on_event", error)
 
 
 LISTENERS = EventListeners()
@@ -175,17 +175,17 @@ def events_of_span(span: Span, *, was_announced: bool = True) -> Sequence[RunEve
     writer = EventWriter(str(span.attributes.get(names.RUN_ID, "")), tree, {}, KnownMessages({}, {}))
     for node in tree.nodes:
         if span.end_ns is None or not was_announced:
-            writer.write(Moment(START, span.start_ns, node))
+            writer.write(TimelineEntry(START, span.start_ns, node))
         if span.end_ns is not None:
-            writer.write(Moment(END, span.end_ns, node))
-    return writer.take()
+            writer.write(TimelineEntry(END, span.end_ns, node))
+    return writer.pop_events()
 
 
 def events_of_log(log: LogEvent) -> Sequence[RunEvent]:
     """The event of a log event."""
     writer = EventWriter(str(log.attributes.get(names.RUN_ID, "")), SpanTree([]), {}, KnownMessages({}, {}), [log])
-    writer.write(Moment(LOG, log.time_ns, None, log))
-    return writer.take()
+    writer.write(TimelineEntry(LOG, log.time_ns, None, log))
+    return writer.pop_events()
 
 
 def events_of(kind: bytes, payload: bytes) -> list[dict[str, Any]]:
@@ -197,7 +197,7 @@ def _events_of(kind: bytes, payload: bytes) -> Sequence[RunEvent]:
     if kind == LOG_FRAME:
         return events_of_log(read_log(payload))
     span = read_span(payload)
-    return events_of_span(span, was_announced=kind != SPAN or gives_announcement(span.attributes))
+    return events_of_span(span, was_announced=kind != SPAN or is_announced_by_attributes(span.attributes))
 
 
 def _to_json(event: RunEvent) -> dict[str, Any]:

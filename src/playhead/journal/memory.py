@@ -13,7 +13,12 @@ class MemoryJournal(Journal):
 
     def __init__(self) -> None:
         super().__init__(
-            Path(), durability="process", max_bytes=1, resource={}, on_room=_nothing_to_do, on_failed_write=_nothing
+            Path(),
+            durability="process",
+            max_bytes=1,
+            resource={},
+            on_quota_change=_nothing_to_do,
+            on_failed_write=_nothing,
         )
         self._kept: list[bytes] = []
 

@@ -13,10 +13,10 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from weakref import WeakValueDictionary
 
-from playhead.journal.ended_runs import NotedLines
+from playhead.journal.ended_runs import SharedLinesFile
 from playhead.journal.lane import is_own, is_owned
-from playhead.kernel.guard import log, swallowed
-from playhead.model.objects.interrupts import let_through
+from playhead.kernel.guard import log, log_internal_error
+from playhead.model.objects.interrupts import reraise_if_for_program
 
 # For records, a check that is this old is enough: checking the disk for each would cost as much as writing it.
 _TRUSTED_SECONDS = 0.02
@@ -106,8 +106,8 @@ class RunOwnership:
             try:
                 self._find_out(now)
             except BaseException as error:  # noqa: BLE001 - the guard
-                let_through(error)
-                swallowed("see who has the run", error)
+                reraise_if_for_program(error)
+                log_internal_error("see who has the run", error)
             self._look_at = self._now() + _TRUSTED_SECONDS
         return self._loss
 
@@ -186,11 +186,11 @@ def take_from(lanes: Sequence[Path], run_id: str, by: str) -> None:
     """
     for lane in lanes:
         if is_owned(lane) and not is_own(lane):
-            NotedLines(lane / _FILE).note([f"{run_id} {by}".encode()])
+            SharedLinesFile(lane / _FILE).append([f"{run_id} {by}".encode()])
 
 
 def taken_from(lane: Path, run_id: str) -> str | None:
     """A sentence about the process that has taken this run from the owner of the lane; None: no process has."""
     start = f"{run_id} ".encode()
-    lines = [line for line in NotedLines(lane / _FILE).known() if line.startswith(start)]
+    lines = [line for line in SharedLinesFile(lane / _FILE).read() if line.startswith(start)]
     return taken_over_sentence(run_id, lines[-1].removeprefix(start).decode("utf-8", "replace")) if lines else None

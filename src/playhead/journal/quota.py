@@ -17,10 +17,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from random import SystemRandom
 
-from playhead.journal.ended_runs import EndedRuns, RunsSeen, merge_runs_seen, runs_in
+from playhead.journal.ended_runs import EndedRuns, SegmentRuns, merge_segment_runs, runs_in
 from playhead.journal.index.updating import prune
-from playhead.journal.lane import LaneReader, Position, adopt, lanes
-from playhead.kernel.guard import swallowed
+from playhead.journal.lane import LaneReader, Position, lanes, lock_dead_lane
+from playhead.kernel.guard import log_internal_error
 
 # A process that has not written for a minute measures again before it writes much.
 _ACTIVE_SECONDS = 60.0
@@ -56,7 +56,7 @@ def _segments(reader: LaneReader) -> Iterator[tuple[int, float]]:
             yield state.st_size, state.st_mtime
 
 
-def reclaim(journal_dir: Path, own_lane: Path | None, excess: int, *, seconds: float = float("inf")) -> int:
+def free_space(journal_dir: Path, own_lane: Path | None, excess: int, *, seconds: float = float("inf")) -> int:
     """Deletes acknowledged segments until `excess` bytes are freed. Returns how many bytes were freed.
 
     Lanes whose runs have all ended go first, then other acknowledged segments, each oldest first; segments of a lane
@@ -84,7 +84,7 @@ def _delete_ended(journal_dir: Path, lane_paths: Iterable[Path], excess: int) ->
     """Deletes delivered lanes of dead processes whose runs have all ended.  Reads the oldest `_MAX_READ` bytes only."""
     freed, remaining_bytes = 0, _MAX_READ
     notes = EndedRuns(journal_dir)
-    ended = notes.known()
+    ended = notes.read()
     for path in lane_paths:
         if freed >= excess or remaining_bytes <= 0:
             break
@@ -94,9 +94,9 @@ def _delete_ended(journal_dir: Path, lane_paths: Iterable[Path], excess: int) ->
             if not _is_delivered(reader, numbers):
                 continue
             remaining_bytes -= sum(map(reader.segment_bytes, numbers))
-            seen = merge_runs_seen(runs_in(reader.segment_path(number).read_bytes()) for number in numbers)
+            seen = merge_segment_runs(runs_in(reader.segment_path(number).read_bytes()) for number in numbers)
             if new := seen.ended - ended:
-                notes.note(new)  # before the lane is deleted: other lanes of these runs do not have their end
+                notes.add(new)  # before the lane is deleted: other lanes of these runs do not have their end
                 ended |= new
             if seen.runs <= ended:
                 freed += _shrink_dead(path, excess - freed)
@@ -110,7 +110,7 @@ def _is_delivered(reader: LaneReader, numbers: Sequence[int]) -> bool:
 def _shrink_ended(journal_dir: Path, path: Path, excess: int, *, is_own: bool) -> int:
     """Deletes the oldest segments whose runs have ended. For lanes without destinations, which have the only copy of
     open runs."""
-    adopted = None if is_own else adopt(path)
+    adopted = None if is_own else lock_dead_lane(path)
     if adopted is None and not is_own:
         return 0
     try:
@@ -122,14 +122,14 @@ def _shrink_ended(journal_dir: Path, path: Path, excess: int, *, is_own: bool) -
 
 def _delete_ended_segments(reader: LaneReader, notes: EndedRuns, excess: int) -> int:
     freed, remaining_bytes = 0, _MAX_READ
-    ended = notes.known()
-    waiting: list[tuple[int, RunsSeen]] = []
+    ended = notes.read()
+    waiting: list[tuple[int, SegmentRuns]] = []
     for number in reader.segments():
         remaining_bytes -= reader.segment_bytes(number)
         if remaining_bytes < 0:
             break
         seen = runs_in(reader.segment_path(number).read_bytes())
-        notes.note(seen.ended - ended)  # before the segment is deleted: others of these runs do not have their end
+        notes.add(seen.ended - ended)  # before the segment is deleted: others of these runs do not have their end
         ended |= seen.ended
         waiting.append((number, seen))
         # The last one is being written to, or was written last.
@@ -152,7 +152,7 @@ def _shrink_dead(path: Path, excess: int) -> int:
     is_delivered = _is_delivered(reader, numbers)
     if not is_delivered and acked.segment <= numbers[0]:
         return 0
-    adopted = adopt(path)
+    adopted = lock_dead_lane(path)
     if adopted is None:
         return 0
     try:
@@ -184,87 +184,102 @@ _MIN_ALLOWED = 4096
 # How long a call waits for a measurement: if the last one found room; if it found none (once a second at most).
 _WAIT_SECONDS, _FULL_WAIT_SECONDS = 0.25, 0.02
 # How often to measure while there is room, and how often while there is none.
-_LOOK_SECONDS, _SHORT_LOOK_SECONDS = 5.0, 1.0
+_MEASURE_SECONDS, _SHORT_MEASURE_SECONDS = 5.0, 1.0
 # Not the generator of `random`: a program that seeds that one must get the numbers that it expects.
 _random = SystemRandom()
 
 
-class Room:
+class Quota:
     """The room that is left for this process, as of the last measurement.  Sizes in bytes."""
 
-    __slots__ = ("_beyond", "_left", "_looked", "_max_bytes", "_measurements", "_now", "_reserve", "allowance")
+    __slots__ = (
+        "_bytes_in_emergency",
+        "_bytes_while_measuring",
+        "_left",
+        "_max_bytes",
+        "_measured_at",
+        "_measurements",
+        "_now",
+        "bytes_before_measuring",
+    )
 
     def __init__(self, max_bytes: int, now: Callable[[], float]):
         """`max_bytes`: the limit of all processes.  `now`: seconds of a clock that only goes forward."""
-        self.allowance = max_bytes // _MAX_ALLOWED
+        self.bytes_before_measuring = max_bytes // _MAX_ALLOWED
         """Bytes that may be appended before the folder has to be measured."""
-        self._reserve = 0
+        self._bytes_while_measuring = 0
         """Bytes that may be appended during a measurement, without waiting for it."""
-        self._beyond = self.allowance
+        self._bytes_in_emergency = self.bytes_before_measuring
         """Bytes that may be appended in addition, if a measurement takes long."""
         self._left = max_bytes
         """Bytes that all processes together may append."""
         self._max_bytes = max_bytes
         self._now = now
-        self._looked = now()
+        self._measured_at = now()
         self._measurements = 0
 
-    def take(self, size: int, measure: Callable[[float], None]) -> bool:
+    def reserve(self, size: int, measure: Callable[[float], None]) -> bool:
         """Reserves `size` bytes; returns False if they are not available.
 
         Calls `measure(seconds)` when the folder has to be measured first: how long to wait for the result.
         """
         before = self._measurements
-        if size > self.allowance and (self._left >= size or self._is_old(_SHORT_LOOK_SECONDS)):
-            reserve, self._reserve = self._reserve, 0
-            self.allowance += reserve
-            measure(0.0 if size <= self.allowance else _WAIT_SECONDS if size <= self._left else _FULL_WAIT_SECONDS)
-        if size <= self.allowance:
-            self.allowance -= size
+        if size > self.bytes_before_measuring and (self._left >= size or self._is_old(_SHORT_MEASURE_SECONDS)):
+            reserve, self._bytes_while_measuring = self._bytes_while_measuring, 0
+            self.bytes_before_measuring += reserve
+            measure(
+                0.0
+                if size <= self.bytes_before_measuring
+                else _WAIT_SECONDS
+                if size <= self._left
+                else _FULL_WAIT_SECONDS
+            )
+        if size <= self.bytes_before_measuring:
+            self.bytes_before_measuring -= size
             return True
         if self._measurements > before and size <= self._left:
-            self.allowance = 0
+            self.bytes_before_measuring = 0
             return True
-        if size > self._beyond:
+        if size > self._bytes_in_emergency:
             return False
-        self._beyond -= size
+        self._bytes_in_emergency -= size
         return True
 
     def begin_measurement(self) -> None:
         """To be called before the folder is measured, so that no other measurement begins meanwhile."""
-        self._looked = self._now()
+        self._measured_at = self._now()
 
     def measured(self, remaining_bytes: int, active_lanes: int) -> bool:
         """Notes the bytes that are left for all processes.  Returns whether there is room for payloads, too."""
         self._left = remaining_bytes
         share = remaining_bytes // max(1, active_lanes)  # what each process may write before any of them measures again
         least, most = self._max_bytes // _MIN_ALLOWED, self._max_bytes // _MAX_ALLOWED
-        self.allowance = min(remaining_bytes, most, max(least, share // 2))
-        self._reserve = max(0, min(self.allowance, share - self.allowance))
-        self._beyond = max(0, share - self.allowance - self._reserve)
+        self.bytes_before_measuring = min(remaining_bytes, most, max(least, share // 2))
+        self._bytes_while_measuring = max(0, min(self.bytes_before_measuring, share - self.bytes_before_measuring))
+        self._bytes_in_emergency = max(0, share - self.bytes_before_measuring - self._bytes_while_measuring)
         return remaining_bytes > self._max_bytes * (1 - _FOR_PAYLOADS)
 
     def end_measurement(self) -> None:
         """To be called after a measurement; if it failed, the room of the last one remains valid."""
         self._measurements += 1
 
-    def is_look_due(self, *, more_often_if_short: bool = False) -> bool:
+    def is_measurement_due(self, *, more_often_if_short: bool = False) -> bool:
         """Whether the background should measure now, so that no call has to wait for it."""
         is_short = more_often_if_short and self._left <= self._max_bytes // 4
-        return self._is_old(_SHORT_LOOK_SECONDS if is_short else _LOOK_SECONDS)
+        return self._is_old(_SHORT_MEASURE_SECONDS if is_short else _MEASURE_SECONDS)
 
-    def is_first_look_due(self) -> bool:
+    def is_first_measurement_due(self) -> bool:
         """Whether a young process should measure the folder: it may end before its first regular measurement.
 
         Measuring takes time with thousands of lanes, so a process that writes little does so with a small
         probability: together, such processes measure once per so many bytes."""
         if self._measurements:
             return False
-        written = self._max_bytes // _MAX_ALLOWED - self.allowance
+        written = self._max_bytes // _MAX_ALLOWED - self.bytes_before_measuring
         return _random.random() * (self._max_bytes // _MIN_ALLOWED) < written
 
     def _is_old(self, seconds: float) -> bool:
-        return self._now() - self._looked >= seconds
+        return self._now() - self._measured_at >= seconds
 
 
 BACKGROUND_THREAD = "playhead-journal"
@@ -307,6 +322,6 @@ class BackgroundJob:
         try:
             self._job()
         except Exception as error:  # noqa: BLE001 - the guard: the program goes on, and so does recording
-            swallowed("make room in the journal", error)
+            log_internal_error("make room in the journal", error)
         finally:
             self._done.set()

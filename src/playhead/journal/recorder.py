@@ -6,25 +6,25 @@ from typing import Any, cast
 
 import orjson
 
-from playhead.calls.recorder import Frames, Redact, RunThreads
+from playhead.calls.recorder import FrameList, KnownThreads, Redact
 from playhead.errors import NotFaithful
 from playhead.journal.frame import ANNOUNCEMENT, LOG, SPAN, content_frame, frame, thread_frame
 from playhead.journal.journal import Journal
 from playhead.journal.listeners import LISTENERS
-from playhead.kernel.guard import swallowed
+from playhead.kernel.guard import log_internal_error
 from playhead.kernel.opentelemetry_sdk import TracerProvider
 from playhead.model import names
 from playhead.model.canonical import content_of, value_of
 from playhead.model.message import Message
-from playhead.model.objects.interrupts import let_through
+from playhead.model.objects.interrupts import reraise_if_for_program
 from playhead.model.objects.limits import NO_LIMITS
 from playhead.model.objects.plain_tree import KeepBytes
 from playhead.model.objects.safe_json import safe_json
 from playhead.model.ref import ContentRef
 from playhead.refs.faithful import encode, encode_error, restore_data
 from playhead.refs.intake import PayloadIntake
-from playhead.refs.secrets import holds_secret, is_covered_by_recorded, without_secrets
-from playhead.refs.threads import exact_thread, extend_thread, goes_on, native_ref, thread_ref
+from playhead.refs.secrets import holds_secret, is_all_recorded, without_secrets
+from playhead.refs.threads import continues_conversation, extend_thread, native_ref, sent_thread_refs, thread_ref
 
 # Events from which a program continues, or for which it waits, after its end: written at once, even if calls are kept
 # in memory.
@@ -47,7 +47,7 @@ class JournalRecorder:
         reasoning: bool,
         always: bool,
     ):
-        self.frames: type[Frames] = CallFrames
+        self.frames: type[FrameList] = CallFrames
         self.intake = intake
         self.redacts = intake.redacts
         self.journal = journal
@@ -65,8 +65,8 @@ class JournalRecorder:
         try:
             return self.intake.payload(value, frames, redact, unbounded=unbounded)
         except BaseException as error:  # noqa: BLE001 - the guard
-            let_through(error)
-            swallowed("record a payload", error)
+            reraise_if_for_program(error)
+            log_internal_error("record a payload", error)
             return None
 
     def repeated(self, value: Any, frames: Any, redact: Redact | None = None) -> ContentRef | None:
@@ -75,8 +75,8 @@ class JournalRecorder:
         try:
             return self.intake.repeated(value, frames, redact)
         except BaseException as error:  # noqa: BLE001 - the guard
-            let_through(error)
-            swallowed("record a payload", error)
+            reraise_if_for_program(error)
+            log_internal_error("record a payload", error)
             return None
 
     def digest_of_part(self, value: Any, part: Callable[[Any], Any], redact: Redact | None = None) -> str | None:
@@ -87,15 +87,15 @@ class JournalRecorder:
             selected = part(whole)
             return None if selected is whole else content_of(selected).ref.digest.hex()
         except BaseException as error:  # noqa: BLE001 - the guard
-            let_through(error)
-            swallowed("compare a payload", error)
+            reraise_if_for_program(error)
+            log_internal_error("compare a payload", error)
             return None
 
-    def thread(
+    def native_thread_ref(
         self,
         messages: Sequence[Any],
         to_message: Callable[[Mapping[str, Any]], Message],
-        conversation: RunThreads,
+        conversation: KnownThreads,
         frames: Any,
         redact: Redact | None = None,
     ) -> ContentRef | None:
@@ -104,44 +104,46 @@ class JournalRecorder:
         try:
             return thread_ref(self.intake, messages, to_message, conversation.threads, frames, redact)
         except BaseException as error:  # noqa: BLE001 - the guard
-            let_through(error)
-            swallowed("record a model call's messages", error)
+            reraise_if_for_program(error)
+            log_internal_error("record a model call's messages", error)
             return None
 
-    def exact_thread(
+    def sent_thread_refs(
         self,
         messages: Sequence[Any],
         to_message: Callable[[Mapping[str, Any]], Message],
         from_message: Callable[[Message], Mapping[str, Any]],
-        conversation: RunThreads,
+        conversation: KnownThreads,
         frames: Any,
         *,
         shape: Mapping[str, Any] | None = None,
         redact: Redact | None = None,
-        whole: int = 0,
+        uncut_prefix: int = 0,
     ) -> tuple[ContentRef | None, ContentRef | None]:
         if not self.content:
             return None, None
         try:
             threads, intake = conversation.threads, self.intake
-            thread, exact = exact_thread(intake, messages, to_message, from_message, threads, frames, redact, whole)
+            thread, exact = sent_thread_refs(
+                intake, messages, to_message, from_message, threads, frames, redact, uncut_prefix
+            )
             return thread, exact if shape is None else self._shape_ref(shape, exact, frames)
         except BaseException as error:  # noqa: BLE001 - the guard
-            let_through(error)
-            swallowed("record a model call's messages", error)
+            reraise_if_for_program(error)
+            log_internal_error("record a model call's messages", error)
             return None, None
 
-    def goes_on(
+    def continues_conversation(
         self,
         messages: Sequence[Any],
         to_message: Callable[[Mapping[str, Any]], Message],
-        conversation: RunThreads,
+        conversation: KnownThreads,
     ) -> bool:
         try:
-            return goes_on(messages, to_message, conversation.threads)
+            return continues_conversation(messages, to_message, conversation.threads)
         except BaseException as error:  # noqa: BLE001 - the guard: they are the user's values
-            let_through(error)
-            swallowed("compare a model call's messages", error)
+            reraise_if_for_program(error)
+            log_internal_error("compare a model call's messages", error)
             return False
 
     def _shape_ref(self, shape: Mapping[str, Any], exact: ContentRef | None, frames: Any) -> ContentRef:
@@ -155,17 +157,17 @@ class JournalRecorder:
             self._last_shape = shape, ref
         return ref
 
-    def message_thread(self, messages: Sequence[Message], frames: Any) -> ContentRef | None:
+    def message_thread_ref(self, messages: Sequence[Message], frames: Any) -> ContentRef | None:
         if not self.content:
             return None
         try:
             return extend_thread(self.intake, messages, None, frames)
         except BaseException as error:  # noqa: BLE001 - the guard
-            let_through(error)
-            swallowed("record a model call's answer", error)
+            reraise_if_for_program(error)
+            log_internal_error("record a model call's answer", error)
             return None
 
-    def native_message(
+    def native_message_ref(
         self,
         message: Any,
         to_message: Callable[[Mapping[str, Any]], Message],
@@ -177,8 +179,8 @@ class JournalRecorder:
         try:
             return native_ref(self.intake, message, to_message, frames, redact)
         except BaseException as error:  # noqa: BLE001 - the guard
-            let_through(error)
-            swallowed("record a message", error)
+            reraise_if_for_program(error)
+            log_internal_error("record a message", error)
             return None
 
     def message(self, message: Message, redact: Redact | None = None) -> Message:
@@ -204,33 +206,33 @@ class JournalRecorder:
         redacted = self.intake.redacted(masked, redact)
         return redacted if isinstance(redacted, str) and redacted else REDACTED
 
-    def shown(self, value: Any, redact: Redact | None = None) -> Any:
+    def displayable(self, value: Any, redact: Redact | None = None) -> Any:
         if not self.content:
             return None
         try:
             # Unbounded: a person reads it, and the next attempt recognizes the question by it.
             return value_of(content_of(self.intake.redacted(self.intake.plain_copy(value, unbounded=True), redact)))
         except BaseException as error:  # noqa: BLE001 - the guard
-            let_through(error)
-            swallowed("show a value", error)
+            reraise_if_for_program(error)
+            log_internal_error("show a value", error)
             return None
 
-    def is_as_given(
+    def equals_content(
         self, value: Any, ref: ContentRef | None, redact: Redact | None = None, *, unbounded: bool = False
     ) -> bool:
-        return (redact is None and not self.redacts) or self.intake.is_as_given(value, ref, unbounded=unbounded)
+        return (redact is None and not self.redacts) or self.intake.equals_content(value, ref, unbounded=unbounded)
 
-    def faithful(
-        self, value: Any, frames: Any, *, whole: bool, redact: Redact | None = None, unbounded: bool = False
+    def restore_data_ref(
+        self, value: Any, frames: Any, *, self_contained: bool, redact: Redact | None = None, unbounded: bool = False
     ) -> tuple[ContentRef | None, str | None]:
         limits = NO_LIMITS if unbounded else self.intake.limits
         try:
-            tree = (encode if whole else restore_data)(value, limits, self._keeping(frames, redact))
+            tree = (encode if self_contained else restore_data)(value, limits, self._keeping(frames, redact))
         except NotFaithful as error:
             return None, str(error)
         except BaseException as error:  # noqa: BLE001 - the guard
-            let_through(error)
-            swallowed("keep a result for resume", error)
+            reraise_if_for_program(error)
+            log_internal_error("keep a result for resume", error)
             return None, "its result cannot be kept"
         if tree is None:
             return None, None
@@ -238,8 +240,7 @@ class JournalRecorder:
         if mask and holds_secret(tree, mask):
             return None, "its result holds secrets, which are masked in the record"
         if (redact is not None or self.redacts) and not (
-            is_covered_by_recorded(tree, self.intake.plain_copy(value))
-            and self.intake.redaction_changes_nothing(tree, redact)
+            is_all_recorded(tree, self.intake.plain_copy(value)) and self.intake.redaction_changes_nothing(tree, redact)
         ):
             return None, "its result has parts that a redaction hook does not see, or changes"
         return self._recorded(tree, frames), None
@@ -260,8 +261,8 @@ class JournalRecorder:
                 recorded = {**cast("dict[str, Any]", recorded), "restore": restore_tree}
             return self.intake.recorded(recorded, frames)
         except BaseException as error:  # noqa: BLE001 - the guard
-            let_through(error)
-            swallowed("record an error", error)
+            reraise_if_for_program(error)
+            log_internal_error("record an error", error)
             return None
 
     def _keeping(self, frames: Any, redact: Redact | None) -> KeepBytes | None:
@@ -281,13 +282,13 @@ class JournalRecorder:
     def _recorded(self, value: Any, frames: Any) -> ContentRef | None:
         return self.intake.recorded(value, frames) if self.content else None
 
-    def announce(self, fields: Sequence[Any], frames: Any) -> None:
+    def journal_start(self, fields: Sequence[Any], frames: Any) -> None:
         self._append(ANNOUNCEMENT, fields, frames)
 
-    def end(self, fields: Sequence[Any], frames: Any) -> None:
+    def journal_end(self, fields: Sequence[Any], frames: Any) -> None:
         self._append(SPAN, fields, frames)
 
-    def keep(self, frames: Any) -> None:
+    def journal_contents(self, frames: Any) -> None:
         if frames:
             if self.journal.append(b"".join(frames)):
                 self.intake.known.add_all(frames.new)
@@ -319,13 +320,13 @@ def _fields_json(fields: Sequence[Any]) -> bytes:
     try:
         return orjson.dumps(fields)
     except BaseException as error:  # noqa: BLE001 - an attribute of the user's that is no OpenTelemetry value
-        let_through(error)
+        reraise_if_for_program(error)
         # Half of a surrogate pair has no UTF-8 form, and readers of spans refuse its escape: it becomes `?`.
         plain = json.loads(safe_json(list(fields)))
         return json.dumps(plain, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
 
 
-class CallFrames(Frames):
+class CallFrames(FrameList):
     """The frames of one call's new contents and threads. Implements `refs.intake.NewContentSink`."""
 
     __slots__ = ()

@@ -44,7 +44,7 @@ class Segment:
         Raises OSError, and then the file is unchanged. SegmentGone: another try would fail, too. SegmentCut: raised
         once per cut; another try appends.
         """
-        self.look()
+        self.check_open()
         before = self._size
         written = os.write(self._file.fd, data)
         if written != len(data):
@@ -52,7 +52,7 @@ class Segment:
         self._size += written
         return self._size
 
-    def look(self) -> None:
+    def check_open(self) -> None:
         """Raises SegmentGone if the file was deleted, or the descriptor no longer belongs to it; and SegmentCut
         if it was cut since the last look."""
         file = self._file
@@ -81,7 +81,7 @@ class Segment:
         self.path.rename(path)
         self.path = path
 
-    def cut(self) -> None:
+    def truncate(self) -> None:
         """Truncates the file to nothing. Raises OSError."""
         os.ftruncate(self._file.fd, 0)
         self._size = 0

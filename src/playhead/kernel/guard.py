@@ -2,7 +2,7 @@
 
 Errors inside Playhead are logged once per cause and not raised; the user's results, exceptions and timing are
 unchanged. The same holds for exceptions that the user's code raises when recording calls it (`__repr__`, a property,
-a hook), `SystemExit` included. Exceptions that are meant for the program are raised (`let_through`).
+a hook), `SystemExit` included. Exceptions that are meant for the program are raised (`reraise_if_for_program`).
 """
 
 import logging
@@ -10,7 +10,7 @@ import os
 import sys
 import threading
 
-from playhead.model.objects.interrupts import let_through
+from playhead.model.objects.interrupts import reraise_if_for_program
 
 log = logging.getLogger("playhead")
 
@@ -31,7 +31,7 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_in_child)
 
 
-def swallowed(doing: str, error: BaseException) -> None:
+def log_internal_error(doing: str, error: BaseException) -> None:
     """Logs an internal error, once per source line and error type. Call it from an `except`; never raises."""
     try:
         if sys.is_finalizing():  # modules are gone, ours too: such an error cannot be fixed
@@ -49,7 +49,7 @@ def swallowed(doing: str, error: BaseException) -> None:
             _logged_causes.add(cause)
         log.warning("could not %s; your program is unaffected", doing, exc_info=error)
     except BaseException as raised:  # noqa: BLE001 - the user's log handler, for example
-        let_through(raised)
+        reraise_if_for_program(raised)
         return
 
 
@@ -66,11 +66,11 @@ def warn_once(cause: str, message: str) -> None:
     except RecursionError:  # too little stack left to log: warn the next time
         _logged_causes.discard((cause, "", 0))
     except BaseException as raised:  # noqa: BLE001 - the user's log handler, for example
-        let_through(raised)
+        reraise_if_for_program(raised)
         return
 
 
-def forget_logged() -> None:
+def reset_logged_causes() -> None:
     """Forgets the logged causes, so that each is logged again; for tests."""
     with _mutex:
         _logged_causes.clear()

@@ -45,15 +45,15 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, cast
 
-from playhead.lift.attribute_names import ADDED, add_project, normalise
+from playhead.lift.attribute_names import ADDED, add_project, use_current_names
 from playhead.lift.dialects import BY_KIND, DIALECTS, SpanDialect
-from playhead.lift.dialects.coding_agents import take_event, without_commands
+from playhead.lift.dialects.coding_agents import extract_event, without_commands
 from playhead.lift.dialects.crewai import name_without_content
 from playhead.lift.dialects.otel_genai import hoist
-from playhead.lift.extraction import EXTERNAL, UNPARSED, LiftedContent, SharedMessages, parsed
-from playhead.lift.forwarded_spans import refs_again, was_sent_on, with_refs_again
+from playhead.lift.extraction import EXTERNAL, UNPARSED, ExtractedContent, SharedThreads, json_or_text
+from playhead.lift.forwarded_spans import restore_attribute_refs, restore_refs, was_forwarded
 from playhead.lift.message_events import MessageEvents, is_answer, is_message
-from playhead.lift.oversize import is_oversize, move, move_oversize, shorten
+from playhead.lift.oversize import excerpt, is_oversize, move_long_values, move_values
 from playhead.lift.session_logs import belongs_to_session, in_session, read_record
 from playhead.model import names
 from playhead.model.canonical import Content, canonical_json
@@ -67,7 +67,7 @@ __all__ = [
     "UNPARSED",
     "Lifted",
     "LiftedLog",
-    "SharedMessages",
+    "SharedThreads",
     "SpanDialect",
     "belongs_to_session",
     "lift",
@@ -115,7 +115,7 @@ def _argument(original: Attributes, key: str) -> str | None:
     """Returns the value of a tool's argument; None if it cannot be read."""
     for name in _ARGUMENTS:
         try:
-            value = parsed(original.get(name))
+            value = json_or_text(original.get(name))
         except ValueError:
             continue
         if isinstance(value, dict):
@@ -142,12 +142,14 @@ _DEFINED = (
 _REFS = (REF_SUFFIX, REF_SUFFIX + EXTERNAL)
 
 
-def move_content_like(attributes: Attributes, contents: LiftedContent, limit: int) -> Attributes:
+def move_unknown_content(attributes: Attributes, contents: ExtractedContent, limit: int) -> Attributes:
     """Returns the attributes with refs in place of values that look like content; the same object if there are none.
 
     `limit`: texts of more characters are content whatever their name.
     """
-    return move(attributes, [key for key, value in attributes.items() if _is_content_like(key, value, limit)], contents)
+    return move_values(
+        attributes, [key for key, value in attributes.items() if _is_content_like(key, value, limit)], contents
+    )
 
 
 def scope_name(scope: str) -> str:
@@ -203,50 +205,50 @@ class LiftedLog:
 def lift(
     span: Span,
     inline_characters: int = INLINE_CHARACTERS,
-    found: LiftedContent | None = None,
-    shared: SharedMessages | None = None,
+    extracted: ExtractedContent | None = None,
+    shared: SharedThreads | None = None,
 ) -> Lifted:
     """Returns a copy of the span without payload, its kind and attribute names normalised.  Never raises.
 
-    `inline_characters`: in a span that no dialect understands, longer texts become content.  `found`: an empty
+    `inline_characters`: in a span that no dialect understands, longer texts become content.  `extracted`: an empty
     collection for the content; None: a new one.  `shared`: one for all spans that are lifted together, to save time.
     """
-    if was_sent_on(span):
-        found = found or LiftedContent(shared)
-        span = with_refs_again(span, found)
+    if was_forwarded(span):
+        extracted = extracted or ExtractedContent(shared)
+        span = restore_refs(span, extracted)
     is_ours = span.scope == names.SCOPE and names.KIND in span.attributes
     if is_ours and not span.events and not span.links and not _is_oversize(span):
-        return Lifted(span, found.contents, found.threads) if found is not None else Lifted(span, [], [])
-    found = found or LiftedContent(shared)
+        return Lifted(span, extracted.contents, extracted.threads) if extracted is not None else Lifted(span, [], [])
+    extracted = extracted or ExtractedContent(shared)
     span = in_session(span)
     kind = _kind(span.attributes)
     messages = MessageEvents()
-    of_events = [messages.take(event, found) for event in span.events]
+    of_events = [messages.extract(event, extracted) for event in span.events]
     is_known = messages.any or _has_refs(span.attributes) or span.scope == names.SCOPE
-    remaining, is_understood = _taken_together(
-        (span.attributes, *of_events), kind, found, inline_characters, known=is_known
+    remaining, is_understood = _extract_together(
+        (span.attributes, *of_events), kind, extracted, inline_characters, known=is_known
     )
     for event, mapping in zip(span.events, remaining[1:], strict=True):
-        take_event(event.name, mapping, found, remaining[0])
-    attributes, *of_events = [move_oversize(mapping, found) for mapping in remaining]
+        extract_event(event.name, mapping, extracted, remaining[0])
+    attributes, *of_events = [move_long_values(mapping, extracted) for mapping in remaining]
     events = _events(span.events, of_events, attributes)
-    messages.stamp(attributes, found, kind)
-    found.mark(attributes)
-    normalise(attributes, kind)
+    messages.set_refs(attributes, extracted, kind)
+    extracted.mark_unparsed_keys(attributes)
+    use_current_names(attributes, kind)
     if span.parent_id is None:
         add_project(attributes, span.resource)
     note_handoff(span.name, span.attributes, attributes)
-    message = _status_message(span, attributes, found)
+    message = _status_message(span, attributes, extracted)
     lifted = dataclasses.replace(
         span,
         name=name_without_content(span.name, span.attributes),
         attributes=attributes,
         status_message=message,
         events=events,
-        links=[_lift_link(link, found) for link in span.links],
-        resource=move_oversize(without_commands(span.resource, found), found),
+        links=[_lift_link(link, extracted) for link in span.links],
+        resource=move_long_values(without_commands(span.resource, extracted), extracted),
     )
-    return Lifted(lifted, found.contents, found.threads, is_understood)
+    return Lifted(lifted, extracted.contents, extracted.threads, is_understood)
 
 
 def lift_logs(logs: Iterable[LogEvent], inline_characters: int = INLINE_CHARACTERS) -> list[LiftedLog]:
@@ -272,67 +274,67 @@ def lift_logs(logs: Iterable[LogEvent], inline_characters: int = INLINE_CHARACTE
 
 def _lift_conversation(logs: Sequence[LogEvent], inline_characters: int) -> list[LiftedLog]:
     """Lifts the message events of one span together. `logs`: at least one."""
-    messages, contents = MessageEvents(), LiftedContent()
+    messages, contents = MessageEvents(), ExtractedContent()
     lifted: list[LiftedLog] = []
     times: Counter[tuple[int, str, str]] = Counter()
     for log in logs:
-        contents = LiftedContent()
+        contents = ExtractedContent()
         lifted_log = _lift_log(log, inline_characters, messages, contents)
         equal = (log.time_ns, log.name, repr(lifted_log.log.attributes))
         if times[equal]:  # otherwise the second would look like a repeated delivery of the first
             lifted_log.log.attributes[names.LOG_REPETITION] = times[equal]
         times[equal] += 1
         lifted.append(lifted_log)
-    messages.stamp(lifted[-1].log.attributes, contents)
+    messages.set_refs(lifted[-1].log.attributes, contents)
     lifted[-1].contents[:], lifted[-1].threads[:] = contents.contents, contents.threads
     return lifted
 
 
 def lift_log(
-    log: LogEvent, inline_characters: int = INLINE_CHARACTERS, found: LiftedContent | None = None
+    log: LogEvent, inline_characters: int = INLINE_CHARACTERS, extracted: ExtractedContent | None = None
 ) -> LiftedLog:
     """Returns a copy of the log event without payload, its attribute names normalised.  Never raises.
 
     For the arguments see `lift`.
     """
-    return _lift_log(log, inline_characters, MessageEvents(), found or LiftedContent())
+    return _lift_log(log, inline_characters, MessageEvents(), extracted or ExtractedContent())
 
 
-def _lift_log(log: LogEvent, inline_characters: int, messages: MessageEvents, contents: LiftedContent) -> LiftedLog:
+def _lift_log(log: LogEvent, inline_characters: int, messages: MessageEvents, contents: ExtractedContent) -> LiftedLog:
     if names.CONTENT_INLINE in log.attributes:
-        log = dataclasses.replace(log, attributes=refs_again(log.attributes, contents))
+        log = dataclasses.replace(log, attributes=restore_attribute_refs(log.attributes, contents))
     is_ours = log.scope == names.SCOPE and log.name.startswith(names.SCOPE)
     if is_ours and not any(map(is_oversize, log.attributes.values())):
         return LiftedLog(log, contents.contents, contents.threads)
     log = read_record(log, contents)
     kind = _kind(log.attributes)
-    attributes = messages.take(SpanEvent(log.name, log.time_ns, log.attributes), contents)
-    remaining, is_known = _taken(attributes, kind, contents)
+    attributes = messages.extract(SpanEvent(log.name, log.time_ns, log.attributes), contents)
+    remaining, is_known = _extract(attributes, kind, contents)
     moved = remaining
     if log.scope != names.SCOPE and not is_known and not messages.any and not _has_refs(log.attributes):
         # A log record's body is content, whatever its length.
-        moved = move(remaining, [key for key in (names.LOG_BODY, _BODY) if key in remaining], contents)
+        moved = move_values(remaining, [key for key in (names.LOG_BODY, _BODY) if key in remaining], contents)
         remaining = moved
-        moved = move_content_like(remaining, contents, inline_characters)
-    attributes = dict(move_oversize(moved, contents))
-    contents.mark(attributes)
-    normalise(attributes, kind)
+        moved = move_unknown_content(remaining, contents, inline_characters)
+    attributes = dict(move_long_values(moved, contents))
+    contents.mark_unparsed_keys(attributes)
+    use_current_names(attributes, kind)
     if is_message(log.name) and messages.latest:
         name = names.LOG_OUTPUT_MESSAGES if is_answer(log.name) else names.LOG_INPUT_MESSAGES
         attributes[name] = [contents.message(message) for message in messages.latest]
     lifted = dataclasses.replace(
-        log, attributes=attributes, resource=move_oversize(without_commands(log.resource, contents), contents)
+        log, attributes=attributes, resource=move_long_values(without_commands(log.resource, contents), contents)
     )
     return LiftedLog(lifted, contents.contents, contents.threads, moved is remaining)
 
 
-def _status_message(span: Span, attributes: Attributes, contents: LiftedContent) -> str:
+def _status_message(span: Span, attributes: Attributes, contents: ExtractedContent) -> str:
     """The status message of a span. A long one is shortened, and its whole text stored behind a ref."""
     message = span.status_message
     if not is_oversize(message):
         return message
     attributes[_STATUS_MESSAGE + names.REF_SUFFIX] = contents.content(message)
-    return shorten(message)
+    return excerpt(message)
 
 
 def _is_oversize(span: Span) -> bool:
@@ -357,8 +359,8 @@ def _has_refs(attributes: Attributes) -> bool:
     return any(is_ref(attributes[key]) for key in refs)
 
 
-def _taken_together(
-    mappings: Sequence[Attributes], kind: str | None, contents: LiftedContent, inline_characters: int, *, known: bool
+def _extract_together(
+    mappings: Sequence[Attributes], kind: str | None, contents: ExtractedContent, inline_characters: int, *, known: bool
 ) -> tuple[list[Attributes], bool]:
     """Returns the attributes of a span and of its events without content, and whether they were understood.
 
@@ -366,27 +368,27 @@ def _taken_together(
     content are moved."""
     remaining: list[Attributes] = []
     for mapping in mappings:
-        attributes, spoken = _taken(mapping, kind, contents)
+        attributes, spoken = _extract(mapping, kind, contents)
         remaining.append(attributes)
         known = known or spoken
     if known:
         return remaining, True
-    moved = [move_content_like(mapping, contents, inline_characters) for mapping in remaining]
+    moved = [move_unknown_content(mapping, contents, inline_characters) for mapping in remaining]
     return moved, all(map(operator.is_, moved, remaining))
 
 
-def _taken(attributes: Attributes, kind: str | None, contents: LiftedContent) -> tuple[Attributes, bool]:
+def _extract(attributes: Attributes, kind: str | None, contents: ExtractedContent) -> tuple[Attributes, bool]:
     """Returns the attributes without the content that dialects know, and whether any dialect recognised them."""
     attributes = dict(attributes)
     begin = {key.partition(".")[0] for key in attributes}
     spoken = False
     for dialect in DIALECTS:
-        if not dialect.PREFIXES.isdisjoint(begin) and dialect.speaks(attributes):
+        if not dialect.PREFIXES.isdisjoint(begin) and dialect.matches(attributes):
             before = dict(attributes)
             try:
-                dialect.take(attributes, kind, contents)
+                dialect.extract(attributes, kind, contents)
                 # A dialect that matched only an empty value does not count: the value is gone when lifted again.
-                spoken = spoken or _has_refs(attributes) or dialect.speaks(attributes)
+                spoken = spoken or _has_refs(attributes) or dialect.matches(attributes)
             except Exception:  # noqa: BLE001 - a mistake of ours in one dialect must not cost anybody a span
                 attributes = before
     return attributes, spoken
@@ -402,8 +404,8 @@ def _events(events: Sequence[SpanEvent], lifted: Sequence[Attributes], onto: Att
     return lifted_events
 
 
-def _lift_link(link: dict[str, Any], contents: LiftedContent) -> dict[str, Any]:
+def _lift_link(link: dict[str, Any], contents: ExtractedContent) -> dict[str, Any]:
     attributes = link.get("attributes")
     if not isinstance(attributes, dict):
         return link
-    return {**link, "attributes": move_oversize(cast(Attributes, attributes), contents)}
+    return {**link, "attributes": move_long_values(cast(Attributes, attributes), contents)}

@@ -43,7 +43,7 @@ _LISTED: Final = frozenset({names.FINISH_REASONS, names.RUN_TAGS})
 _UNNAMED_MODEL_CALL: Final = (names.INPUT_MESSAGES_REF, names.OUTPUT_MESSAGES_REF, names.INPUT_TOKENS)
 
 
-def normalise(attributes: Attributes, kind: str | None) -> None:
+def use_current_names(attributes: Attributes, kind: str | None) -> None:
     """Normalises attribute names in place. A current name has precedence; an older name with another value stays, too.
 
     `kind`: the kind from a dialect, None if no dialect knows it.

@@ -31,7 +31,7 @@ UNPARSED = "playhead.lift.unparsed"
 EXTERNAL = ".external"
 
 
-class SharedMessages:
+class SharedThreads:
     """Caches messages and threads of spans that are lifted together: calls of a conversation repeat its messages.
 
     Discard it with the spans.
@@ -55,15 +55,15 @@ class SharedMessages:
         return {parent for parent, _ in self._nodes if parent is not None}
 
 
-class LiftedContent:
+class ExtractedContent:
     """The content that dialects moved out of one span.
 
     A subclass may keep contents elsewhere: it overrides `content`, `message`, `reasoning` and `thread`.
     """
 
-    def __init__(self, shared: SharedMessages | None = None) -> None:
+    def __init__(self, shared: SharedThreads | None = None) -> None:
         """`shared`: the cache of the spans that are lifted together."""
-        self._shared = shared or SharedMessages()
+        self._shared = shared or SharedThreads()
         self._contents: dict[ContentRef, Content] = {}
         self._threads: dict[ContentRef, ThreadExtension] = {}
         self._unparsed: list[str] = []
@@ -113,13 +113,13 @@ class LiftedContent:
             self._keep(content)
         return self._keep(main)
 
-    def unparsed(self, key: str, raw: Any) -> ContentRef:
+    def keep_unparsed_text(self, key: str, raw: Any) -> ContentRef:
         """Adds a value that could not be read as JSON, unchanged, notes its key, and returns its ref."""
         if key not in self._unparsed:
             self._unparsed.append(key)
         return self.content(raw)
 
-    def mark(self, attributes: Attributes) -> None:
+    def mark_unparsed_keys(self, attributes: Attributes) -> None:
         """Sets the attribute UNPARSED to the keys that could not be read; nothing if all could."""
         if self._unparsed:
             attributes[UNPARSED] = self._unparsed
@@ -140,7 +140,7 @@ def _only_text(message: Message) -> tuple[str, str] | None:
     return None
 
 
-def put_ref(attributes: Attributes, key: str, ref: ContentRef) -> None:
+def set_ref(attributes: Attributes, key: str, ref: ContentRef) -> None:
     """Sets `<key>_ref`.  Another ref that is there already (to external content) moves to `<key>_ref.external`."""
     name = key + REF_SUFFIX
     stamped = attributes.get(name)
@@ -154,7 +154,7 @@ _TIMES_ENCODED: Final = 3
 _MOST_ID_CHARACTERS: Final = 256
 
 
-def parsed(raw: Any) -> Any:
+def json_or_text(raw: Any) -> Any:
     """Returns the value of a JSON text, which may have been encoded up to three times; any other value unchanged.
 
     Raises ValueError for a text that looks like JSON and is not (mostly: cut off), or has too many objects.
@@ -175,7 +175,7 @@ def parsed(raw: Any) -> Any:
     return value
 
 
-def stamp(attributes: Attributes, name: str, ref: ContentRef | None, key: str) -> None:
+def set_ref_attribute(attributes: Attributes, name: str, ref: ContentRef | None, key: str) -> None:
     """Sets attribute `name` to `ref`. If it already holds another ref, sets `<key>_ref` instead. Does nothing for
     None."""
     if ref is None:
@@ -184,31 +184,31 @@ def stamp(attributes: Attributes, name: str, ref: ContentRef | None, key: str) -
         attributes[key + names.REF_SUFFIX] = ref
 
 
-def stamp_value(attributes: Attributes, name: str, raw: Any, key: str, contents: LiftedContent) -> None:
+def extract_value(attributes: Attributes, name: str, raw: Any, key: str, contents: ExtractedContent) -> None:
     """Adds a single value as content (JSON text as its value, anything else unchanged) and sets its ref."""
     if raw is None:
         return
     try:
-        ref = contents.content(parsed(raw))
+        ref = contents.content(json_or_text(raw))
     except ValueError:
-        ref = contents.unparsed(key, raw)
-    stamp(attributes, name, ref, key)
+        ref = contents.keep_unparsed_text(key, raw)
+    set_ref_attribute(attributes, name, ref, key)
 
 
-def stamp_request(attributes: Attributes, request: RequestBody, key: str, contents: LiftedContent) -> None:
+def extract_request(attributes: Attributes, request: RequestBody, key: str, contents: ExtractedContent) -> None:
     """Sets the refs of a model's request: messages, system instructions, tools, and the rest."""
-    stamp(attributes, names.INPUT_MESSAGES_REF, contents.thread(request.messages), key)
+    set_ref_attribute(attributes, names.INPUT_MESSAGES_REF, contents.thread(request.messages), key)
     if request.system is not None:
-        stamp(attributes, names.SYSTEM_INSTRUCTIONS_REF, contents.content(request.system), key + ".system")
+        set_ref_attribute(attributes, names.SYSTEM_INSTRUCTIONS_REF, contents.content(request.system), key + ".system")
     if request.tools is not None:
-        stamp_tools(attributes, request.tools, key + ".tools", contents)
+        extract_tools(attributes, request.tools, key + ".tools", contents)
     if request.rest is not None:
-        stamp(attributes, names.REQUEST_REF, contents.content(request.rest), key + ".rest")
+        set_ref_attribute(attributes, names.REQUEST_REF, contents.content(request.rest), key + ".rest")
 
 
-def stamp_answer(attributes: Attributes, answer: AnswerBody, key: str, contents: LiftedContent) -> None:
+def extract_answer(attributes: Attributes, answer: AnswerBody, key: str, contents: ExtractedContent) -> None:
     """Sets the refs of a model's answer, its finish reasons and its response id."""
-    stamp(attributes, names.OUTPUT_MESSAGES_REF, contents.thread(answer.messages), key)
+    set_ref_attribute(attributes, names.OUTPUT_MESSAGES_REF, contents.thread(answer.messages), key)
     if answer.reasoning:
         thoughts = answer.reasoning
         attributes.setdefault(names.REASONING_REF, contents.reasoning(thoughts[0] if len(thoughts) == 1 else thoughts))
@@ -218,7 +218,7 @@ def stamp_answer(attributes: Attributes, answer: AnswerBody, key: str, contents:
     if answer.rest is not None:
         if isinstance(response := answer.rest.get("id"), str) and len(response) <= _MOST_ID_CHARACTERS:
             attributes.setdefault(names.RESPONSE_ID, response)
-        stamp(attributes, names.RESPONSE_REF, contents.content(answer.rest), key + ".rest")
+        set_ref_attribute(attributes, names.RESPONSE_REF, contents.content(answer.rest), key + ".rest")
 
 
 def note_compaction(attributes: Attributes, messages: Iterable[Message], rest: Mapping[str, Any] | None = None) -> None:
@@ -227,41 +227,41 @@ def note_compaction(attributes: Attributes, messages: Iterable[Message], rest: M
         attributes.setdefault(name, value)
 
 
-def stamp_tools(attributes: Attributes, natives: Any, key: str, contents: LiftedContent) -> None:
+def extract_tools(attributes: Attributes, natives: Any, key: str, contents: ExtractedContent) -> None:
     """Sets the ref of tool definitions. `natives`: a list, JSON text, or a list of JSON texts."""
     listed = cast(list[Any], natives) if isinstance(natives, list) else [natives]
     tools = otel_genai.tool_definitions(otel_genai.tool_value(native) for native in listed)
-    stamp(attributes, names.TOOL_DEFINITIONS_REF, contents.content(tools), key)
+    set_ref_attribute(attributes, names.TOOL_DEFINITIONS_REF, contents.content(tools), key)
 
 
-def stamp_input(attributes: Attributes, raw: Any, key: str, contents: LiftedContent, *, model: bool) -> bool:
+def extract_input(attributes: Attributes, raw: Any, key: str, contents: ExtractedContent, *, model: bool) -> bool:
     """Sets the refs of a span's input: with `model=True`, of the messages in it; without messages, of the whole value.
     Returns whether messages were found."""
-    return _stamp_body(attributes, raw, key, contents, model=model, answers=False)
+    return _extract_body(attributes, raw, key, contents, model=model, answers=False)
 
 
-def stamp_output(attributes: Attributes, raw: Any, key: str, contents: LiftedContent, *, model: bool) -> bool:
-    """Does for a span's output what `stamp_input` does for its input."""
-    return _stamp_body(attributes, raw, key, contents, model=model, answers=True)
+def extract_output(attributes: Attributes, raw: Any, key: str, contents: ExtractedContent, *, model: bool) -> bool:
+    """Does for a span's output what `extract_input` does for its input."""
+    return _extract_body(attributes, raw, key, contents, model=model, answers=True)
 
 
-def _stamp_body(
-    attributes: Attributes, raw: Any, key: str, contents: LiftedContent, *, model: bool, answers: bool
+def _extract_body(
+    attributes: Attributes, raw: Any, key: str, contents: ExtractedContent, *, model: bool, answers: bool
 ) -> bool:
     if raw is None:
         return False
     try:
-        value = parsed(raw)
+        value = json_or_text(raw)
     except ValueError:
-        stamp(attributes, _REF[answers], contents.unparsed(key, raw), key)
+        set_ref_attribute(attributes, _REF[answers], contents.keep_unparsed_text(key, raw), key)
         return False
     if model and answers and (answer := read_answer(value)) is not None:
-        stamp_answer(attributes, answer, key, contents)
+        extract_answer(attributes, answer, key, contents)
         return True
     if model and not answers and (request := read_request(value)) is not None:
-        stamp_request(attributes, request, key, contents)
+        extract_request(attributes, request, key, contents)
         return True
-    stamp(attributes, _REF[answers], contents.content(value), key)
+    set_ref_attribute(attributes, _REF[answers], contents.content(value), key)
     return False
 
 

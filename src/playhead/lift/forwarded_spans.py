@@ -9,27 +9,30 @@ import binascii
 import dataclasses
 from typing import Any, cast
 
-from playhead.lift.extraction import LiftedContent
+from playhead.lift.extraction import ExtractedContent
 from playhead.model import names
 from playhead.model.canonical import parse_bounded
 from playhead.model.message import Message
 from playhead.model.span import Attributes, Span
 
 
-def was_sent_on(span: Span) -> bool:
+def was_forwarded(span: Span) -> bool:
     """Whether the span, or one of its events, has content inline from another Playhead."""
     return names.CONTENT_INLINE in span.attributes or any(
         names.CONTENT_INLINE in event.attributes for event in span.events
     )
 
 
-def with_refs_again(span: Span, contents: LiftedContent) -> Span:
+def restore_refs(span: Span, contents: ExtractedContent) -> Span:
     """Returns the span with refs instead of inline content, which is added to `contents`."""
-    events = [dataclasses.replace(event, attributes=refs_again(event.attributes, contents)) for event in span.events]
-    return dataclasses.replace(span, attributes=refs_again(span.attributes, contents), events=events)
+    events = [
+        dataclasses.replace(event, attributes=restore_attribute_refs(event.attributes, contents))
+        for event in span.events
+    ]
+    return dataclasses.replace(span, attributes=restore_attribute_refs(span.attributes, contents), events=events)
 
 
-def refs_again(attributes: Attributes, contents: LiftedContent) -> Attributes:
+def restore_attribute_refs(attributes: Attributes, contents: ExtractedContent) -> Attributes:
     """The attributes with a ref in place of each listed content.  Content that cannot be read stays, for the
     dialects."""
     listed = attributes.get(names.CONTENT_INLINE)
@@ -48,7 +51,7 @@ def refs_again(attributes: Attributes, contents: LiftedContent) -> Attributes:
     return remaining
 
 
-def _ref(key: str, value: Any, contents: LiftedContent) -> Any:
+def _ref(key: str, value: Any, contents: ExtractedContent) -> Any:
     if key in names.THREAD_REFS:
         return contents.thread([_message(item) for item in cast("list[Any]", _checked(value, list))])
     if key in names.ONE_MESSAGE_REFS:

@@ -17,13 +17,13 @@ _REMEMBERED: Final = 4_096
 _REMEMBERED_CHARACTERS: Final = 128
 
 
-def take_indexed(attributes: Attributes, prefix: str) -> list[Any] | None:
+def pop_indexed_list(attributes: Attributes, prefix: str) -> list[Any] | None:
     """Removes the attributes below `prefix.` and returns the list that they encode; None if there are none."""
-    elements = take_elements(attributes, prefix)
+    elements = pop_indexed_elements(attributes, prefix)
     return None if elements is None else list(map(structure, elements))
 
 
-def take_elements(attributes: Attributes, prefix: str) -> list[Attributes] | None:
+def pop_indexed_elements(attributes: Attributes, prefix: str) -> list[Attributes] | None:
     """Removes the indexed attributes below `prefix.` and returns them by element of the list; None when there are none.
 
     The names are without prefix and index; the name of an element that is a single value is empty.  Attributes below

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Any, Final, cast
 
 from playhead.dialect import openai_chat
-from playhead.lift.extraction import LiftedContent, parsed, stamp_answer, stamp_request, stamp_value
+from playhead.lift.extraction import ExtractedContent, extract_answer, extract_request, extract_value, json_or_text
 from playhead.lift.provider_bodies import AnswerBody, RequestBody
 from playhead.lift.provider_messages import bedrock_to_chat, canonical_messages, only_text, to_answer, to_message
 from playhead.model import names
@@ -92,7 +92,7 @@ class MessageEvents:
         self._arguments: Any = None
         self._result: Any = None
 
-    def take(self, event: SpanEvent, contents: LiftedContent) -> Attributes:
+    def extract(self, event: SpanEvent, contents: ExtractedContent) -> Attributes:
         """Returns the event's attributes without the message's content; the same object if the event has none."""
         if not is_message(event.name):
             return event.attributes
@@ -153,27 +153,27 @@ class MessageEvents:
         (self._asked if role == "user" else self._answered.messages).extend(messages)
         return messages
 
-    def all(self, contents: LiftedContent) -> ContentRef | None:
+    def all(self, contents: ExtractedContent) -> ContentRef | None:
         """Returns the thread of all messages, input and output. For an agent's span, whose events are from several
         model calls."""
         return contents.thread([*self._asked, *self._answered.messages])
 
-    def stamp(self, attributes: Attributes, contents: LiftedContent, kind: str | None = None) -> None:
+    def set_refs(self, attributes: Attributes, contents: ExtractedContent, kind: str | None = None) -> None:
         """Sets the refs of the conversation on the span, unless it has them; on a tool's span, arguments and result."""
         if kind == "tool":
             if self._arguments is not None:
-                stamp_value(attributes, names.TOOL_ARGUMENTS_REF, self._arguments, "gen_ai.tool.message", contents)
+                extract_value(attributes, names.TOOL_ARGUMENTS_REF, self._arguments, "gen_ai.tool.message", contents)
             if self._result is not None:
-                stamp_value(attributes, names.TOOL_RESULT_REF, only_text(_read(self._result)), _CHOICE, contents)
+                extract_value(attributes, names.TOOL_RESULT_REF, only_text(_read(self._result)), _CHOICE, contents)
             return
         if self._asked and names.INPUT_MESSAGES_REF not in attributes:
-            stamp_request(attributes, RequestBody(self._asked), "gen_ai.input", contents)
+            extract_request(attributes, RequestBody(self._asked), "gen_ai.input", contents)
         if self._answered.messages and names.OUTPUT_MESSAGES_REF not in attributes:
-            stamp_answer(attributes, self._answered, "gen_ai.output", contents)
+            extract_answer(attributes, self._answered, "gen_ai.output", contents)
 
 
 def _read(value: Any) -> Any:
     try:
-        return parsed(value)
+        return json_or_text(value)
     except ValueError:
         return value

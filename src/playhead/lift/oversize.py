@@ -5,7 +5,7 @@
 from collections.abc import Sequence
 from typing import Any, Final, cast
 
-from playhead.lift.extraction import LiftedContent
+from playhead.lift.extraction import ExtractedContent
 from playhead.model.canonical import canonical_json
 from playhead.model.names import REF_SUFFIX
 from playhead.model.span import Attributes
@@ -32,12 +32,12 @@ def is_oversize(value: Any) -> bool:
     return len(canonical_json(value)) > LIMIT_BYTES
 
 
-def move_oversize(attributes: Attributes, contents: LiftedContent) -> Attributes:
+def move_long_values(attributes: Attributes, contents: ExtractedContent) -> Attributes:
     """Returns the attributes with refs in place of values that are too long; the same object if there are none."""
-    return move(attributes, [key for key, value in attributes.items() if is_oversize(value)], contents)
+    return move_values(attributes, [key for key, value in attributes.items() if is_oversize(value)], contents)
 
 
-def move(attributes: Attributes, keys: Sequence[str], contents: LiftedContent) -> Attributes:
+def move_values(attributes: Attributes, keys: Sequence[str], contents: ExtractedContent) -> Attributes:
     """Returns the attributes with refs in place of the values of `keys`; the same object if there are no keys."""
     if not keys:
         return attributes
@@ -51,6 +51,6 @@ def move(attributes: Attributes, keys: Sequence[str], contents: LiftedContent) -
     return remaining
 
 
-def shorten(text: str) -> str:
+def excerpt(text: str) -> str:
     """Returns the first 500 characters of a text, with its length."""
     return f"{text[:_SHORT_CHARS]}... ({len(text)} characters)"

@@ -94,7 +94,7 @@ def _with_rest(request: RequestBody, body: Mapping[str, Any], key: str) -> Reque
 
 
 def _cut(natives: list[Any]) -> list[Any]:
-    return [*anthropic.cut_turns(natives)] if all(isinstance(native, dict) for native in natives) else natives
+    return [*anthropic.split_turns(natives)] if all(isinstance(native, dict) for native in natives) else natives
 
 
 def _one(native: Any) -> AnswerBody | None:

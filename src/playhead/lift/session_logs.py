@@ -20,7 +20,14 @@ from collections.abc import Mapping
 from typing import Any, Final, cast
 
 from playhead.lift.dialects.coding_agents import add_tokens, model_answer
-from playhead.lift.extraction import LiftedContent, parsed, stamp, stamp_input, stamp_output, stamp_value
+from playhead.lift.extraction import (
+    ExtractedContent,
+    extract_input,
+    extract_output,
+    extract_value,
+    json_or_text,
+    set_ref_attribute,
+)
 from playhead.model import names
 from playhead.model.message import Message
 from playhead.model.span import Attributes, LogEvent, Span
@@ -92,7 +99,7 @@ def in_session(span: Span) -> Span:
     return dataclasses.replace(span, trace_id=_run("gemini_cli", session), attributes=attributes)
 
 
-def read_record(log: LogEvent, contents: LiftedContent) -> LogEvent:
+def read_record(log: LogEvent, contents: ExtractedContent) -> LogEvent:
     """Returns a record of a coding agent with neutral attribute names and without content; others unchanged.  Never
     raises."""
     session = _session(log.attributes)
@@ -107,17 +114,17 @@ def read_record(log: LogEvent, contents: LiftedContent) -> LogEvent:
         return log
 
 
-def _with_part(log: LogEvent, name: str, session: str, contents: LiftedContent) -> LogEvent:
+def _with_part(log: LogEvent, name: str, session: str, contents: ExtractedContent) -> LogEvent:
     agent = name.partition(".")[0]
     attributes = dict(log.attributes)
     part = _part(name, attributes)
     _rename(attributes, agent, has_failed=part == FAILED)
     if part == PROMPT:
-        _take_prompt(attributes, contents)
+        _extract_prompt(attributes, contents)
     elif part == TOOL:
-        _take_tool(attributes, contents)
+        _extract_tool(attributes, contents)
     else:
-        _take_call(name, attributes, contents)
+        _extract_call(name, attributes, contents)
     attributes[names.LOG_PART] = part
     trace = log.trace_id
     if trace is None or agent != "claude_code":
@@ -199,7 +206,7 @@ def _number(value: Any, otherwise: Any) -> Any:
     return value if type(value) in (int, float) else otherwise
 
 
-def _take_prompt(attributes: Attributes, contents: LiftedContent) -> None:
+def _extract_prompt(attributes: Attributes, contents: ExtractedContent) -> None:
     prompt = attributes.pop("prompt", None)
     if isinstance(prompt, str):
         message: Message = {"role": "user", "parts": [{"type": "text", "content": prompt}]}
@@ -207,40 +214,40 @@ def _take_prompt(attributes: Attributes, contents: LiftedContent) -> None:
         attributes[names.INPUT_REF] = contents.content(prompt)
 
 
-def _take_tool(attributes: Attributes, contents: LiftedContent) -> None:
+def _extract_tool(attributes: Attributes, contents: ExtractedContent) -> None:
     for key in ("tool_input", "arguments", "function_args", "tool_parameters"):
         if key in attributes:
-            stamp_value(attributes, names.TOOL_ARGUMENTS_REF, attributes.pop(key), key, contents)
+            extract_value(attributes, names.TOOL_ARGUMENTS_REF, attributes.pop(key), key, contents)
     if "output" in attributes:
-        stamp_value(attributes, names.TOOL_RESULT_REF, attributes.pop("output"), "output", contents)
+        extract_value(attributes, names.TOOL_RESULT_REF, attributes.pop("output"), "output", contents)
 
 
-def _take_call(name: str, attributes: Attributes, contents: LiftedContent) -> None:
+def _extract_call(name: str, attributes: Attributes, contents: ExtractedContent) -> None:
     if name == "claude_code.api_request_body":
-        stamp_input(attributes, attributes.pop("body", None), "body", contents, model=True)
+        extract_input(attributes, attributes.pop("body", None), "body", contents, model=True)
     elif name == "claude_code.api_response_body":
-        stamp_output(attributes, attributes.pop("body", None), "body", contents, model=True)
+        extract_output(attributes, attributes.pop("body", None), "body", contents, model=True)
     elif name == "claude_code.assistant_response" and isinstance(attributes.get("response"), str):
         text = attributes.pop("response")
         message: Message = {"role": "assistant", "parts": [{"type": "text", "content": text}]}
-        stamp(attributes, names.OUTPUT_MESSAGES_REF, contents.thread([message]), "response")
+        set_ref_attribute(attributes, names.OUTPUT_MESSAGES_REF, contents.thread([message]), "response")
     elif "request_text" in attributes:
-        stamp_input(attributes, attributes.pop("request_text"), "request_text", contents, model=True)
+        extract_input(attributes, attributes.pop("request_text"), "request_text", contents, model=True)
     elif "response_text" in attributes:
-        _take_gemini_answer(attributes, contents)
+        _extract_gemini_answer(attributes, contents)
 
 
-def _take_gemini_answer(attributes: Attributes, contents: LiftedContent) -> None:
+def _extract_gemini_answer(attributes: Attributes, contents: ExtractedContent) -> None:
     """Takes an answer of Gemini: the text is a list of responses, one per chunk of the stream."""
     raw = attributes.pop("response_text")
     try:
-        answer = model_answer([content for response in _listed(parsed(raw)) for content in _contents(response)])
+        answer = model_answer([content for response in _listed(json_or_text(raw)) for content in _contents(response)])
     except ValueError:
         answer = None
     if answer is None:
-        stamp_value(attributes, names.OUTPUT_REF, raw, "response_text", contents)
+        extract_value(attributes, names.OUTPUT_REF, raw, "response_text", contents)
     else:
-        stamp(attributes, names.OUTPUT_MESSAGES_REF, contents.thread([answer]), "response_text")
+        set_ref_attribute(attributes, names.OUTPUT_MESSAGES_REF, contents.thread([answer]), "response_text")
 
 
 def _contents(response: Any) -> list[Any]:

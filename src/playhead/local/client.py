@@ -100,9 +100,9 @@ class JournalClient(Operations):
         """Yields the items of a list. Raises ClientError."""
         return items_of(self, listing)
 
-    def watching(self, request: WatchRequest) -> Iterator[RecordedEvent]:
+    def stream_events(self, request: WatchRequest) -> Iterator[RecordedEvent]:
         """Raises BadRequest when the first event is read: only a collector can send events of other processes."""
-        return self._over_http().watching(request)
+        return self._over_http().stream_events(request)
 
     def _over_http(self) -> Client:
         if self._http is None:
@@ -118,11 +118,11 @@ def open_source(journal_dir: Path, on_damage: Callable[[str], None]) -> JournalS
     try:
         pass
     except ImportError as error:
-        raise libraries_missing(error) from None
+        raise missing_library_error(error) from None
     return JournalSource(journal_dir, on_damage)
 
 
-def libraries_missing(error: ImportError) -> SettingInvalid:
+def missing_library_error(error: ImportError) -> SettingInvalid:
     """Makes the exception for a library that is not installed; its message says what to install."""
     return SettingInvalid(
         f"the journal is read with the libraries of the command line, of which {error.name} is not installed: "
@@ -139,7 +139,7 @@ class JournalTransport(httpx.BaseTransport):
         try:
             from playhead_collector.serve.local import local_app  # noqa: PLC0415 - half a second of imports
         except ImportError as error:
-            raise libraries_missing(error) from None
+            raise missing_library_error(error) from None
         self._source = source
         self._app = httpx.ASGITransport(local_app(source.records, cache=source.projections))
 
@@ -197,7 +197,7 @@ def _has_lanes(journal_dir: Path) -> bool:
         return False
 
 
-def finished(answering: Coroutine[Any, Any, T]) -> T:
+def run_without_loop(answering: Coroutine[Any, Any, T]) -> T:
     """Runs a coroutine that never waits, and returns its result. Raises what the coroutine raises, and RuntimeError if
     it waits."""
     try:
@@ -265,7 +265,7 @@ class DirectAnswers:
         parameters = _Asked(params)
         try:
             if path == "runs":
-                return json_bytes(finished(self._runs(parameters)))
+                return json_bytes(run_without_loop(self._runs(parameters)))
             match = _RUN.fullmatch(path)
             return None if match is None else json_bytes(_run(self._of_run(match[1], match[2], parameters), match[2]))
         except (_NotDirect, Refused):
@@ -358,7 +358,7 @@ _IN_THREADS = frozenset({"context", "messages"})
 
 def _run(answering: Coroutine[Any, Any, Any], resource: str | None) -> Any:
     if resource not in _IN_THREADS:
-        return finished(answering)
+        return run_without_loop(answering)
     import asyncio  # noqa: PLC0415 - 20 ms
 
     return asyncio.run(answering)
@@ -375,7 +375,7 @@ class JournalSource:
         self.store = RecordStore(self.records, self.projections)
         self.direct = DirectAnswers(self.store)
         self._on_damage = on_damage
-        self._said: set[Path] = set()
+        self._reported: set[Path] = set()
         self.keep()
 
     def projection(self, run: str) -> RunProjection | None:
@@ -385,8 +385,8 @@ class JournalSource:
     def keep(self) -> None:
         """Stores new projections for later processes, and reports damage that was found since the last call."""
         self.projections.keep()
-        damaged = {path: size for path, size in self.records.damaged.items() if path not in self._said}
-        self._said |= damaged.keys()
+        damaged = {path: size for path, size in self.records.damaged.items() if path not in self._reported}
+        self._reported |= damaged.keys()
         for sentence in damage_of(damaged):
             self._on_damage(sentence)
 

@@ -67,7 +67,7 @@ class JournalRecords:
         return self.index.forks(run)
 
     def records(self, run: str) -> RunRecords:
-        from playhead.lift import SharedMessages, lift, lift_logs  # noqa: PLC0415 - not needed for a kept projection
+        from playhead.lift import SharedThreads, lift, lift_logs  # noqa: PLC0415 - not needed for a kept projection
 
         spans: list[Span] = []
         logs: list[LogEvent] = []
@@ -78,7 +78,7 @@ class JournalRecords:
                     logs.append(_with_origin(read_log(record.payload), resource))
                 else:
                     spans.append(_with_origin(read_span(record.payload), resource))
-        shared = SharedMessages()
+        shared = SharedThreads()
         lifted, lifted_logs = [lift(span, shared=shared) for span in spans], lift_logs(logs)
         starts = self._lifted_of.setdefault(run, set())
         for record in (*lifted, *lifted_logs):
@@ -140,13 +140,13 @@ class JournalRecords:
             self._known |= self._nodes(thread, self._known)
         return self._known.get(thread)
 
-    def beginning_with(self, beginnings: Iterable[bytes]) -> Sequence[ContentRef]:
-        wanted = set(beginnings)
+    def refs_with_prefix(self, prefixes: Iterable[bytes]) -> Sequence[ContentRef]:
+        wanted = set(prefixes)
         digests = {payload[:32] for payload in self.index.contents(wanted).values()}
         for start in wanted:
             self._lift_start(start)
         here = [ContentRef.from_digest(digest) for digest in digests]
-        return [*here, *(ref for ref in self._lifted.beginning_with(wanted) if ref.digest not in digests)]
+        return [*here, *(ref for ref in self._lifted.refs_with_prefix(wanted) if ref.digest not in digests)]
 
     def _nodes(self, thread: ContentRef, known_nodes: Mapping[ContentRef, ThreadNode]) -> dict[ContentRef, ThreadNode]:
         """Returns the nodes of a thread that are not in `known_nodes`, first to last; empty if the thread is not

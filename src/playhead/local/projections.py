@@ -105,7 +105,7 @@ def _kept(projection: RunProjection, run: str, records: JournalRecords) -> KeptP
         head = {
             "code": code_stamp(), "row": asdict(projection.row), "events": len(events),
             "states": len(projection.snapshots), "awaited": sorted(projection.awaited),
-            "last_ns": projection.last_ns, "is_quiet": projection.is_quiet, "above": projection.above,
+            "last_ns": projection.last_ns, "is_quiet": projection.is_quiet, "above": projection.parent_version,
         }  # fmt: skip
         return KeptProjection(run, projection.version, orjson.dumps(head), [states, *blocks], records.lifted(run))
     except (TypeError, ValueError):  # numbers beyond 64 bits, halves of surrogate pairs
@@ -137,7 +137,7 @@ def _read(index: JournalIndex, run: str, version: str, head: bytes) -> RunProjec
             awaited=frozenset(map(ContentRef, fields["awaited"])),
             last_ns=fields["last_ns"],
             is_quiet=fields["is_quiet"],
-            above=fields["above"],
+            parent_version=fields["above"],
         )
     except (ValueError, KeyError, TypeError):  # damaged
         return None

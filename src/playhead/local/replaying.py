@@ -10,10 +10,10 @@ from typing import Any, Literal
 
 from playhead.errors import NotFound
 from playhead.journal.latencies import READING
-from playhead.local.client import JournalSource, finished
+from playhead.local.client import JournalSource, run_without_loop
 from playhead.model.event import EVENT_KINDS, RunEvent, event_to_json
 from playhead.model.times import parse_time
-from playhead.recording import settings_in_force
+from playhead.recording import current_settings
 from playhead_collector.errors import Refused
 from playhead_collector.read.events import EventFilter
 from playhead_collector.read.record import run_named
@@ -74,7 +74,7 @@ def _replayed(
     last: int | None,
 ) -> Iterator[dict[str, Any]]:
     began = perf_counter()
-    source = JournalSource(settings_in_force().journal_dir, _ignore)
+    source = JournalSource(current_settings().journal_dir, _ignore)
     try:
         if run is None:
             events = _of_runs(source, session, after if isinstance(after, Mapping) else {}, where)
@@ -94,13 +94,13 @@ def _replayed(
 
 def _of_run(source: JournalSource, name: str, after: int | Mapping[str, int], where: EventFilter) -> Iterator[RunEvent]:
     try:
-        run: str = finished(run_named(source.store, _PROJECT, name))
+        run: str = run_without_loop(run_named(source.store, _PROJECT, name))
     except Refused as error:
         raise NotFound(str(error)) from None
     if source.records.version(run) is None:
         raise NotFound(f"the journal has no run {run}: `playhead runs --local` lists those that it has")
     start = after.get(run, 0) if isinstance(after, Mapping) else after
-    events = finished(source.store.events(_PROJECT, run, after=start))
+    events = run_without_loop(source.store.events(_PROJECT, run, after=start))
     return filter(where.fits, events)
 
 

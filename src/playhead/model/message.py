@@ -65,11 +65,11 @@ def refs_inside(message: Message) -> list[ContentRef]:
     return [ContentRef(part["ref"]) for part in message["parts"] if _is_apart(part)]
 
 
-def whole(message: Message, fetch: Callable[[ContentRef], bytes | None]) -> Message:
+def resolve_parts(message: Message, fetch: Callable[[ContentRef], bytes | None]) -> Message:
     """Puts large parts back in; a part for which `fetch` returns None stays a ref."""
     if not refs_inside(message):
         return message
-    parts = [_whole_part(part, fetch) for part in message["parts"]]
+    parts = [_resolve_part(part, fetch) for part in message["parts"]]
     return cast(Message, {**message, "parts": parts})
 
 
@@ -153,7 +153,7 @@ def _json(value: object) -> str:
     return canonical_json(value).decode("utf-8", "replace")
 
 
-def _whole_part(part: Part, fetch: Callable[[ContentRef], bytes | None]) -> Part:
+def _resolve_part(part: Part, fetch: Callable[[ContentRef], bytes | None]) -> Part:
     if not _is_apart(part):
         return part
     body = fetch(ContentRef(part["ref"]))

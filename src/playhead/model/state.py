@@ -97,7 +97,7 @@ def fold(events: Iterable[ev.RunEvent], start: RunState | None = None) -> RunSta
     start = start or RunState()
     folding = _Folding(start)
     for event in events:
-        folding.take(event)
+        folding.apply(event)
     return folding.state()
 
 
@@ -132,7 +132,7 @@ class _Folding:
             usage=None if self.usage is None else tuple(self.usage.values()),
         )
 
-    def take(self, event: ev.RunEvent) -> None:  # noqa: C901 - one arm per kind, and no deeper
+    def apply(self, event: ev.RunEvent) -> None:  # noqa: C901 - one arm per kind, and no deeper
         changes = self.changes
         changes["seq"], changes["time_ns"] = event.seq, event.time_ns
         match event:
@@ -243,9 +243,9 @@ class _Folding:
         if event.error_type:
             self._error(event, event.error_type, event.message or "")
 
-    def _use(self, model: str | None, asked: str | None, usage: ev.TokenUsage) -> None:
+    def _use(self, model: str | None, requested_model: str | None, usage: ev.TokenUsage) -> None:
         if self.usage is not None:
-            add_usage(self.usage, model, asked, usage)
+            add_usage(self.usage, model, requested_model, usage)
         self._count("input_tokens", usage.input_tokens or 0)
         self._count("output_tokens", usage.output_tokens or 0)
 

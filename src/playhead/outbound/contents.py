@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any, cast
 
 from playhead.model.canonical import Content, content_as, value_of
-from playhead.model.message import Message, read_message, refs_inside, whole
+from playhead.model.message import Message, read_message, refs_inside, resolve_parts
 from playhead.model.ref import ContentRef
 
 
@@ -89,7 +89,7 @@ class OutboundContents:
         """Returns one message with its large parts. One that was not fetched is replaced by a system message that says
         so. Content that is not a message becomes the text of a user message."""
         try:
-            return whole(read_message(self._content(ref).data), self._bytes)
+            return resolve_parts(read_message(self._content(ref).data), self._bytes)
         except ContentNotAtHand as error:
             return cast(Message, {"role": "system", "parts": [{"type": "text", "content": f"[{error}]"}]})
         except ValueError:

@@ -13,7 +13,7 @@ from playhead.model import names
 from playhead.model.span import LogEvent, Span
 from playhead.outbound.options import Vocabulary
 from playhead.projection.attributes import kind_of
-from playhead.projection.counted_run import CountedRun
+from playhead.projection.counted_run import RunCalls
 from playhead.projection.log_events import describes_call
 
 # Kinds of calls for which several instrumentations may record a span.
@@ -47,7 +47,7 @@ def _is_unclear(span: Span) -> bool:
     return kind_of(span) == "llm" and not any(name in span.attributes for name in _CONTENT)
 
 
-def counted_span(run: CountedRun, span: Span) -> CountedSpan:
+def counted_span(run: RunCalls, span: Span) -> CountedSpan:
     """Returns the span with the kind that its run counts. A duplicate becomes a step without messages: the other span
     has them."""
     node = run.tree.get(span.span_id)

@@ -187,7 +187,7 @@ def outbound_span(
 
     `run`: facts about its run that the span itself does not have. `kind`: the kind of a projection that knows better
     (of two spans that describe one model call, one is a step); None: the span's own kind. `logs`: log events of this
-    span, because some instrumentations write their messages there; not needed for a span from `counted_run`, which has
+    span, because some instrumentations write their messages there; not needed for a span from `run_calls`, which has
     them already.
     """
     [span] = with_log_content([span], logs)

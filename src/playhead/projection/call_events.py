@@ -52,7 +52,7 @@ from playhead.projection.conversations import Conversations, InputDelta
 from playhead.projection.forking import SharedHistory, restore_conversations
 from playhead.projection.known_messages import KnownMessages
 from playhead.projection.log_events import attempts_in, log_event, log_kind
-from playhead.projection.order import END, START, Moment
+from playhead.projection.order import END, START, TimelineEntry
 from playhead.projection.scores import score_event, scores_on
 from playhead.projection.span_tree import SpanNode, SpanTree
 
@@ -96,7 +96,7 @@ class StepUsage:
 
 
 @dataclass(frozen=True, slots=True)
-class Begun:
+class StartEvents:
     """The events of an open call's start, and the messages that its input added."""
 
     events: list[ev.RunEvent]
@@ -124,7 +124,7 @@ class EventWriter:
         self.conversations = Conversations(nodes, known)
         self._next = self._shared.upto + 1
         # The starts of open calls.
-        self.begun: dict[str, Begun] = {}
+        self.open_starts: dict[str, StartEvents] = {}
         # The thread that each agent's model saw last.
         self._threads: dict[str | None, ContentRef] = {}
         # Agents whose last answer was a compaction, and calls that came after one.
@@ -140,33 +140,34 @@ class EventWriter:
             if isinstance(event, ev.LlmCalled) and event.thread is not None:
                 self._threads[event.actor] = event.thread
 
-    def write(self, moment: Moment) -> None:
-        """Adds the events of this moment. Raises Unread if a message has to be read first; then nothing was changed."""
-        span_node = moment.node
-        if moment.log is not None:
-            self._write_log_event(moment.log, span_node)
-        elif span_node is not None and moment.kind == START:
+    def write(self, entry: TimelineEntry) -> None:
+        """Adds the events of this moment. Raises MessagesNeeded if a message has to be read first; then nothing was
+        changed."""
+        span_node = entry.node
+        if entry.log is not None:
+            self._write_log_event(entry.log, span_node)
+        elif span_node is not None and entry.kind == START:
             self._start(span_node)
-        elif span_node is not None and moment.kind == END:
-            self.begun.pop(span_node.span.span_id, None)
+        elif span_node is not None and entry.kind == END:
+            self.open_starts.pop(span_node.span.span_id, None)
             self._end(span_node)
 
-    def take(self) -> list[ev.RunEvent]:
+    def pop_events(self) -> list[ev.RunEvent]:
         """Returns the events written since the last call of this method."""
         events, self.events = self.events, []
         self._next += len(events)
         return events
 
-    def again(self, span_node: SpanNode) -> list[tuple[ev.RunEvent, ev.RunEvent]]:
+    def rewrite_start(self, span_node: SpanNode) -> list[tuple[ev.RunEvent, ev.RunEvent]]:
         """Writes the start events of a call again, from its span, which has ended since. Returns the events that
         changed, as pairs (before, now)."""
-        begun = self.begun[span_node.span.span_id]
+        begun = self.open_starts[span_node.span.span_id]
         events, after = self.events, self._next
         self.events, self._next = [], begun.events[0].seq if begun.events else after
         if span_node.root and span_node is self._tree.roots[0]:
             self.events.append(self._run_started(span_node))
         elif span_node.kind == "llm":
-            self._asked(span_node, begun.entered)
+            self._write_model_call(span_node, begun.entered)
         elif not span_node.root:
             self._start(span_node)
         again, self.events, self._next = self.events, events, after
@@ -203,7 +204,7 @@ class EventWriter:
                 )
             )
         if span_node.span.end_ns is None:
-            self.begun[span_node.span.span_id] = Begun(self.events[before:], entered)
+            self.open_starts[span_node.span.span_id] = StartEvents(self.events[before:], entered)
 
     def _run_started(self, span_node: SpanNode) -> ev.RunEvent:
         attributes = span_node.span.attributes
@@ -237,13 +238,13 @@ class EventWriter:
     def _resume(self, head: dict[str, Any], attempt: int) -> None:
         """Begins a resumed attempt. All events after this are of calls that were executed: calls answered from the
         record give no second events."""
-        self.conversations.process_died()
+        self.conversations.interrupt_open_calls()
         self.events.append(ev.RunResumed(**head, attempt=attempt, from_seq=head["seq"] - 1))
 
     def _begin_fork(self, span_node: SpanNode, parent: str) -> None:
         at = self._shared.upto + 1 if self._shared.upto else whole(span_node.span.attributes, names.FORK_AT)
         self.events.append(ev.RunForked(**self._at_start(span_node, "run_forked"), parent_run=parent, at=at))
-        self.conversations.process_died()
+        self.conversations.interrupt_open_calls()
         for end in self._shared.ends:
             if isinstance(end, ev.LlmCompleted | ev.LlmFailed):
                 self.conversations.call_ended(end.span or "", end.thread)
@@ -258,10 +259,10 @@ class EventWriter:
         if span_node.actor in self._compacted:
             self._compacted.remove(span_node.actor)
             self._after_compaction.add(span_node.span.span_id)
-        self._asked(span_node, entered)
+        self._write_model_call(span_node, entered)
         return entered
 
-    def _asked(self, span_node: SpanNode, entered: InputDelta) -> None:
+    def _write_model_call(self, span_node: SpanNode, entered: InputDelta) -> None:
         attributes = span_node.span.attributes
         thread, tokens = ref(attributes, names.INPUT_MESSAGES_REF), whole(attributes, names.INPUT_TOKENS)
         if entered.cut is not None:

@@ -9,7 +9,7 @@ from playhead.model.ref import ContentRef, is_ref
 from playhead.model.span import LogEvent
 from playhead.projection.attributes import ref, text, texts, whole
 from playhead.projection.conversations import Conversations, Cut
-from playhead.projection.message_outcomes import declared_fates
+from playhead.projection.message_outcomes import declared_outcomes
 
 INFERRED, DECLARED, PROVIDER = "inferred", "declared", "provider"
 
@@ -69,7 +69,7 @@ def declared(head: Mapping[str, Any], log: LogEvent, actor: str | None, conversa
     verdict = cut.verdict if cut else None
     gone = (*verdict.summarised, *verdict.dropped) if verdict is not None else ()
     lists = _refs(attributes, names.COMPRESSION_SUMMARISED), _refs(attributes, names.COMPRESSION_DROPPED)
-    summarised, dropped = declared_fates(gone, *lists, summed_up=summary is not None)
+    summarised, dropped = declared_outcomes(gone, *lists, summed_up=summary is not None)
     return ev.ContextCompressed(
         **head,
         origin=DECLARED,

@@ -19,7 +19,7 @@ from playhead.model.thread import ThreadNode, extend
 from playhead.projection.cuts import CompressionVerdict, classify_cut, is_same_conversation, may_be_summarised
 from playhead.projection.known_messages import KnownMessages
 from playhead.projection.message_diff import MessageListDiff, diff_messages
-from playhead.projection.message_outcomes import DROPPED, KEPT, SUMMARISED, message_fates
+from playhead.projection.message_outcomes import DROPPED, KEPT, SUMMARISED, message_outcomes
 
 
 @dataclass(slots=True, eq=False)
@@ -176,7 +176,7 @@ class Conversations:
         if not olds or not news or after is None:
             return None
         diff = diff_messages(olds, news)
-        fates = message_fates(diff, () if summary is None else diff.removed)
+        fates = message_outcomes(diff, () if summary is None else diff.removed)
         summarised, dropped = fates.refs(SUMMARISED), fates.refs(DROPPED)
         self._declared.append(_DeclaredCompression(actor, after, {*summarised, *dropped}))
         kept_refs = fates.refs(KEPT)[diff.prefix :]
@@ -187,13 +187,13 @@ class Conversations:
         node = None if thread is None else self._node(thread)
         return None if node is None else node.depth
 
-    def process_died(self) -> None:
+    def interrupt_open_calls(self) -> None:
         """Records that the process died: open calls will not end, except those that the next attempt continues."""
         self.interrupted |= self._open.keys()
         for conversation in self._open.values():
             conversation.is_open = False
 
-    def counted(self, span_id: str, tokens: int | None) -> bool:
+    def set_input_tokens(self, span_id: str, tokens: int | None) -> bool:
         """Sets the input tokens of a call, which are known at its end. Returns False when an event may have used the
         missing value already: after a crash, other calls continue the conversation of a call that is still open."""
         conversation = self._open.get(span_id)

@@ -16,7 +16,7 @@ from playhead.projection.span_tree import SpanTree
 
 
 @dataclass(frozen=True, slots=True)
-class CountedRun:
+class RunCalls:
     """The spans of a run, completed from log records, and the log events that do not describe a call.
 
     `last_records`: see `RecordedCalls`.
@@ -32,10 +32,10 @@ class CountedRun:
         return any(node.ends_run and node.span.end_ns is not None for node in self.tree.roots)
 
 
-def counted_run(run: str, spans: Sequence[Span], logs: Sequence[LogEvent]) -> CountedRun:
+def run_calls(run: str, spans: Sequence[Span], logs: Sequence[LogEvent]) -> RunCalls:
     """Counts the calls of a run, given all its stored spans and log events. `run`: its id."""
     recorded = with_calls_of_records(run, spans, logs)
     tree = SpanTree(with_log_content(recorded.spans, logs))
     merge_duplicate_calls(tree.nodes)
     merge_framework_spans(tree.nodes)
-    return CountedRun(tree, recorded.logs, recorded.last_records)
+    return RunCalls(tree, recorded.logs, recorded.last_records)

@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from playhead.model.ref import ContentRef
 from playhead.projection.known_messages import KnownMessages
 from playhead.projection.message_diff import DiffHunk, MessageListDiff
-from playhead.projection.message_outcomes import DROPPED, SUMMARISED, message_fates, replaced_messages
+from playhead.projection.message_outcomes import DROPPED, SUMMARISED, message_outcomes, replaced_messages
 
 SUMMARY, HYBRID, MASKING, EDIT = "summary", "hybrid", "tool_result_masking", "edit"
 WINDOW, DROPPED_RESULTS, SELECTION = "sliding_window", "dropped_tool_results", "selection"
@@ -207,7 +207,7 @@ def _quotes(text: str, answer: str) -> bool:
 def _verdict(
     strategy: str, diff: MessageListDiff, summarised: Iterable[int] = (), summary: ContentRef | None = None
 ) -> CompressionVerdict:
-    fates = message_fates(diff, summarised)
+    fates = message_outcomes(diff, summarised)
     return CompressionVerdict(strategy, summary, fates.refs(SUMMARISED), fates.refs(DROPPED))
 
 

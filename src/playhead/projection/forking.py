@@ -100,7 +100,7 @@ def restore_conversations(conversations: Conversations, events: Iterable[ev.RunE
             case ev.ContextCompressed(origin="declared"):
                 conversations.compression_declared(event.actor, event.before, event.after, event.summary)
             case ev.RunResumed() | ev.RunForked():
-                conversations.process_died()
+                conversations.interrupt_open_calls()
             case _:
                 pass
 

@@ -67,7 +67,7 @@ class RunInput:
     """The parent of a fork, if it is stored."""
     shared: int | None = None
     """`RunRow.shared` of the last projection."""
-    asked: set[ContentRef] = field(default_factory=set[ContentRef])
+    looked_up: set[ContentRef] = field(default_factory=set[ContentRef])
     """Refs of messages that were looked up, stored or not."""
 
 
@@ -84,7 +84,7 @@ class ProjectSettings:
     # Two pages of events in the store: on average, a state at any seq needs one page and 3 ms of folding.
     snapshot_every: int = 512
     # Whether the projection includes the state that is needed to continue with a growing run.
-    keep: bool = False
+    keep_state: bool = False
 
     def quiet_after_ns(self, *, is_under_way: bool) -> int:
         """Time without new data after which a run that has ended is sealed. `is_under_way`: another process that was

@@ -11,7 +11,7 @@ from playhead.model.message import Message, message_text
 from playhead.model.ref import ContentRef
 
 
-class Unread(Exception):
+class MessagesNeeded(Exception):
     """A message has to be read first; nothing was changed. Read the messages in `unread`, then repeat the call."""
 
 
@@ -19,8 +19,8 @@ class Unread(Exception):
 class KnownMessages:
     """Roles and texts of messages. `unread`: messages whose text was requested and not read yet.
 
-    `missing`: messages and threads that were requested and are not stored.  `strict`: `check` raises Unread when
-    there are unread messages.
+    `missing`: messages and threads that were requested and are not stored.  `strict`: `check` raises MessagesNeeded
+    when there are unread messages.
     """
 
     roles: Mapping[ContentRef, str]
@@ -30,10 +30,10 @@ class KnownMessages:
     strict: bool = False
 
     def check(self) -> None:
-        """Raises Unread if `strict` and a stored message was not read. Call this before a result that depends on texts
-        changes any state."""
+        """Raises MessagesNeeded if `strict` and a stored message was not read. Call this before a result that depends
+        on texts changes any state."""
         if self.strict and self.unread - self.missing:
-            raise Unread
+            raise MessagesNeeded
 
     def role(self, ref: ContentRef, default: str = "") -> str:
         """The role of a message; `default` for one that is not stored."""
@@ -50,7 +50,7 @@ class KnownMessages:
             self.unread.add(ref)
         return stored
 
-    def tried(self) -> None:
+    def mark_missing(self) -> None:
         """Marks unread messages that are still absent as missing. Call this after they were looked up."""
         self.missing |= {ref for ref in self.unread if ref not in self.messages}
         self.unread.clear()

@@ -2,7 +2,7 @@
 
 Each message of the context before is exactly one of kept, summarised and dropped.  A dropped
 message may be replaced by another one (`replacements`).  Used by the projector for its events, by the audits of
-compressions (`recorded_fates`), and by the difference of two contexts.
+compressions (`outcomes_of_event`), and by the difference of two contexts.
 """
 
 from collections import Counter, defaultdict
@@ -18,7 +18,7 @@ KEPT, SUMMARISED, DROPPED = "kept", "summarised", "dropped"
 
 
 @dataclass(frozen=True, slots=True)
-class MessageFates:
+class MessageOutcomes:
     """The contexts before and after (`diff`), and the fate of each message of the context before, by its position.
 
     `replacements`: for each dropped message that was replaced, its position in `before` → the replacement's in `after`.
@@ -30,30 +30,32 @@ class MessageFates:
     input_length: int
     replacements: Mapping[int, int] = field(default_factory=dict[int, int])
 
-    def positions(self, fate: str) -> list[int]:
+    def positions(self, outcome: str) -> list[int]:
         """Positions of the messages with this fate."""
-        return [position for position, other in enumerate(self.by_position) if other == fate]
+        return [position for position, other in enumerate(self.by_position) if other == outcome]
 
-    def count(self, fate: str) -> int:
+    def count(self, outcome: str) -> int:
         """Number of messages with this fate."""
-        return self.by_position.count(fate)
+        return self.by_position.count(outcome)
 
-    def refs(self, fate: str) -> tuple[ContentRef, ...]:
+    def refs(self, outcome: str) -> tuple[ContentRef, ...]:
         """The messages with this fate, in the order of the context before."""
-        return tuple(self.diff.before[position] for position in self.positions(fate))
+        return tuple(self.diff.before[position] for position in self.positions(outcome))
 
 
-def message_fates(diff: MessageListDiff, summarised: Iterable[int] = ()) -> MessageFates:
+def message_outcomes(diff: MessageListDiff, summarised: Iterable[int] = ()) -> MessageOutcomes:
     """The fates of all messages. Removed messages at the positions `summarised` are summarised, the others dropped."""
     fates = [DROPPED] * len(diff.before)
     for position in diff.kept:
         fates[position] = KEPT
     for position in summarised:
         fates[position] = SUMMARISED
-    return MessageFates(diff, fates, len(diff.before))
+    return MessageOutcomes(diff, fates, len(diff.before))
 
 
-def recorded_fates(event: ContextCompressed, inputs: Sequence[ContentRef], after: Sequence[ContentRef]) -> MessageFates:
+def outcomes_of_event(
+    event: ContextCompressed, inputs: Sequence[ContentRef], after: Sequence[ContentRef]
+) -> MessageOutcomes:
     """The fates that an event records; messages that it does not list are kept.
 
     `inputs`: the input of the previous call (its answer is taken from the event); `after`: the context after.
@@ -61,20 +63,20 @@ def recorded_fates(event: ContextCompressed, inputs: Sequence[ContentRef], after
     listed = Counter([*event.kept, *event.summarised, *event.dropped])
     diff = diff_messages([*inputs, *(listed - Counter(inputs)).elements()], after)
     fates = [KEPT] * len(diff.before)
-    positions = _gone_first(diff)
+    positions = _positions_removed_first(diff)
     for fate, refs in ((SUMMARISED, event.summarised), (DROPPED, event.dropped)):
         for ref in refs:
             fates[positions[ref].pop(0)] = fate
-    return MessageFates(diff, fates, len(inputs) or len(diff.before))
+    return MessageOutcomes(diff, fates, len(inputs) or len(diff.before))
 
 
-def with_replacements(fates: MessageFates, messages: KnownMessages) -> MessageFates:
+def with_replacements(outcomes: MessageOutcomes, messages: KnownMessages) -> MessageOutcomes:
     """The same fates, with `replacements` filled."""
-    pairs = replaced_messages(fates.diff, messages)
-    return replace(fates, replacements={old: new for old, new in pairs if fates.by_position[old] == DROPPED})
+    pairs = replaced_messages(outcomes.diff, messages)
+    return replace(outcomes, replacements={old: new for old, new in pairs if outcomes.by_position[old] == DROPPED})
 
 
-def declared_fates(
+def declared_outcomes(
     gone: Sequence[ContentRef],
     summarised: Sequence[ContentRef] | None,
     dropped: Sequence[ContentRef] | None,
@@ -91,15 +93,15 @@ def declared_fates(
     return tuple(summarised), tuple(_without(gone, summarised) if dropped is None else dropped)
 
 
-def retained(fates: MessageFates, event: ContextCompressed) -> list[int]:
+def retained(outcomes: MessageOutcomes, event: ContextCompressed) -> list[int]:
     """Positions in the context after of kept messages, the summary and replacements, but not of additions. For a
     declared compression: all positions."""
-    diff = fates.diff
+    diff = outcomes.diff
     if event.origin == "declared":
         return list(range(len(diff.after)))
     summary = diff.after.index(event.summary) if event.summary in diff.after else -1
     inner = {position for gap in diff.hunks if not gap.is_last for position in gap.added}
-    made = {*diff.kept.values(), *fates.replacements.values(), *inner}
+    made = {*diff.kept.values(), *outcomes.replacements.values(), *inner}
     return sorted({*made, *(position for position in diff.added if position <= summary)})
 
 
@@ -146,7 +148,7 @@ def _rest(went: Iterable[int], came: Iterable[int], pairs: Sequence[tuple[int, i
 # --- positions --------------------------------------------------------------------------------------------------------
 
 
-def _gone_first(diff: MessageListDiff) -> Mapping[ContentRef, list[int]]:
+def _positions_removed_first(diff: MessageListDiff) -> Mapping[ContentRef, list[int]]:
     """Positions of each message in `before`; positions from which it was removed come first."""
     gone = set(diff.removed)
     positions: defaultdict[ContentRef, list[int]] = defaultdict(list)

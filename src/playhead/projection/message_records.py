@@ -25,17 +25,17 @@ _FINISH_REASON: Final = "finish_reason"
 class RecordedConversation:
     """The conversation in the records of one span: refs of input and output messages, in order, and finish reasons."""
 
-    asked: list[ContentRef] = field(default_factory=list[ContentRef])
-    answered: list[ContentRef] = field(default_factory=list[ContentRef])
+    inputs: list[ContentRef] = field(default_factory=list[ContentRef])
+    outputs: list[ContentRef] = field(default_factory=list[ContentRef])
     finish_reasons: list[str] = field(default_factory=list[str])
 
     def attributes(self) -> Attributes:
         """The conversation as span attributes: refs of the input and output threads, and finish reasons."""
         values: Attributes = {}
-        if self.asked:
-            values[names.INPUT_MESSAGES_REF] = extend(self.asked)[-1].ref
-        if self.answered:
-            values[names.OUTPUT_MESSAGES_REF] = extend(self.answered)[-1].ref
+        if self.inputs:
+            values[names.INPUT_MESSAGES_REF] = extend(self.inputs)[-1].ref
+        if self.outputs:
+            values[names.OUTPUT_MESSAGES_REF] = extend(self.outputs)[-1].ref
         if self.finish_reasons:
             values[names.FINISH_REASONS] = self.finish_reasons
         return values
@@ -61,8 +61,8 @@ def conversations(logs: Iterable[LogEvent]) -> Mapping[str, RecordedConversation
             continue
         seen.add(key)
         conversation = by_span.setdefault(log.span_id or "", RecordedConversation())
-        conversation.asked += inputs
-        conversation.answered += answered
+        conversation.inputs += inputs
+        conversation.outputs += answered
         if isinstance(reason := log.attributes.get(_FINISH_REASON), str):
             conversation.finish_reasons.append(reason)
     return by_span
@@ -73,7 +73,7 @@ def recorded_threads(logs: Iterable[LogEvent]) -> Mapping[ContentRef, Sequence[C
     every = [
         refs
         for conversation in conversations(logs).values()
-        for refs in (conversation.asked, conversation.answered)
+        for refs in (conversation.inputs, conversation.outputs)
         if refs
     ]
     return {extend(messages)[-1].ref: messages for messages in every}

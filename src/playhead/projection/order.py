@@ -12,7 +12,7 @@ from playhead.model import names
 from playhead.model.canonical import canonical_json
 from playhead.model.span import LogEvent
 from playhead.projection.attributes import attempt_of, number_of, order_of, process_of, replaced_by, whole
-from playhead.projection.process_order import END, LOG, START, Key, Moment, in_order_of_causes
+from playhead.projection.process_order import END, LOG, START, Key, TimelineEntry, in_order_of_causes
 from playhead.projection.span_tree import SpanNode, SpanTree
 
 # Order of moments at the same time: ends of calls that began earlier, then starts, then ends of calls that began at
@@ -20,14 +20,14 @@ from playhead.projection.span_tree import SpanNode, SpanTree
 _ENDS, _BEGINS, _ENDS_AT_ONCE = 0, 1, 2
 
 
-_Keyed = list[tuple[Key, Moment]]
+_Keyed = list[tuple[Key, TimelineEntry]]
 
 
-def moments(tree: SpanTree, logs: Sequence[LogEvent]) -> list[Moment]:
+def timeline(tree: SpanTree, logs: Sequence[LogEvent]) -> list[TimelineEntry]:
     """All starts, ends and log events in order. `logs` should come from `logs_once`: then the result does not depend on
     the order in which they arrived."""
     by_process: dict[str, _Keyed] = {"": []}
-    loose: list[Moment] = []
+    loose: list[TimelineEntry] = []
     # A resumed attempt continues the numbers of the previous one if its `resumed` log event has a number; otherwise it
     # begins again at 1.
     goes_on = any(log.name == names.RESUMED and order_of(log.attributes) for log in logs)
@@ -37,11 +37,11 @@ def moments(tree: SpanTree, logs: Sequence[LogEvent]) -> list[Moment]:
     for n, log in enumerate(logs):
         node = tree.get(log.span_id)
         if number_of(log.attributes) is None:
-            loose.append(Moment(LOG, log.time_ns, node, log))
+            loose.append(TimelineEntry(LOG, log.time_ns, node, log))
             continue
         process = process_of(log.attributes)
         attempt = 0 if goes_on or process else attempt_of(log.attributes) or (node.attempt if node else 0)
-        by_process.setdefault(process, []).append(log_moment(log, node, attempt, n))
+        by_process.setdefault(process, []).append(log_entry(log, node, attempt, n))
     for entries in by_process.values():
         entries.sort(key=itemgetter(0))
     counted = by_process[""] if len(by_process) == 1 else in_order_of_causes(by_process, by_attempt=not goes_on)
@@ -83,14 +83,14 @@ def holes(counted: Set[int], replaced: Collection[tuple[int, int]], first: int =
     return sum(not any(low <= hole <= high for low, high in replaced) for hole in missed)
 
 
-def log_moment(log: LogEvent, node: SpanNode | None, attempt: int, n: int) -> tuple[Key, Moment]:
+def log_entry(log: LogEvent, node: SpanNode | None, attempt: int, n: int) -> tuple[Key, TimelineEntry]:
     """The sort key and the moment of a log event that has a number; `n`: its index, which orders log events that are
     equal in all else."""
     key = (attempt, number_of(log.attributes) or 0, 0, 0, log.time_ns, log.span_id or "", n)
-    return key, Moment(LOG, log.time_ns, node, log)
+    return key, TimelineEntry(LOG, log.time_ns, node, log)
 
 
-def counted_moments(node: SpanNode, attempt: int) -> _Keyed:
+def numbered_entries(node: SpanNode, attempt: int) -> _Keyed:
     """The start and the end (if it has ended) of a call that has numbers, with their sort keys."""
     counted: _Keyed = []
     _count(node, attempt, counted, [])
@@ -100,25 +100,25 @@ def counted_moments(node: SpanNode, attempt: int) -> _Keyed:
 def last_key(tree: SpanTree, logs: Sequence[LogEvent]) -> Key | None:
     """The sort key of the last moment of a run in which everything has a number."""
     goes_on = any(log.name == names.RESUMED and order_of(log.attributes) for log in logs)
-    keys = [key for node in tree.nodes for key, _ in counted_moments(node, 0 if goes_on else node.attempt)]
+    keys = [key for node in tree.nodes for key, _ in numbered_entries(node, 0 if goes_on else node.attempt)]
     for log in logs:
         node = tree.get(log.span_id)
         attempt = 0 if goes_on else attempt_of(log.attributes) or (node.attempt if node else 0)
-        keys.append(log_moment(log, node, attempt, 0)[0])
+        keys.append(log_entry(log, node, attempt, 0)[0])
     return max(keys, default=None)
 
 
-def _count(node: SpanNode, attempt: int, counted: _Keyed, loose: list[Moment]) -> None:
+def _count(node: SpanNode, attempt: int, counted: _Keyed, loose: list[TimelineEntry]) -> None:
     span = node.span
     order = number_of(span.attributes)
-    start = Moment(START, span.start_ns, node)
+    start = TimelineEntry(START, span.start_ns, node)
     if order is None:
         loose.append(start)
     else:
         counted.append(((attempt, order, 0, 0, span.start_ns, span.span_id, -1), start))
     if span.end_ns is None:
         return
-    end = Moment(END, span.end_ns, node)
+    end = TimelineEntry(END, span.end_ns, node)
     after = whole(span.attributes, names.CALL_ENDED_AFTER)
     if order is None or after is None:
         loose.append(end)
@@ -127,7 +127,7 @@ def _count(node: SpanNode, attempt: int, counted: _Keyed, loose: list[Moment]) -
         counted.append(((attempt, max(order, after), 1, nth, span.end_ns, span.span_id, -1), end))
 
 
-def _by_time(tree: SpanTree, counted: _Keyed, loose: list[Moment]) -> _Keyed:
+def _by_time(tree: SpanTree, counted: _Keyed, loose: list[TimelineEntry]) -> _Keyed:
     """The moments without numbers (`loose`) with their time as sort key, sorted. Also changes the keys of `counted` to
     times. A child that began before its parent by its clock counts as begun at the same time as the parent."""
     now = 0
@@ -147,29 +147,29 @@ def _by_time(tree: SpanTree, counted: _Keyed, loose: list[Moment]) -> _Keyed:
     return sorted(((_time_key(moment, latest, n), moment) for n, moment in enumerate(loose)), key=itemgetter(0))
 
 
-def _time_key(moment: Moment, latest: dict[str, int], n: int) -> Key:
-    node = moment.node
+def _time_key(entry: TimelineEntry, latest: dict[str, int], n: int) -> Key:
+    node = entry.node
     if node is None:
-        return (moment.time_ns, _BEGINS, 0, "", n)
-    span_id, time_ns = node.span.span_id, max(moment.time_ns, node.begun_ns)
-    if moment.kind == START:
+        return (entry.time_ns, _BEGINS, 0, "", n)
+    span_id, time_ns = node.span.span_id, max(entry.time_ns, node.begun_ns)
+    if entry.kind == START:
         return (node.begun_ns, _BEGINS, node.depth, span_id, -1)
-    if moment.kind == LOG:
+    if entry.kind == LOG:
         return (time_ns, _BEGINS, node.depth + 1, span_id, n)
     # If another call begins inside a call at its end time, the outer one ends after that start.
     at_once = time_ns in (latest[span_id], node.begun_ns)
     return (time_ns, _ENDS_AT_ONCE if at_once else _ENDS, -node.depth, span_id, -1)
 
 
-def _merge(counted: _Keyed, loose: _Keyed) -> list[Moment]:
+def _merge(counted: _Keyed, loose: _Keyed) -> list[TimelineEntry]:
     """Merges the two sorted lists. Numbered moments keep their order whatever their times are."""
-    out: list[Moment] = []
+    out: list[TimelineEntry] = []
     waiting = {moment.node.span.span_id: moment for _, moment in loose if moment.kind == START and moment.node}
 
-    def take(moment: Moment) -> None:
+    def take(moment: TimelineEntry) -> None:
         if moment.kind == START and moment.node is not None:
             # Parents without numbers that began after this child by their clocks are moved before it.
-            above: list[Moment] = []
+            above: list[TimelineEntry] = []
             here: SpanNode | None = moment.node.parent
             while here is not None and here.span.span_id in waiting:
                 above.append(waiting.pop(here.span.span_id))

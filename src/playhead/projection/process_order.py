@@ -19,7 +19,7 @@ START, LOG, END = "start", "log", "end"
 
 
 @dataclass(slots=True)
-class Moment:
+class TimelineEntry:
     """A call's start or end, or a log event. `node`: the call, or the call around the log event if that is known."""
 
     kind: str
@@ -37,7 +37,7 @@ class _Process:
     """The moments of a process in its own order. `taken`: how many of them are in the merged order already."""
 
     name: str
-    moments: Sequence[tuple[Key, Moment]]
+    entries: Sequence[tuple[Key, TimelineEntry]]
     taken: int = 0
     latest_ns: int = 0
     waiting: list[tuple[int, int, str, int]] = field(default_factory=list[tuple[int, int, str, int]])
@@ -45,12 +45,12 @@ class _Process:
     process that has this attempt and number."""
 
     @property
-    def next(self) -> tuple[Key, Moment]:
-        return self.moments[self.taken]
+    def next(self) -> tuple[Key, TimelineEntry]:
+        return self.entries[self.taken]
 
     @property
     def is_over(self) -> bool:
-        return self.taken == len(self.moments)
+        return self.taken == len(self.entries)
 
     def has_passed(self, attempt: int, number: int) -> bool:
         """Whether all starts and log events up to this number were taken."""
@@ -70,10 +70,10 @@ class _Merge:
         self._ready: list[tuple[int, str]] = []
         """Heap of (time in ns, name) of the processes whose next moment may be taken."""
 
-    def all(self) -> Iterator[tuple[Key, Moment]]:
+    def all(self) -> Iterator[tuple[Key, TimelineEntry]]:
         for process in self._processes.values():
             self._offer(process)
-        for _ in range(sum(len(process.moments) for process in self._processes.values())):
+        for _ in range(sum(len(process.entries) for process in self._processes.values())):
             if not self._ready:
                 self._leave_circle()
             process = self._processes[heappop(self._ready)[1]]
@@ -112,8 +112,8 @@ class _Merge:
 
 
 def in_order_of_causes(
-    by_process: Mapping[str, Sequence[tuple[Key, Moment]]], *, by_attempt: bool
-) -> list[tuple[Key, Moment]]:
+    by_process: Mapping[str, Sequence[tuple[Key, TimelineEntry]]], *, by_attempt: bool
+) -> list[tuple[Key, TimelineEntry]]:
     """Merges the moments of all processes into one order. `by_process`: by process id, each list already in order.
 
     `by_attempt`: the run's own process (the empty id) began again at 1 in each attempt.
@@ -122,17 +122,17 @@ def in_order_of_causes(
     return list(_Merge(processes, by_attempt=by_attempt).all())
 
 
-def _causes(process: str, moment: Moment, *, by_attempt: bool) -> Iterator[tuple[str, int, int]]:
+def _causes(process: str, entry: TimelineEntry, *, by_attempt: bool) -> Iterator[tuple[str, int, int]]:
     """Yields the causes of a moment in other processes, as (process, attempt, number). Ends have none."""
-    if moment.kind == END:
+    if entry.kind == END:
         return
-    span = moment.node.span if moment.node is not None else None
-    attributes = moment.log.attributes if moment.log is not None else span.attributes if span is not None else {}
-    attempt = moment.node.attempt if moment.node is not None else 0
+    span = entry.node.span if entry.node is not None else None
+    attributes = entry.log.attributes if entry.log is not None else span.attributes if span is not None else {}
+    attempt = entry.node.attempt if entry.node is not None else 0
     name, separator, number = (text(attributes, names.PROCESS_AFTER) or "").partition("#")
     if separator and name != process and number.isdecimal():
         yield name, attempt if by_attempt and not name else 0, int(number)
-    around = moment.node if moment.log is not None else moment.node.parent if moment.node is not None else None
+    around = entry.node if entry.log is not None else entry.node.parent if entry.node is not None else None
     if around is None or (above := process_of(around.span.attributes)) == process:
         return
     begun = number_of(around.span.attributes)

@@ -1,7 +1,7 @@
 """[project]: the state of a run's projection, kept so that of a growing run only the new data is projected.
 
-New data that sorts after all events so far becomes the next events; otherwise `go_on` returns None and the run is
-projected from all its data again.  Both ways give the same events.  The state is kept for runs whose calls and log
+New data that sorts after all events so far becomes the next events; otherwise `continue_with` returns None and the run
+is projected from all its data again.  Both ways give the same events.  The state is kept for runs whose calls and log
 events all have numbers, as our SDK's do.  Projected from all data each time: runs with spans or log records of other
 senders, runs recorded by several processes, forks, and runs that have ended.  Of calls that have ended, only the fields
 that later events need are kept.
@@ -23,11 +23,11 @@ from playhead.projection.attributes import agent_name, attempt_of, kind_of, orde
 from playhead.projection.call_events import EventWriter
 from playhead.projection.duplicate_calls import has_content, is_ours
 from playhead.projection.inputs import Projection, RunInput
-from playhead.projection.known_messages import KnownMessages, Unread
-from playhead.projection.order import END, Key, Moment, counted_moments, holes, last_key, log_moment, logs_once
+from playhead.projection.known_messages import KnownMessages, MessagesNeeded
+from playhead.projection.order import END, Key, TimelineEntry, holes, last_key, log_entry, logs_once, numbered_entries
 from playhead.projection.relations import Relations
 from playhead.projection.span_tree import SpanNode, SpanTree
-from playhead.projection.summary import Tally, row_of, states
+from playhead.projection.summary import RunTotals, row_of, states
 
 # Approximate memory in this state of a call, and of a thread node with its message, in bytes (by tracemalloc).
 _PER_CALL, _PER_NODE = 1_200, 1_100
@@ -41,33 +41,33 @@ class _StartOver(Exception):
 
 @dataclass(frozen=True, slots=True)
 class ProjectedRun:
-    """The result of a projection from all data, which `Progress` continues."""
+    """The result of a projection from all data, which `ProjectionState` continues."""
 
     tree: SpanTree
     logs: Sequence[LogEvent]
     writer: EventWriter
     known: KnownMessages
     state: RunState
-    tally: Tally
+    totals: RunTotals
 
 
-def keep(run: str, projected: ProjectedRun) -> "Progress | None":
+def continuable_state(run: str, projected: ProjectedRun) -> "ProjectionState | None":
     """The state to continue from; None for a run that has to be projected from all its data each time."""
     ours = all(is_ours(node) for node in projected.tree.nodes if node.own == "llm")
     counted = projected.tree.is_counted and all(_is_counted(node.span) for node in projected.tree.nodes)
     all_numbered = all(order_of(log.attributes) is not None for log in projected.logs)
-    return Progress(run, projected) if projected.tree.nodes and ours and counted and all_numbered else None
+    return ProjectionState(run, projected) if projected.tree.nodes and ours and counted and all_numbered else None
 
 
-class Progress:
+class ProjectionState:
     """The state of a run's projection.  It may be discarded at any time, and must be discarded after an error."""
 
     def __init__(self, run: str, projected: ProjectedRun) -> None:
         self._run = run
         self._tree, self._writer, self._known = projected.tree, projected.writer, projected.known
-        self._state, self._tally, self._last = (
+        self._state, self._totals, self._last = (
             projected.state,
-            projected.tally,
+            projected.totals,
             last_key(projected.tree, projected.logs),
         )
         self._keep_threads(projected)
@@ -84,7 +84,7 @@ class Progress:
         # Ids of spans that have not arrived and that other spans or log events refer to.
         self._absent = {node.span.parent_id for node in projected.tree.nodes if node.parent is None}
         self._absent |= {log.span_id for log in projected.logs if projected.tree.get(log.span_id) is None}
-        self._waiting: deque[Moment] = deque()
+        self._waiting: deque[TimelineEntry] = deque()
         self._altered: list[ev.RunEvent] = []
         for node in projected.tree.nodes:
             _forget(node)
@@ -99,24 +99,24 @@ class Progress:
         """Refs of contents whose arrival would change the projected events."""
         return self._known.missing
 
-    def go_on(self, work: RunInput, every: int) -> Projection | None:
+    def continue_with(self, work: RunInput, every: int) -> Projection | None:
         """Projects the new data in `work`. None: discard this state and project the run from all its data.
 
         When the result has `unread` messages, it is not final: read them and call this again with the same `work`.
         """
         try:
             if not self._waiting:
-                self._learn(work)
+                self._update_contents(work)
                 self._waiting.extend(moment for _, moment in self._in_order(self._take(work)))
             else:
-                self._known.tried()
+                self._known.mark_missing()
             return self._write(every)
         except _StartOver:
             return None
 
     # --- what arrived -----------------------------------------------------------------------------------------------
 
-    def _learn(self, work: RunInput) -> None:
+    def _update_contents(self, work: RunInput) -> None:
         missing = self._known.missing
         if len(missing) > _MOST_MISSING or any(ref in work.nodes or ref in work.roles for ref in missing):
             raise _StartOver
@@ -124,9 +124,9 @@ class Progress:
         self._roles.update(work.roles)
         self._known.messages = work.messages
 
-    def _take(self, work: RunInput) -> list[tuple[Key, Moment]]:
+    def _take(self, work: RunInput) -> list[tuple[Key, TimelineEntry]]:
         """Moments of the new data (starts and ends of calls, log events), with their keys in the run's order."""
-        entries: list[tuple[Key, Moment]] = []
+        entries: list[tuple[Key, TimelineEntry]] = []
         new: list[SpanNode] = []
         for span in work.spans:
             self._relations.add(span)
@@ -139,8 +139,8 @@ class Progress:
                 self._versions[span.span_id] = version
         self._add_calls(new)
         for node in new:
-            entries += counted_moments(node, self._attempt(node.attempt))
-        entries += self._said(work.logs)
+            entries += numbered_entries(node, self._attempt(node.attempt))
+        entries += self._log_entries(work.logs)
         return entries
 
     def _attempt(self, attempt: int) -> int:
@@ -173,7 +173,7 @@ class Progress:
             start = node.span.start_ns
             self._earliest_ns = start if self._earliest_ns is None else min(self._earliest_ns, start)
 
-    def _end(self, span: Span) -> Iterator[tuple[Key, Moment]]:
+    def _end(self, span: Span) -> Iterator[tuple[Key, TimelineEntry]]:
         """Yields the end of a call whose start is in the tree already."""
         node = self._tree.get(span.span_id)
         if node is None or node.span.end_ns is not None:
@@ -185,10 +185,10 @@ class Progress:
         node.span = span
         if node.around and (node.kind == "llm") != has_content(node):
             raise _StartOver
-        _, end = counted_moments(node, self._attempt(node.attempt))
+        _, end = numbered_entries(node, self._attempt(node.attempt))
         yield end
 
-    def _said(self, logs: Iterable[LogEvent]) -> Iterator[tuple[Key, Moment]]:
+    def _log_entries(self, logs: Iterable[LogEvent]) -> Iterator[tuple[Key, TimelineEntry]]:
         for n, log in enumerate(logs_once(logs)):
             key, order = _log_key(log), order_of(log.attributes)
             if key in self._logs:
@@ -202,9 +202,9 @@ class Progress:
             if node is None and log.span_id is not None:
                 self._absent.add(log.span_id)
             attempt = attempt_of(log.attributes) or (node.attempt if node else 0)
-            yield log_moment(log, node, self._attempt(attempt), n)
+            yield log_entry(log, node, self._attempt(attempt), n)
 
-    def _in_order(self, entries: list[tuple[Key, Moment]]) -> list[tuple[Key, Moment]]:
+    def _in_order(self, entries: list[tuple[Key, TimelineEntry]]) -> list[tuple[Key, TimelineEntry]]:
         entries.sort(key=itemgetter(0))
         # Keys that differ only in the last number (the position within one batch) have no known order across batches.
         if entries and self._last is not None and entries[0][0][:-1] <= self._last[:-1]:
@@ -220,41 +220,41 @@ class Progress:
             moment = self._waiting[0]
             node = moment.node
             try:
-                if moment.log is None and node is not None and node.span.span_id in self._writer.begun:
-                    self._altered += self._again(node)
+                if moment.log is None and node is not None and node.span.span_id in self._writer.open_starts:
+                    self._altered += self._rewrite_start(node)
                 self._writer.write(moment)
-            except Unread:
+            except MessagesNeeded:
                 return Projection((), self._row(), (), set(messages.unread), appended=True)
             self._waiting.popleft()
             if moment.kind == END and node is not None:
                 _forget(node)
         messages.messages = {}
-        messages.tried()
-        events, altered, self._altered = self._writer.take(), self._altered, []
-        self._tally.add(events)
+        messages.mark_missing()
+        events, altered, self._altered = self._writer.pop_events(), self._altered, []
+        self._totals.add(events)
         self._state, snapshots = _grown(self._state, events, every)
         return Projection(events, self._row(), snapshots, appended=True, altered=altered, progress=self._kept())
 
-    def _again(self, node: SpanNode) -> list[ev.RunEvent]:
+    def _rewrite_start(self, node: SpanNode) -> list[ev.RunEvent]:
         """Returns the events of a call's start that its ended span changes. Raises _StartOver if other events depend on
         the change."""
-        altered = self._writer.again(node)
+        altered = self._writer.rewrite_start(node)
         if any(_bare(old) != _bare(new) for old, new in altered):
             raise _StartOver
         if node.kind == "llm":
             tokens = whole(node.span.attributes, names.INPUT_TOKENS)
-            if not self._writer.conversations.counted(node.span.span_id, tokens):
+            if not self._writer.conversations.set_input_tokens(node.span.span_id, tokens):
                 raise _StartOver
         return [new for _, new in altered]
 
-    def _kept(self) -> "Progress | None":
+    def _kept(self) -> "ProjectionState | None":
         return self if self._state.status == RUNNING else None
 
     def _row(self) -> Any:
         missing = holes(self._orders, self._replaced) if self._replaced else self._last_order - len(self._orders)
         return row_of(
             self._run,
-            self._tally,
+            self._totals,
             self._state,
             earliest_ns=self._earliest_ns,
             spans_missing=max(0, missing),
@@ -269,7 +269,7 @@ class Progress:
         self._nodes = projected.writer.conversations.keep_nodes()
         roles = projected.known.roles
         self._roles = {node.message: roles[node.message] for node in self._nodes.values() if node.message in roles}
-        projected.known.tried()
+        projected.known.mark_missing()
         projected.known.roles, projected.known.messages, projected.known.strict = self._roles, {}, True
 
 

@@ -18,18 +18,18 @@ from dataclasses import replace
 from playhead.model.event import MessageAdded, RunEvent, RunResumed, RunStarted, UnknownEvent
 from playhead.model.state import RUNNING, RunState, fold
 from playhead.projection.call_events import EventWriter
-from playhead.projection.counted_run import counted_run
+from playhead.projection.counted_run import run_calls
 from playhead.projection.forking import first_order, fork_root, shared_with
 from playhead.projection.inputs import Projection, ProjectSettings, RunInput
 from playhead.projection.known_messages import KnownMessages
-from playhead.projection.order import logs_once, moments, spans_missing
+from playhead.projection.order import logs_once, spans_missing, timeline
 from playhead.projection.processes import processes_in
-from playhead.projection.progress import ProjectedRun, keep
+from playhead.projection.progress import ProjectedRun, continuable_state
 from playhead.projection.relations import Relations
-from playhead.projection.summary import row_of, states, tallied
+from playhead.projection.summary import row_of, states, totals_of
 
 
-def keep_sealed_order(sealed: Sequence[RunEvent], events: Sequence[RunEvent]) -> list[RunEvent]:
+def use_sealed_order(sealed: Sequence[RunEvent], events: Sequence[RunEvent]) -> list[RunEvent]:
     """All events of a sealed run: the sealed ones with their seqs, matched by id, then the others in their order."""
     now = {event.id: event for event in events}
     ordered = [_renumbered(now.get(old.id, old), old.seq, old.late) for old in sealed]
@@ -75,19 +75,19 @@ def _renumbered(event: RunEvent, seq: int, late: bool) -> RunEvent:
 
 def project(work: RunInput, now_ns: int, settings: ProjectSettings) -> Projection:
     """Projects a run from all its spans and log events."""
-    counted = counted_run(work.run, work.spans, work.logs)
+    counted = run_calls(work.run, work.spans, work.logs)
     tree, logs = counted.tree, logs_once(counted.logs)
     messages, shared = KnownMessages(work.roles, work.messages), shared_with(work, tree)
     writer = EventWriter(work.run, tree, work.nodes, messages, logs, shared)
-    for moment in moments(tree, logs):
+    for moment in timeline(tree, logs):
         writer.write(moment)
-    events: Sequence[RunEvent] = writer.take()
+    events: Sequence[RunEvent] = writer.pop_events()
     sealed = work.sealed is not None and not is_resumed(work.sealed, events)
     if work.sealed is not None and sealed:
-        events = keep_sealed_order(work.sealed, events)
+        events = use_sealed_order(work.sealed, events)
     start = fold(shared.events, RunState(seq=shared.upto)) if shared else None
     state, snapshots = states(events, settings.snapshot_every, start)
-    tally, processes = tallied(events, shared), processes_in(tree.nodes, logs)
+    tally, processes = totals_of(events, shared), processes_in(tree.nodes, logs)
     is_under_way = any(process.ended_ns is None for process in processes)
     quiet = now_ns - work.last_arrival_ns > settings.quiet_after_ns(is_under_way=is_under_way)
     fork = fork_root(work.spans) is not None
@@ -106,10 +106,10 @@ def project(work: RunInput, now_ns: int, settings: ProjectSettings) -> Projectio
         shared=shared,
         processes=processes,
     )
-    unread = messages.unread - work.asked
+    unread = messages.unread - work.looked_up
     plain = not (fork or unread or work.sealed)
     done = plain and state.status != RUNNING and not (messages.unread or messages.missing or is_under_way)
     result = Projection(events, row, snapshots, unread, settled=done)
-    if settings.keep and plain and state.status == RUNNING:
-        result.progress = keep(work.run, ProjectedRun(tree, logs, writer, messages, state, tally))
+    if settings.keep_state and plain and state.status == RUNNING:
+        result.progress = continuable_state(work.run, ProjectedRun(tree, logs, writer, messages, state, tally))
     return result

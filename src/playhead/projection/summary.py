@@ -25,7 +25,7 @@ def states(events: Sequence[ev.RunEvent], every: int, start: RunState | None = N
     return state, snapshots
 
 
-class Tally:
+class RunTotals:
     """Values of a run's row that its state does not have, computed from its events."""
 
     def __init__(self) -> None:
@@ -36,8 +36,8 @@ class Tally:
         self.last = 0
         self.context_peak: int | None = None
         self._agents: dict[str | None, None] = {}
-        self._asked: dict[str | None, None] = {}
-        self._answered: dict[str | None, None] = {}
+        self._requested_models: dict[str | None, None] = {}
+        self._answering_models: dict[str | None, None] = {}
         self._tools: dict[str | None, None] = {}
         self._open: dict[str | None, str | None] = {}
         self._usage: dict[tuple[str | None, str | None], ModelUsage] = {}
@@ -49,7 +49,7 @@ class Tally:
             self._agents[event.actor] = None
             match event:
                 case ev.LlmCalled():
-                    self._asked[event.model] = None
+                    self._requested_models[event.model] = None
                     self._open[event.span] = event.model
                 case ev.LlmCompleted():
                     self._answer(event)
@@ -80,7 +80,7 @@ class Tally:
 
     def _answer(self, event: ev.LlmCompleted) -> None:
         usage, model = event.usage, self._open.pop(event.span, None)
-        self._answered[event.model] = None
+        self._answering_models[event.model] = None
         if usage.input_tokens is not None:
             self.context_peak = max(self.context_peak or 0, usage.input_tokens)
         add_usage(self._usage, event.model, model, usage)
@@ -103,7 +103,7 @@ class Tally:
     @property
     def models(self) -> tuple[str, ...]:
         """Names of the requested models; if no call names one, of the models that answered."""
-        return _names(self._asked) or _names(self._answered)
+        return _names(self._requested_models) or _names(self._answering_models)
 
     @property
     def tools(self) -> tuple[str, ...]:
@@ -111,9 +111,9 @@ class Tally:
         return _names(self._tools)
 
 
-def tallied(events: Iterable[ev.RunEvent], shared: SharedHistory | None) -> Tally:
+def totals_of(events: Iterable[ev.RunEvent], shared: SharedHistory | None) -> RunTotals:
     """The tally of a run's events, including those that it shares with its parent."""
-    tally = Tally()
+    tally = RunTotals()
     tally.add(shared.events if shared else (), own=False)
     tally.add(events)
     return tally
@@ -121,7 +121,7 @@ def tallied(events: Iterable[ev.RunEvent], shared: SharedHistory | None) -> Tall
 
 def row_of(
     run: str,
-    tally: Tally,
+    totals: RunTotals,
     state: RunState,
     *,
     earliest_ns: int | None,
@@ -134,30 +134,30 @@ def row_of(
     """The run's row. Times are from its own events; token usage includes the events that it shares with its parent.
 
     `earliest_ns`: when its first span began. `processes`: processes other than its own."""
-    begin, fork = tally.begin, tally.fork
+    begin, fork = totals.begin, totals.fork
     return RunRow(
         run=run,
         name=state.name,
         status=state.status,
-        started_ns=begin.time_ns if begin else tally.first_ns if earliest_ns is None else earliest_ns,
-        ended_ns=None if state.status == RUNNING else tally.ended_ns,
+        started_ns=begin.time_ns if begin else totals.first_ns if earliest_ns is None else earliest_ns,
+        ended_ns=None if state.status == RUNNING else totals.ended_ns,
         attempt=state.attempt,
         session=begin.session if begin else None,
         user=begin.user if begin else None,
         tags=begin.tags if begin else (),
-        agents=tally.agents,
-        models=tally.models,
-        tools=tally.tools,
-        events=tally.last,
+        agents=totals.agents,
+        models=totals.models,
+        tools=totals.tools,
+        events=totals.last,
         llm_calls=state.llm_calls,
         tool_calls=state.tool_calls,
         errors=len(state.errors),
         input_tokens=state.input_tokens,
         output_tokens=state.output_tokens,
-        context_peak=tally.context_peak,
+        context_peak=totals.context_peak,
         compressions=len(state.compressions),
-        usage=tally.usage,
-        continued_by=tally.continued_by,
+        usage=totals.usage,
+        continued_by=totals.continued_by,
         spans_missing=spans_missing,
         sealed=sealed,
         fork_of=fork.parent_run if fork else None,

@@ -14,8 +14,8 @@ from typing import Any, cast, get_args
 
 from playhead.errors import CannotRestore, NotFaithful
 from playhead.model.objects.error_texts import argument_text, error_text
-from playhead.model.objects.interrupts import let_through
-from playhead.refs.named_classes import ClassGone, class_named, is_built_in, name_of, solid_base
+from playhead.model.objects.interrupts import reraise_if_for_program
+from playhead.refs.named_classes import ClassGone, builtin_base, class_named, is_built_in, name_of
 from playhead.refs.object_codecs import set_state, state_of
 from playhead.refs.plain import parts_for_json
 from playhead.refs.value_codecs import Inner, Tree, tagged, text_tree
@@ -103,7 +103,7 @@ def error_of(tree: Tree, inner: Inner) -> BaseException:
     """Rebuilds the exception; returns a `ReplayedError` if its class is gone or cannot be made."""
     args = [inner(arg) for arg in tree["args"]]
     state = {name: inner(item) for name, item in tree["state"].items()}
-    kind = _class_of(tree)
+    kind = _error_class(tree)
     try:
         raised = _rebuilt(kind, {**tree, "message": inner(tree["message"])}, args, state)
     except Exception:  # noqa: BLE001 - a metaclass, a changed base: whatever stands in the way
@@ -118,7 +118,7 @@ def error_of(tree: Tree, inner: Inner) -> BaseException:
     return raised
 
 
-def _class_of(tree: Tree) -> Any:
+def _error_class(tree: Tree) -> Any:
     """The exception's class; None if it is gone. Raises CannotRestore if it may be in a module that is not imported: an
     `except` for the class would not catch another class in its place."""
     try:
@@ -130,7 +130,7 @@ def _class_of(tree: Tree) -> Any:
 def _rebuilt(kind: Any, tree: Tree, args: list[Any], state: dict[str, Any]) -> BaseException:
     if not (isinstance(kind, type) and issubclass(kind, BaseException)):
         raise CannotRestore(f"{tree['class']} is no exception")
-    raised = _blank(kind, args)
+    raised = _new_instance(kind, args)
     native = _native_members(kind)
     set_state(raised, {name: item for name, item in state.items() if name not in native})
     for name in native.keys() & state.keys():
@@ -139,12 +139,14 @@ def _rebuilt(kind: Any, tree: Tree, args: list[Any], state: dict[str, Any]) -> B
         except (AttributeError, TypeError):  # read-only: set from the args already
             continue
     if error_text(raised) != tree["message"]:  # its text needs what was left out
-        raised.__class__ = type(kind.__name__, (kind,), {**_same_name(kind), "__str__": _saying(tree["message"])})
+        raised.__class__ = type(
+            kind.__name__, (kind,), {**_same_name(kind), "__str__": _str_returning(tree["message"])}
+        )
     return raised
 
 
-def _blank(kind: Any, args: list[Any]) -> BaseException:
-    base = solid_base(kind)
+def _new_instance(kind: Any, args: list[Any]) -> BaseException:
+    base = builtin_base(kind)
     if issubclass(kind, BaseExceptionGroup):
         return cast(BaseException, base.__new__(kind, *args))
     # Without args: given an errno, OSError would make another class than the recorded one.
@@ -153,7 +155,7 @@ def _blank(kind: Any, args: list[Any]) -> BaseException:
     return raised
 
 
-def _saying(text: str) -> Callable[[Any], str]:
+def _str_returning(text: str) -> Callable[[Any], str]:
     return lambda _: text
 
 
@@ -240,7 +242,7 @@ def http_tree(value: Any) -> Tree | None:
     try:
         body = value.text if len(value.content) <= _MAX_BODY else ""
     except BaseException as error:  # noqa: BLE001 - it is the user's code, and may raise anything
-        let_through(error)
+        reraise_if_for_program(error)
         body = ""
     headers = [[name, text] for name, text in value.headers.multi_items() if name.lower() not in _NOT_KEPT]
     try:

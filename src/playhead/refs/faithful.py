@@ -24,7 +24,7 @@ from typing import Any, cast
 
 from playhead.errors import CannotRestore, NotFaithful
 from playhead.model.objects.arrays import ArrayRoom
-from playhead.model.objects.interrupts import let_through
+from playhead.model.objects.interrupts import reraise_if_for_program
 from playhead.model.objects.limits import (
     CONTAINER,
     CUT_SENTENCES,
@@ -43,7 +43,7 @@ from playhead.refs.array_codecs import ARRAY_DECODERS, array_tree
 from playhead.refs.error_codecs import ERROR_DECODERS, ReplayedError, error_outline, error_tree, http_tree
 from playhead.refs.named_classes import model_reference
 from playhead.refs.object_codecs import OBJECT_DECODERS, object_tree
-from playhead.refs.plain import MARK, NOT_KEPT, in_key_order, is_text, json_text, key_orders, survey_key_orders
+from playhead.refs.plain import MARK, NOT_KEPT, in_key_order, is_text, json_text, key_orders, key_orders_of
 from playhead.refs.value_codecs import DECODERS, ENCODERS, LEAVES, SHORT_BITS, encoder_of, tagged
 
 __all__ = [
@@ -74,7 +74,7 @@ FetchBytes = Callable[[ContentRef], bytes | None]
 def is_plain(value: Any) -> bool:
     """Whether the plain canonical content alone restores this value exactly: it is plain JSON, and its keys are
     sorted."""
-    survey = survey_key_orders(value)
+    survey = key_orders_of(value)
     return survey is not None and survey.exact
 
 
@@ -83,7 +83,7 @@ def restore_data(value: Any, limits: ValueLimits = NO_LIMITS, keep: KeepBytes | 
     nothing. `keep` takes the elements of large arrays. Raises NotFaithful, also for a value larger than the limits."""
     if type(value) is bytes:
         return None
-    survey = survey_key_orders(value)
+    survey = key_orders_of(value)
     if survey is None:
         return _encoded(value, limits, keep, lenient=False)
     if survey.exact:
@@ -132,7 +132,7 @@ def encode(value: Any, limits: ValueLimits = NO_LIMITS, keep: KeepBytes | None =
     """
     if limits.size is not None and weigh(value, limits.size)[0] > limits.size:
         raise NotFaithful(CUT_SENTENCES["size"])
-    survey = survey_key_orders(value)
+    survey = key_orders_of(value)
     if survey is not None:
         return value if survey.exact else tagged("json", text=_json_text(value, limits))
     return _encoded(value, limits, keep, lenient=False)
@@ -184,7 +184,7 @@ def _encoded(value: Any, limits: ValueLimits, keep: KeepBytes | None, *, lenient
     except RecursionError:
         raise NotFaithful("it nests too deeply") from None
     except BaseException as error:
-        let_through(error)
+        reraise_if_for_program(error)
         raise NotFaithful(f"reading it raised {type(error).__name__}: {error}") from error
 
 

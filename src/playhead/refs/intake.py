@@ -26,7 +26,7 @@ from playhead.model.canonical import (
     value_of,
 )
 from playhead.model.digest import sha256
-from playhead.model.objects.interrupts import let_through, reading
+from playhead.model.objects.interrupts import reading, reraise_if_for_program
 from playhead.model.objects.limits import NO_LIMITS, Cut, ValueLimits, is_light
 from playhead.model.objects.masking import Mask
 from playhead.model.objects.safe_json import bounded_json, safe_json
@@ -42,7 +42,7 @@ class KnownRefs(dict[bytes, ContentRef]):
     """Digest → ref of contents seen recently, in two generations: cheaper than a strict LRU, and good enough.
 
     The dictionary itself is the younger generation. Look a digest up with `get`; if it is not there and `old` is not
-    empty, call `promote_old`.
+    empty, call `get_from_old`.
     """
 
     __slots__ = ("old",)
@@ -51,7 +51,7 @@ class KnownRefs(dict[bytes, ContentRef]):
         super().__init__()
         self.old: dict[bytes, ContentRef] = {}
 
-    def promote_old(self, digest: bytes) -> ContentRef | None:
+    def get_from_old(self, digest: bytes) -> ContentRef | None:
         """Returns the ref if the older generation has it, and moves it to the younger one; else returns None."""
         ref = self.old.get(digest)
         if ref is not None:
@@ -180,13 +180,13 @@ class PayloadIntake:
         try:
             raw = orjson.dumps(value)
         except BaseException as error:  # noqa: BLE001 - it is the user's code, and may raise anything
-            let_through(error)
+            reraise_if_for_program(error)
             return self.payload(value, sink)
         key = (len(raw), raw[-_END_BYTES:])
         seen = self._repeated.get(key)
         if seen is not None and seen[0] == raw:
             digest = seen[1]
-            if digest in self.known or self.known.promote_old(digest) is not None:
+            if digest in self.known or self.known.get_from_old(digest) is not None:
                 return seen[2]
         ref = self.payload(value, sink)
         if len(raw) <= _MAX_REPEATED_BYTES and not self.full:
@@ -205,7 +205,7 @@ class PayloadIntake:
         digest = sha256(data).digest()
         ref = self.known.get(digest) or sink.new.get(digest)
         if ref is None and self.known.old:
-            ref = self.known.promote_old(digest)
+            ref = self.known.get_from_old(digest)
         if ref is not None:
             return ref if read_as is None else ref.with_reading(read_as)
         if self.full:
@@ -237,7 +237,7 @@ class PayloadIntake:
                         value, cut = hook(copy), cut or why
             return value, cut
         except BaseException as error:  # noqa: BLE001 - it is the user's code, and may raise anything
-            let_through(error)
+            reraise_if_for_program(error)
             _warn_of_hook(error)
             return {_MARKER: "redaction failed", "error": type(error).__name__}, cut
 
@@ -253,7 +253,7 @@ class PayloadIntake:
         content, cut = bounded_content_of(value, self.mask, limits)
         return content.data if content.media_type == BYTES else value_of(content), cut
 
-    def is_as_given(self, value: Any, ref: ContentRef | None, *, unbounded: bool = False) -> bool:
+    def equals_content(self, value: Any, ref: ContentRef | None, *, unbounded: bool = False) -> bool:
         """Whether the content of `ref` is what would be recorded of the value without hooks and masks."""
         return bounded_content_of(value, None, NO_LIMITS if unbounded else self.limits)[0].ref == ref
 
@@ -265,7 +265,7 @@ class PayloadIntake:
 
     def _marker(self, data: bytes, sink: NewContentSink) -> ContentRef:
         digest = sha256(data).digest()
-        ref = self.known.get(digest) or sink.new.get(digest) or self.known.promote_old(digest)
+        ref = self.known.get(digest) or sink.new.get(digest) or self.known.get_from_old(digest)
         if ref is None:
             ref = ContentRef("sha256:" + digest.hex())
             sink.content(digest, ref, data, JSON)

@@ -126,7 +126,7 @@ def has_plain_layout(kind: type) -> bool:
     return not any(map(is_built_in, kind.__mro__[:-1]))
 
 
-def solid_base(kind: type) -> Any:
+def builtin_base(kind: type) -> Any:
     """The built-in type whose memory layout instances of the class have."""
     while not is_built_in(kind):
         kind = cast(type, kind.__base__)

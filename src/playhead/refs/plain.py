@@ -60,15 +60,15 @@ class KeyOrderSurvey:
         return True
 
 
-def survey_key_orders(value: Any) -> KeyOrderSurvey | None:
+def key_orders_of(value: Any) -> KeyOrderSurvey | None:
     """Collects the key orders in a value; returns None if it is not plain JSON."""
     try:
-        return _survey_key_orders(value)
+        return _key_orders_of(value)
     except RuntimeError:  # another thread changed it meanwhile
         return None
 
 
-def _survey_key_orders(value: Any) -> KeyOrderSurvey | None:
+def _key_orders_of(value: Any) -> KeyOrderSurvey | None:
     # Level by level, so that a cycle is found by its depth.
     survey = KeyOrderSurvey()
     level: list[Any] = [value]

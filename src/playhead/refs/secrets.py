@@ -17,7 +17,7 @@ from typing import Any, cast
 from playhead.model.objects.error_texts import argument_text
 from playhead.model.objects.masking import Mask
 from playhead.model.objects.plain_forms import class_of
-from playhead.refs.plain import MARK, survey_key_orders
+from playhead.refs.plain import MARK, key_orders_of
 from playhead.refs.value_codecs import Tree, tagged
 
 _CONTAINERS = frozenset({list, dict})
@@ -134,11 +134,11 @@ def _key(key: Any) -> Any:
 _OF_THE_CLASS = frozenset({MARK, "class", "factory", "fields", "flavour", "kind", "member", "unset"})
 
 
-def is_covered_by_recorded(tree: Any, recorded: Any) -> bool:
+def is_all_recorded(tree: Any, recorded: Any) -> bool:
     """Whether every text and number in the tagged tree (see `faithful.py`) also occurs in the recorded form."""
     if isinstance(tree, dict) and cast("dict[str, Any]", tree).get(MARK) in {"json", "key order"}:
         return True  # plain JSON: the recorded form is the value
-    survey = survey_key_orders(tree)
+    survey = key_orders_of(tree)
     if survey is not None and not survey.marked:
         return True
     texts = set(_texts(recorded))

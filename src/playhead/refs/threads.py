@@ -16,7 +16,7 @@ import orjson
 from playhead.model.canonical import JSON, canonical_json, parse_json
 from playhead.model.json_changes import patch_between
 from playhead.model.message import LARGE_PART_BYTES, Message, message_contents, plain_message_json, text_message
-from playhead.model.objects.interrupts import is_from_outside, let_through, reading
+from playhead.model.objects.interrupts import is_meant_for_program, reading, reraise_if_for_program
 from playhead.model.ref import ContentRef
 from playhead.model.thread import node_ref
 from playhead.refs.intake import NewContentSink, PayloadIntake, Redact
@@ -47,7 +47,7 @@ class KnownThread:
     """The refs in `exact`, each once."""
     generation: int = 0
     redact: Redact | None = None
-    whole: int = 0
+    uncut_prefix: int = 0
     """How many of the first messages are known to need no cutting: see `dialect._anthropic_turns`."""
 
 
@@ -63,10 +63,10 @@ def thread_ref(
 
     `threads` is the run's memory, most recent first; the thread of this call is added to it.
     """
-    return exact_thread(intake, messages, to_message, None, threads, sink, redact)[0]
+    return sent_thread_refs(intake, messages, to_message, None, threads, sink, redact)[0]
 
 
-def exact_thread(
+def sent_thread_refs(
     intake: PayloadIntake,
     messages: Sequence[Any],
     to_message: ToMessage,
@@ -74,10 +74,10 @@ def exact_thread(
     threads: list[KnownThread],
     sink: NewContentSink,
     redact: Redact | None = None,
-    whole: int = 0,
+    uncut_prefix: int = 0,
 ) -> tuple[ContentRef | None, ContentRef | None]:
     """Returns the result of `thread_ref`, and the ref of how the messages differ from what `from_message` makes of
-    their canonical form (None: they do not; see `_note_exact`). `whole`: see `KnownThread`."""
+    their canonical form (None: they do not; see `_note_exact`). `uncut_prefix`: see `KnownThread`."""
     message_list: list[Any] = messages if type(messages) is list else list(messages)  # pyright: ignore[reportUnknownVariableType]
     if not message_list:
         return None, None
@@ -102,7 +102,7 @@ def exact_thread(
         nodes.append(tip)
         thread.messages.append(native)
         added.append(ref)
-    thread.whole = whole or thread.whole
+    thread.uncut_prefix = uncut_prefix or thread.uncut_prefix
     _keep_thread(intake, nodes[-1], parent, added, sink)
     _remember(intake, thread, threads)
     return nodes[-1], patches[-1] if patches else None
@@ -185,7 +185,7 @@ def _note_exact(
     patches.append(intake.content(canonical_json(node), JSON, sink))
 
 
-def goes_on(messages: Sequence[Any], to_message: ToMessage, threads: Sequence[KnownThread]) -> bool:
+def continues_conversation(messages: Sequence[Any], to_message: ToMessage, threads: Sequence[KnownThread]) -> bool:
     """Whether these are the messages of an earlier call followed by a model's answer. May raise."""
     message_list: list[Any] = messages if type(messages) is list else list(messages)  # pyright: ignore[reportUnknownVariableType]
     lengths = {len(thread.messages) for thread in tuple(threads) if _begins_with(message_list, thread)}
@@ -252,7 +252,7 @@ def _keep_thread(
         if (
             digest not in known_refs
             and digest not in sink.new
-            and not (known_refs.old and known_refs.promote_old(digest))
+            and not (known_refs.old and known_refs.get_from_old(digest))
         ):
             sink.thread(digest, tip, parent, added)
 
@@ -291,7 +291,7 @@ def _equal(messages: list[Any], thread: KnownThread, count: int) -> bool:
         if messages[:count] != (thread.messages if count == len(thread.messages) else thread.messages[:count]):
             return False
     except BaseException as error:  # noqa: BLE001 - it is the user's code, and may raise anything
-        let_through(error)
+        reraise_if_for_program(error)
         return False
     for position in thread.numeric:
         if position < count and _json(messages[position]) != _json(thread.messages[position]):
@@ -309,7 +309,7 @@ def _common(messages: list[Any], thread: KnownThread, count: int) -> int:
                 if message == remembered:
                     continue
             except BaseException as error:  # noqa: BLE001 - it is the user's code, and may raise anything
-                let_through(error)
+                reraise_if_for_program(error)
         if canonical_json(_native(message)) != canonical_json(remembered):
             return position
     return min(len(messages), count)
@@ -337,14 +337,14 @@ def _native(message: Any) -> Any:
         try:
             return _plain(value)
         except BaseException as error:
-            if is_from_outside(error):
+            if is_meant_for_program(error):
                 arrived.append(error)
             raise
 
     try:
         return orjson.loads(orjson.dumps(message, default=plain))
     except BaseException as error:  # noqa: BLE001 - numbers beyond 64 bits, lone surrogates, foreign objects
-        let_through(arrived[0] if arrived else error)
+        reraise_if_for_program(arrived[0] if arrived else error)
         return parse_json(canonical_json(message))
 
 
@@ -377,7 +377,7 @@ def _json(value: Any) -> bytes:
     try:
         return orjson.dumps(value)
     except BaseException as error:  # noqa: BLE001 - it is the user's code, and may raise anything
-        let_through(error)
+        reraise_if_for_program(error)
         return canonical_json(value)
 
 
@@ -398,7 +398,7 @@ def _canonical(native: Any, to_message: ToMessage, intake: PayloadIntake, redact
     try:
         return to_message(native), native
     except BaseException as error:  # noqa: BLE001 - it is the user's code, and may raise anything
-        let_through(error)
+        reraise_if_for_program(error)
         return {"role": "user", "parts": [{"type": "unparsed", "content": native}]}, native
 
 

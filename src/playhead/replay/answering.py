@@ -27,21 +27,21 @@ from playhead.replay.cut_arguments import CutArguments
 from playhead.replay.divergence import Divergence, describe_divergence
 from playhead.replay.editing import Edits, is_edit, recorded_rules, rule_of
 from playhead.replay.effects import unwatched
-from playhead.replay.enclosing import FOREVER, EnclosingCalls, Nesting
-from playhead.replay.ending_order import EndingOrder, EndingTurn
+from playhead.replay.enclosing import FOREVER, CallNesting, EnclosingCalls
+from playhead.replay.ending_order import EndingOrder, OrderedAnswerSlot
 from playhead.replay.matching import (
-    BeyondRecord,
     CallKeys,
-    Certainty,
     Diverged,
+    DivergenceCertainty,
     Match,
     MatchedCall,
     Matcher,
     Recognised,
-    adopt_identity,
+    RecordExhausted,
     is_inside_live_call,
     is_shared_with_parent,
     lookup_key,
+    use_recorded_ids,
 )
 from playhead.replay.policy import (
     DIVERGENCE_OPTIONS,
@@ -79,7 +79,7 @@ _MAX_MISSED = 20
 _MAX_REPEATED = 50
 
 
-class RecordReplay:
+class CallReplayer:
     """Answers the calls of a resumed or forked run from a record. Safe for threads and tasks."""
 
     after: int = 0
@@ -119,10 +119,10 @@ class RecordReplay:
         self._questions = {(call.call_path, call.request_refs) for call in calls if call.kind in ("llm", "embedding")}
         self._answerable = Matcher([call for call in calls if call.can_answer], policy.renamed)
         self._cut_arguments = CutArguments(call for call in calls if call.can_answer)
-        self._beyond = Matcher([call for call in after_fork if call.kind == "tool"])
+        self._parent_tools = Matcher([call for call in after_fork if call.kind == "tool"])
         self._tool_names = _names_of_tools([*calls, *after_fork])
         self._enclosing = EnclosingCalls(calls, self._answerable.recorded_paths, same_run=same_run)
-        self._nesting = Nesting(calls, FOREVER if same_run else fork_order)
+        self._nesting = CallNesting(calls, FOREVER if same_run else fork_order)
         self._endings = EndingOrder(self._nesting.outermost([call for call in calls if call.can_answer]))
         self._last = next((call for call in reversed(calls) if call.can_answer), None)
         keys = {span.span_id: str(span.attributes.get(names.CALL_KEY)) for span in record.spans}
@@ -132,8 +132,8 @@ class RecordReplay:
         self._calls = calls
         self._promises = promise_answers(record, shared)
         self._promise_ids = promises_opened(shared) if same_run else {}
-        self._only_said = _only_said(shared, keys) if same_run else {}
-        self._keys = CallKeys([*(call.key for call in calls), *self._only_said])
+        self._calls_known_from_logs = _calls_known_from_logs(shared, keys) if same_run else {}
+        self._keys = CallKeys([*(call.key for call in calls), *self._calls_known_from_logs])
         self._said_resumed = not same_run
         self._rules = recorded_rules(record, calls)
         self._stopped: RunStopped | None = None
@@ -187,7 +187,7 @@ class RecordReplay:
             yield
         except RunStopped as stopped:
             self._stop(stopped)
-            self._endings.give_up()
+            self._endings.abandon()
             raise
 
     def _stop(self, stopped: RunStopped) -> None:
@@ -243,10 +243,10 @@ class RecordReplay:
         """Gives an enclosing call, which is executed again, its recorded identity, and decides whether it is
         announced."""
         is_root = names.RUN_ROOT in span.attributes
-        entry = self._only_said.pop(str(span.attributes.get(names.CALL_KEY)), None)
+        entry = self._calls_known_from_logs.pop(str(span.attributes.get(names.CALL_KEY)), None)
         call = self._recorded_enclosing(span, is_known=entry is not None or is_root)
         if call is not None and span.flow is not None and any(call.request_refs):
-            self._answerable.claim(span.flow, call, surely=self._enclosing.is_unlike_others(call))
+            self._answerable.continue_flow(span.flow, call, surely=self._enclosing.is_unlike_others(call))
         self._answerable.note_progress()
         if entry is not None and entry.span_id is not None and not self._is_live(span):
             span.span_id = int(entry.span_id, 16)
@@ -255,14 +255,14 @@ class RecordReplay:
                 span.recorded = call
             span.attributes[names.CALL_KEY] = call.key
             if self._goes_on_as(call):
-                adopt_identity(span, call)
+                use_recorded_ids(span, call)
             elif not is_root or (self._same_run and call.outcome is Outcome.COMPLETED):
-                span.silent = True
+                span.is_replayed = True
         elif self._same_run and names.CALL_KEY in span.attributes:
             span.attributes[names.CALL_KEY] = self._keys.new(call_path_of(span.attributes))
         if self._completed_run is not None or self._may_stop_before_it(span, call):
-            span.silent = True
-        elif not span.silent:
+            span.is_replayed = True
+        elif not span.is_replayed:
             self._journal_resumed(span)
 
     def _recorded_enclosing(self, span: ObservedSpan, *, is_known: bool) -> RecordedCall | None:
@@ -286,7 +286,7 @@ class RecordReplay:
         executed because the record lacks them. If no event is left, announces the attempt and the call."""
         if self._completed_run is not None:
             return True
-        if identity is None and (self._is_live(span) or (span.can_be_answered and not span.announced)):
+        if identity is None and (self._is_live(span) or (span.can_be_answered_from_record and not span.announced)):
             return False
         key = (event, identity or str(span.attributes.get(names.CALL_KEY)))
         with self._mutex:
@@ -297,15 +297,15 @@ class RecordReplay:
             announce_replayed(span)
         return remaining > 0
 
-    def in_forked_child(self) -> "RecordReplay | None":
+    def in_forked_child(self) -> "CallReplayer | None":
         """Returns the `Replay` for a forked child; None: its calls are executed. Nothing is executed if this run was
         stopped or had completed, and no tools where they are denied."""
         if self._stopped is not None or self._completed_run is not None:
             return self
         if self.policy.tools == "live":
             return None
-        replay = RecordReplay(self.record, [], self.policy, run_id=self._run_id, same_run=False, after_fork=[])
-        replay._beyond, replay._tool_names = self._beyond, self._tool_names
+        replay = CallReplayer(self.record, [], self.policy, run_id=self._run_id, same_run=False, after_fork=[])
+        replay._parent_tools, replay._tool_names = self._parent_tools, self._tool_names
         return replay
 
     @property
@@ -338,18 +338,18 @@ class RecordReplay:
         expected again."""
         past = [call for call in self._calls if call.ended is not None and call.ended[0] < order]
         self._enclosing.forget(past)
-        self._answerable.mark_covered([call for call in past if call.can_answer], None)
+        self._answerable.mark_answered_inside([call for call in past if call.can_answer], None)
         with self._mutex:
             self._logs = Counter(log[:2] for log in self._recorded_logs if log[2] > order)
 
-    def take_beyond(self, calls: Sequence[RecordedCall]) -> None:
+    def mark_parent_tools_used(self, calls: Sequence[RecordedCall]) -> None:
         """Marks recorded tools of the parent that have already answered calls of this resumed fork, so that each
         answers once. `calls`: the fork's own calls."""
         for call in calls:
             if call.kind == "tool":
-                self._beyond.match(call.call_path, call.request_refs)
+                self._parent_tools.match(call.call_path, call.request_refs)
 
-    def unannounced_ends(self, span: ObservedSpan) -> None:
+    def on_unrecorded_end(self, span: ObservedSpan) -> None:
         """Announces a silent call of a resumed run before it ends, if it is the root or the record lacks it. Does
         nothing if the run had completed."""
         is_new = names.RUN_ROOT in span.attributes or span.recorded is None
@@ -422,7 +422,7 @@ class RecordReplay:
         call_paths = self._answerable.recorded_paths(call_path_of(span.attributes))
         if self._cut_arguments.concern(span, call_paths):
             unmatched = self._answerable.left_at(call_paths)
-            self._cut_arguments.adopt(span, unmatched, RecordWithPendingCall(self.record, span.frames))
+            self._cut_arguments.use_recorded_refs(span, unmatched, RecordWithPendingCall(self.record, span.frames))
 
     def _may_compare(self, span: ObservedSpan) -> bool:
         return span.recorder.content and not self._is_live(span)
@@ -448,7 +448,7 @@ class RecordReplay:
                 return self._found(span, call, restore)
             case Diverged(how, expected):
                 return self._diverged(span, how, expected, restore)
-            case BeyondRecord():
+            case RecordExhausted():
                 unchecked = self._answerable.match_by_path(call_path_of(span.attributes), span.flow)
                 if unchecked is not None:
                     return self._unchecked(span, unchecked, restore)
@@ -463,11 +463,15 @@ class RecordReplay:
         verdict = self._answerable.match(
             *lookup_key(span), branch_wait_seconds=self.branch_wait_seconds if waits else 0
         )
-        if isinstance(verdict, Diverged) and not (waited or waits) and verdict.certainty is Certainty.POSSIBLE:
+        if (
+            isinstance(verdict, Diverged)
+            and not (waited or waits)
+            and verdict.certainty is DivergenceCertainty.POSSIBLE
+        ):
             # A synchronous call in a task: no other branch can run while it waits.
-            verdict = verdict if is_only_task() else BeyondRecord()
-        if isinstance(verdict, BeyondRecord) and any(request_refs_of(span.attributes)):
-            around = self._nesting.completed_around(span)
+            verdict = verdict if is_only_task() else RecordExhausted()
+        if isinstance(verdict, RecordExhausted) and any(request_refs_of(span.attributes)):
+            around = self._nesting.completed_parent(span)
             return Diverged("inserted", around) if around is not None else verdict
         return verdict
 
@@ -484,9 +488,9 @@ class RecordReplay:
         outcome = self._outcome_of(span, call)
         if outcome is _NO_OUTCOME and call.is_settled:
             return self._recorded_answer(span, call, restore)
-        self._endings.give(call)
+        self._endings.deliver(call)
         if outcome is not _NO_OUTCOME and outcome is not RERUN:
-            self._cover(span, call)
+            self._mark_inner_calls(span, call)
             return self._answer_from_outcome(span, outcome, call, restore)
         if call.outcome is Outcome.IN_DOUBT:
             return self._in_doubt(span, call, restore, None, again=outcome is RERUN)
@@ -523,28 +527,28 @@ class RecordReplay:
         try:
             answer = answer_from_record(self.record, call, restore)
         except CannotRestore as error:
-            self._endings.give(call)
+            self._endings.deliver(call)
             return self._in_doubt(span, call, restore, str(error))
-        self._cover(span, call)
+        self._mark_inner_calls(span, call)
         with self._mutex:
             self.report.answered += 1
         self._report_changed_code(span, call)
         if answer.items is not None:
-            self._endings.give(call)  # the program reads its values over time
+            self._endings.deliver(call)  # the program reads its values over time
         else:
-            answer = replace(answer, turn=EndingTurn(self._endings, call))
+            answer = replace(answer, slot=OrderedAnswerSlot(self._endings, call))
         if answer.items is not None and answer.ending is not None:
             ending = answer.ending
-            return replace(answer, read_on=lambda: self._read_on_or_stop(span, call, ending))
+            return replace(answer, continue_live=lambda: self._resume_or_stop(span, call, ending))
         return answer
 
-    def _read_on_or_stop(self, span: ObservedSpan, call: RecordedCall, ending: BaseException) -> bool:
-        goes_on = self._read_on(span, call)
+    def _resume_or_stop(self, span: ObservedSpan, call: RecordedCall, ending: BaseException) -> bool:
+        goes_on = self._resume_generator(span, call)
         if not goes_on and isinstance(ending, RunStopped):
             self._stop(ending)
         return goes_on
 
-    def _read_on(self, span: ObservedSpan, call: RecordedCall) -> bool:
+    def _resume_generator(self, span: ObservedSpan, call: RecordedCall) -> bool:
         """Whether to run a generator again whose consumer stopped early in the recording and now asks for more items.
 
         False if an enclosing call completed in the record: the consumer then stopped on purpose. Otherwise an error in
@@ -552,7 +556,7 @@ class RecordReplay:
         """
         if self._stopped is not None:
             raise type(self._stopped)(str(self._stopped)) from self._stopped
-        if self._completed_run is not None or self._nesting.completed_around(span):
+        if self._completed_run is not None or self._nesting.completed_parent(span):
             return False
         harmless = call.kind in REPEATABLE_KINDS or bool(span.attributes.get(names.IDEMPOTENT))
         if not harmless and self._policy_for(call).in_doubt != "rerun":
@@ -562,9 +566,11 @@ class RecordReplay:
         self._live(span, again=call)
         return True
 
-    def _cover(self, span: ObservedSpan, call: RecordedCall) -> None:
+    def _mark_inner_calls(self, span: ObservedSpan, call: RecordedCall) -> None:
         if inner := self._nesting.inside(call):
-            self._answerable.mark_covered([inner_call for inner_call in inner if inner_call.can_answer], span.flow)
+            self._answerable.mark_answered_inside(
+                [inner_call for inner_call in inner if inner_call.can_answer], span.flow
+            )
 
     def _report_changed_code(self, span: ObservedSpan, call: RecordedCall) -> None:
         """Reports and logs, once for each function, that its code has changed since the recording. Whether its recorded
@@ -597,14 +603,14 @@ class RecordReplay:
         if call.kind not in REPEATABLE_KINDS and not span.attributes.get(names.IDEMPOTENT) and not again:
             how = self._policy_for(call).in_doubt
             if callable(how) and (outcome := _decision(how, call)) is not RERUN:
-                self._cover(span, call)
+                self._mark_inner_calls(span, call)
                 return self._answer_from_outcome(span, outcome, call, restore)
             if how == "raise":
                 raise InDoubt(in_doubt_sentence(call, self._arguments(span), why))
         if why is not None:
             warn_once(f"again {call.call_path} {why}", f"{call.call_path} is executed again: {why}")
         if self._goes_on_as(call):
-            adopt_identity(span, call)
+            use_recorded_ids(span, call)
         return self._live(span, again=call)
 
     def _diverged(
@@ -621,7 +627,7 @@ class RecordReplay:
             span.enclosing.live = True
         else:
             self._live_flows.add(span.flow.name if span.flow is not None else "")
-        self._answerable.stop_expecting(
+        self._answerable.drop_expectations(
             span.enclosing.path if span.enclosing is not None else None, span.flow, expected
         )
         answer = self._live_unless_completed(span, restore)
@@ -631,7 +637,7 @@ class RecordReplay:
     def _report_divergence(self, span: ObservedSpan, how: str, expected: RecordedCall) -> Divergence:
         report = describe_divergence(how, span.attributes, expected, RecordWithPendingCall(self.record, span.frames))
         self._refuse(str(report), expected if expected.can_answer else None)
-        self._endings.give_up()
+        self._endings.abandon()
         with self._mutex:
             self.report.divergences.append(report)
         return report
@@ -743,18 +749,18 @@ class RecordReplay:
             span.attributes[names.CALL_KEY] = again.key
         elif names.CALL_KEY in span.attributes:
             span.attributes[names.CALL_KEY] = self._keys.new(call_path_of(span.attributes))
-        self._leave_record(span)
+        self._go_live(span)
         return None
 
     def _without_executing(self, span: ObservedSpan, tools: Tools) -> ReplayAnswer:
-        match self._beyond.match(call_path_of(span.attributes), request_refs_of(span.attributes)):
+        match self._parent_tools.match(call_path_of(span.attributes), request_refs_of(span.attributes)):
             case MatchedCall(call) if call.outcome is not Outcome.IN_DOUBT:
                 with suppress(CannotRestore):
                     return replace(answer_from_record(self.record, call, None), is_new=True)
             case _:
                 pass
         if span.run.replay is not None:
-            self._leave_record(span)
+            self._go_live(span)
         if callable(tools):
             value = _decision(tools, str(span.attributes[names.TOOL_NAME]), self._arguments(span))
             return ReplayAnswer(value=value, is_new=True)
@@ -769,10 +775,10 @@ class RecordReplay:
     ) -> ReplayAnswer:
         if restore is not None and is_edit(outcome, call):
             return self._edited(span, outcome, call)
-        self._leave_record(span)
+        self._go_live(span)
         span.attributes[names.CALL_KEY] = call.key
         if self._goes_on_as(call):
-            adopt_identity(span, call)
+            use_recorded_ids(span, call)
         try:
             return answer_from_outcome(self.record, outcome, call, restore)
         except CannotRestore as error:
@@ -788,11 +794,11 @@ class RecordReplay:
         with self._mutex:
             self._rules = (*self._rules, rule)
         if self._goes_on_as(call):
-            adopt_identity(span, call)
+            use_recorded_ids(span, call)
         self._live(span, again=call)
         return ReplayAnswer(edit=Edits(self._rules, call.call_path))
 
-    def _leave_record(self, span: ObservedSpan) -> None:
+    def _go_live(self, span: ObservedSpan) -> None:
         """Called before something happens that the record lacks: announces the attempt and the enclosing calls."""
         self._journal_resumed(span)  # first, so that all that this attempt records comes after it
         announce_enclosing(span)
@@ -834,7 +840,7 @@ def _ignore(stopped: RunStopped) -> None:
     """Does nothing."""
 
 
-def _only_said(logs: Sequence[LogEvent], keys: Mapping[str, str]) -> dict[str, LogEvent]:
+def _calls_known_from_logs(logs: Sequence[LogEvent], keys: Mapping[str, str]) -> dict[str, LogEvent]:
     """Log events of calls of which a crash left nothing else, by call key."""
     return {
         str(entry.attributes[names.CALL_KEY]): entry

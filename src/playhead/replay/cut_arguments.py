@@ -27,7 +27,7 @@ class CutArguments:
     def __init__(self, calls: Iterable[RecordedCall]):
         """`calls`: recorded calls that can be answered."""
         self._call_paths = {call.call_path for call in calls if _is_cut_by_time(call.span.attributes)}
-        self._given: dict[str, Any] = {}
+        self._own_arguments: dict[str, Any] = {}
         """Values of this attempt's arguments by ref, kept because the frames of a call have only contents that are
         new."""
 
@@ -35,7 +35,7 @@ class CutArguments:
         """Whether arguments of this call, or of a recorded call at its path, were not read in time."""
         return _is_cut_by_time(span.attributes) or not self._call_paths.isdisjoint(call_paths)
 
-    def adopt(self, span: ObservedSpan, unmatched: Iterable[RecordedCall], record: Record) -> None:
+    def use_recorded_refs(self, span: ObservedSpan, unmatched: Iterable[RecordedCall], record: Record) -> None:
         """Gives the call the refs of recorded arguments that agree with its own except for what was not read.
         `unmatched`: recorded calls at its path that no call has matched yet; `record` has the contents of both."""
         name = next((attribute for attribute in _ARGUMENTS if attribute in span.attributes), None)
@@ -43,7 +43,7 @@ class CutArguments:
         if name is None or any(call.ref(name) == span.attributes[name] for call in candidates):
             return
         ref = str(span.attributes[name])
-        arguments = self._given.setdefault(ref, _value(record, ref))
+        arguments = self._own_arguments.setdefault(ref, _value(record, ref))
         for call in candidates:
             if _is_cut_by_time(span.attributes) or _is_cut_by_time(call.span.attributes):
                 recorded = _value(record, call.ref(name))

@@ -20,8 +20,8 @@ from playhead.calls.begin import CURRENT, NEXT_RUN
 from playhead.calls.run import NextRun
 from playhead.calls.span import ObservedSpan
 from playhead.errors import RunStopped
-from playhead.kernel.guard import swallowed
-from playhead.model.objects.interrupts import let_through
+from playhead.kernel.guard import log_internal_error
+from playhead.model.objects.interrupts import reraise_if_for_program
 
 # Index of the command in the event's arguments.
 _COMMANDS = {"subprocess.Popen": 1, "os.system": 0, "os.exec": 1, "os.posix_spawn": 1, "os.spawn": 2, "os.startfile": 0}
@@ -115,8 +115,8 @@ def _audit(event: str, args: tuple[Any, ...]) -> None:
     except RunStopped:
         raise
     except BaseException as error:  # noqa: BLE001 - the guard
-        let_through(error)
-        swallowed("see what the program does again", error)
+        reraise_if_for_program(error)
+        log_internal_error("see what the program does again", error)
     finally:
         _AuditHook.here.is_busy = False
 
@@ -150,7 +150,7 @@ def _watcher() -> EffectWatcher | None:
         replay: Any = span.run.replay
         around: ObservedSpan | None = span
         while around is not None:
-            if around.can_be_answered:
+            if around.can_be_answered_from_record:
                 return None  # a call that is executed: the record says whether that is new
             around = around.enclosing
     elif span is None:

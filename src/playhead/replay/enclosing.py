@@ -19,7 +19,7 @@ from playhead.replay.recorded_calls import Outcome, RecordedCall, RequestRefs, c
 FOREVER = 2**62
 
 
-class Nesting:
+class CallNesting:
     """The calls of a record, grouped by the calls around them."""
 
     def __init__(self, calls: Sequence[RecordedCall], upto: int):
@@ -36,7 +36,7 @@ class Nesting:
         covered = {inner.span.span_id for call in answerable if call.is_settled for inner in self.inside(call)}
         return [call for call in answerable if call.span.span_id not in covered]
 
-    def completed_around(self, span: ObservedSpan) -> RecordedCall | None:
+    def completed_parent(self, span: ObservedSpan) -> RecordedCall | None:
         """An enclosing call that completed in the record without this new call inside; None if there is none.
 
         If there is one, the program has changed: a call that had ended now makes another call.
@@ -46,14 +46,19 @@ class Nesting:
             call = above.recorded
             flow = above.flow.name if above.flow is not None else None
             # In another flow, this call may have been matched with an equal one that had not ended.
-            if call is not None and call.flow == flow and call.outcome is Outcome.COMPLETED and self._had_ended(call):
+            if (
+                call is not None
+                and call.flow == flow
+                and call.outcome is Outcome.COMPLETED
+                and self._ended_before_fork(call)
+            ):
                 # A generator that was left early, which may be read further this time.
                 is_left = call.span.attributes.get(names.OUTCOME) not in (None, names.TRIPPED)
                 return None if is_left or self._outlived(call) else call
             above = above.enclosing
         return None
 
-    def _had_ended(self, call: RecordedCall) -> bool:
+    def _ended_before_fork(self, call: RecordedCall) -> bool:
         """Whether the call ended before the fork point. Calls that were still open there are continued by the fork."""
         return call.ended is not None and call.ended[0] < self._upto
 
@@ -76,7 +81,7 @@ def enclosing(inner: RecordedCall, calls: Sequence[RecordedCall]) -> list[str]:
     return span_ids
 
 
-def as_of_fork(span: Span, first: int) -> Span:
+def span_in_fork(span: Span, first: int) -> Span:
     """Returns a span of the parent as the fork has it. `first`: order number of the fork's first own call. A call that
     was open there continues in the fork, so its end in the parent does not count."""
     if int(span.attributes.get(names.CALL_ENDED_AFTER, 0)) < first:

@@ -39,7 +39,7 @@ class EndingOrder:
         """Whether all calls that ran at the same time and ended earlier have been answered."""
         return self._is_off or not self._earlier.get(call.span.span_id)
 
-    def when_due(self, call: RecordedCall, wake: Callable[[], object]) -> None:
+    def on_due(self, call: RecordedCall, wake: Callable[[], object]) -> None:
         """Calls `wake` as soon as the answer is due: perhaps at once, and in any thread."""
         with self._mutex:
             waits = not self.is_due(call)
@@ -53,7 +53,7 @@ class EndingOrder:
         is_alone = self._is_off or call.span.span_id not in self._earlier
         return 0.0 if is_alone else self._given_at + _REST_SECONDS - self._now()
 
-    def give(self, call: RecordedCall) -> None:
+    def deliver(self, call: RecordedCall) -> None:
         """Notes that the call is answered now, or executed again. Later answers may become due."""
         span_id = call.span.span_id
         due: list[Callable[[], object]] = []
@@ -67,7 +67,7 @@ class EndingOrder:
         for wake in due:
             wake()
 
-    def give_up(self) -> None:
+    def abandon(self) -> None:
         """Ends all waiting, because the program has changed: earlier calls may never come."""
         with self._mutex:
             self._is_off = True
@@ -77,31 +77,31 @@ class EndingOrder:
 
 
 @dataclass(frozen=True, slots=True)
-class EndingTurn:
-    """The turn of one call's answer: see `api.replaying.AnswerTurn`."""
+class OrderedAnswerSlot:
+    """The turn of one call's answer: see `api.replaying.AnswerSlot`."""
 
     order: EndingOrder
     call: RecordedCall
 
     def is_due(self) -> bool:
-        """See `AnswerTurn`."""
+        """See `AnswerSlot`."""
         return self.order.is_due(self.call)
 
-    def when_due(self, wake: Callable[[], object]) -> None:
-        """See `AnswerTurn`."""
-        self.order.when_due(self.call, wake)
+    def on_due(self, wake: Callable[[], object]) -> None:
+        """See `AnswerSlot`."""
+        self.order.on_due(self.call, wake)
 
     def rest_seconds(self) -> float:
-        """See `AnswerTurn`."""
+        """See `AnswerSlot`."""
         return self.order.rest_seconds(self.call)
 
-    def take(self) -> None:
-        """See `AnswerTurn`."""
-        self.order.give(self.call)
+    def deliver(self) -> None:
+        """See `AnswerSlot`."""
+        self.order.deliver(self.call)
 
-    def give_up(self) -> None:
-        """See `AnswerTurn`."""
-        self.order.give_up()
+    def abandon(self) -> None:
+        """See `AnswerSlot`."""
+        self.order.abandon()
 
 
 def _earlier(calls: Sequence[RecordedCall]) -> dict[str, set[str]]:

@@ -97,7 +97,7 @@ class ForkOptions:
         if outcome is not None:
             # In an object, since a text alone would not be stored as JSON.
             wrapped = {_OUTCOME: outcome}
-            ref, why = root.recorder.faithful(wrapped, root.frames, whole=True, redact=root.redact)
+            ref, why = root.recorder.restore_data_ref(wrapped, root.frames, self_contained=True, redact=root.redact)
             if ref is not None:
                 root.attributes[names.FORK_OUTCOME_REF] = ref
             options = replace(self, outcome="recorded" if ref is not None else why or _NOT_RECORDED)

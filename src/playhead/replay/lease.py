@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from playhead.errors import ClientError, Conflict, RunAlive
-from playhead.journal.leases import LocalLease, holder_of, journal_name, take_local
+from playhead.journal.leases import LocalLease, acquire_lease, journal_name, lease_holder
 from playhead.journal.ownership import OwnRuns, RunOwnership, Unsure, taken_over_sentence
 from playhead.kernel.ids import process_name
 
@@ -154,7 +154,7 @@ class RunLeaseHolder:
             return self._terms.own_runs.taken_here(self._run)
         if self._local is None or self._local.is_held or self._ended.is_set():
             return None
-        return taken_over_sentence(self._run, holder_of(self._terms.journal_dir, self._run))
+        return taken_over_sentence(self._run, lease_holder(self._terms.journal_dir, self._run))
 
     def _take(self, record: KnownRecord, *, force: bool, unless_heard: bool) -> None:
         """Takes the collector's lease. Raises Conflict. Other errors are logged: then only the local lock counts."""
@@ -243,12 +243,12 @@ def local_lease(terms: LeaseTerms, run_id: str) -> tuple[RunLeaseHolder | None, 
     """Takes the lease among the processes of this machine. Returns it and an empty text; or None and the process that
     has it."""
     try:
-        local = take_local(terms.journal_dir, run_id, force=terms.force)
+        local = acquire_lease(terms.journal_dir, run_id, force=terms.force)
     except OSError as error:
         log.warning("no lock on run %s (%s): see that no other process resumes it", run_id, error)
         return RunLeaseHolder(terms, run_id, None), ""
     if local is None:
-        return None, holder_of(terms.journal_dir, run_id)
+        return None, lease_holder(terms.journal_dir, run_id)
     return RunLeaseHolder(terms, run_id, local), ""
 
 

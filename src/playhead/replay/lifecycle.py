@@ -26,9 +26,9 @@ from playhead.journal.ownership import take_from
 from playhead.kernel.ids import process_name
 from playhead.model import names
 from playhead.model.span import LogEvent, Span
-from playhead.replay.answering import RecordReplay
+from playhead.replay.answering import CallReplayer
 from playhead.replay.editing import is_edit, rule_of
-from playhead.replay.enclosing import as_of_fork, enclosing
+from playhead.replay.enclosing import enclosing, span_in_fork
 from playhead.replay.fork_options import (
     ForkOptions,
     ResumeOptions,
@@ -87,11 +87,11 @@ def load_recorded_values(run: ActiveRun, record: Record, upto: int | None = None
 
 log = logging.getLogger("playhead")
 
-Prepared = tuple[ActiveRun, RecordReplay, RunLeaseHolder | None]
+Prepared = tuple[ActiveRun, CallReplayer, RunLeaseHolder | None]
 _SPAN_ID_DIGITS = 16
 
 
-class Rewound:
+class RewindContext:
     """Result of `resume` and `fork`: a context manager in which the next run continues from a record.
 
     `id`: id of the run that continues. `report`: counts and lists of calls answered, executed, in doubt and diverged.
@@ -104,7 +104,7 @@ class Rewound:
         self._make = make
         self._close_maker = close
         self._run: ActiveRun | None = None
-        self._replay: RecordReplay | None = None
+        self._replay: CallReplayer | None = None
         self._lease: RunLeaseHolder | None = None
         self._token: Any = None
         self._next: NextRun | None = None
@@ -240,7 +240,7 @@ def prepare_resume(
     run_id: str,
     client: Callable[[], Any],
     *,
-    given: ResumeOptions,
+    options: ResumeOptions,
     terms: LeaseTerms,
     other_processes: OtherProcesses = "raise",
 ) -> Prepared:
@@ -254,15 +254,15 @@ def prepare_resume(
             calls = fork.calls
         elsewhere = CallsElsewhere.of(run_id, record.elsewhere, calls)
         elsewhere.check(other_processes, has_completed=not needs_lease)
-        policy = policy_of(given, fork.options if fork is not None else None)
+        policy = policy_of(options, fork.options if fork is not None else None)
         if needs_lease:
             check_lost_ends(run_id, record, policy)
-        policy.outcomes = {_span_of(at, client, elsewhere): outcome for at, outcome in given.outcomes.items()}
+        policy.outcomes = {_span_of(at, client, elsewhere): outcome for at, outcome in options.outcomes.items()}
         for call in calls:
             check_outcome(policy.outcomes.get(call.span.span_id), call)
         if fork is not None:
             fork.give_outcome(policy)
-        stop_before_unrecorded(record, calls, given.unrecorded or "raise")
+        stop_before_unrecorded(record, calls, options.unrecorded or "raise")
     except BaseException:
         if lease is not None:
             lease.release()
@@ -274,18 +274,18 @@ def prepare_resume(
         raise ReplayError(completed_run_sentence(run_id, "it takes no other outcomes", at))
     run = _next_attempt(run_id, record, calls, attempt, lease)
     completed_run = None if needs_lease else run_id
-    replay = RecordReplay(
+    replay = CallReplayer(
         record,
         calls,
         policy,
         run_id=run_id,
         same_run=True,
-        after_fork=fork.beyond if fork is not None and policy.tools != "live" else [],
+        after_fork=fork.calls_after_cut if fork is not None and policy.tools != "live" else [],
         cut=fork.cut.span.span_id if fork is not None and fork.cut is not None else None,
         completed_run=completed_run,
     )
     if fork is not None:
-        replay.take_beyond(fork.own)
+        replay.mark_parent_tools_used(fork.own)
     replay.after = last_attempt(_own(run_id, record))
     replay.missing_orders = missing_orders(record, int(run.root.get(names.FORK_ORDER, 1)))
     run.replay = replay
@@ -302,8 +302,8 @@ def _next_attempt(
     if lease is not None and attempt is not None:
         run.owner = lease.own(attempt)
     run.flow_prefix = f"{run.attempt}."
-    run.root = _fork_of(run_id, record)
-    _go_on_counting(run, record, calls)
+    run.root = _fork_attributes(run_id, record)
+    _continue_numbering(run, record, calls)
     return run
 
 
@@ -318,7 +318,7 @@ class _ResumedFork:
     calls: list[RecordedCall]
     own: list[RecordedCall]
     cut: RecordedCall | None
-    beyond: list[RecordedCall]
+    calls_after_cut: list[RecordedCall]
     """The parent's calls from the cut on, which answer tools that must not be executed."""
 
     def give_outcome(self, policy: Policy) -> None:
@@ -350,7 +350,7 @@ def _fork_that_goes_on(run_id: str, record: Record, calls: list[RecordedCall]) -
     return _ResumedFork(run_id, record, options, calls, own_calls, cut, beyond)
 
 
-def _start(run: ActiveRun, record: Record, replay: RecordReplay, upto: int | None = None) -> RecordedStart:
+def _start(run: ActiveRun, record: Record, replay: CallReplayer, upto: int | None = None) -> RecordedStart:
     """Returns the starting point of the run: what `run.checkpoint` returns, and how the run goes on from there."""
 
     def begin(checkpoint: RecordedCheckpoint) -> None:
@@ -375,9 +375,9 @@ def _leased(
     if lease is None:
         raise run_alive_error(run_id, holder)
     is_over = any(root.span.end_ns is not None for root in roots)
-    if not terms.force and record.alive and not is_over:
+    if not terms.force and record.is_still_running and not is_over:
         raise RunAlive(f"run {run_id} is still running in another process; end that, or resume with force")
-    if record.alive:
+    if record.is_still_running:
         _take_from_living(run_id, record, terms)
         record = read_record(run_id, terms.journal_dir, client)
     known_record = _known(run_id, record, roots)
@@ -406,7 +406,7 @@ def _take_from_living(run_id: str, record: Record, terms: LeaseTerms) -> None:
 def _known(run_id: str, record: Record, roots: list[RecordedCall]) -> KnownRecord:
     latest, own_spans = _attempt(record), [span for span in record.spans if span.attributes.get(names.RUN_ID) == run_id]
     ends = [root.ended[0] for root in roots if root.ended is not None and attempt_of(root.span) == latest]
-    first = int(_fork_of(run_id, record).get(names.FORK_ORDER, 1))
+    first = int(_fork_attributes(run_id, record).get(names.FORK_ORDER, 1))
     process = next(
         (span.attributes[names.RUN_PROCESS] for span in own_spans if names.RUN_PROCESS in span.attributes), None
     )
@@ -486,10 +486,10 @@ def prepare_fork(
     run.describe_root = partial(ForkOptions.of(policy, live).describe_root, outcome=outcome_to_record)
     if isinstance(at, int):
         run.root[names.FORK_AT] = at
-    run.go_on_after(cut.order - 1)
+    run.continue_numbering(cut.order - 1)
     run.flow_prefix = f"f{cut.order}."
     beyond = [call for call in calls if call not in before] if live == "llm" else []
-    replay = RecordReplay(
+    replay = CallReplayer(
         record,
         before,
         policy,
@@ -571,7 +571,7 @@ def _shared_spans(calls: list[RecordedCall], own_spans: Sequence[Span], first: i
         and call.span.span_id not in again
         and not (call.can_answer and (call.key, call.request_refs) in its_own)
     )
-    return [as_of_fork(span, first) for span in before]
+    return [span_in_fork(span, first) for span in before]
 
 
 def _read(run_id: str, journal_dir: Path, client: Callable[[], Any]) -> Record:
@@ -612,16 +612,16 @@ def _own(run_id: str, record: Record) -> list[Span | LogEvent]:
     return [item for item in (*record.spans, *record.logs) if item.attributes.get(names.RUN_ID) == run_id]
 
 
-def _fork_of(run_id: str, record: Record) -> dict[str, Any]:
+def _fork_attributes(run_id: str, record: Record) -> dict[str, Any]:
     """The fork attributes of the run's root span, which a resume of the fork must repeat."""
     own_attributes = [span.attributes for span in record.spans if span.attributes.get(names.RUN_ID) == run_id]
     fork_names = (names.FORK_OF, names.FORK_AT, names.FORK_ORDER, names.FORK_OPTIONS, names.FORK_OUTCOME_REF)
     return {name: attributes[name] for attributes in own_attributes for name in fork_names if name in attributes}
 
 
-def _go_on_counting(run: ActiveRun, record: Record, calls: list[RecordedCall]) -> None:
+def _continue_numbering(run: ActiveRun, record: Record, calls: list[RecordedCall]) -> None:
     orders = [call.order for call in calls] + [int(entry.attributes.get(names.CALL_ORDER, 0)) for entry in record.logs]
-    run.go_on_after(max(orders, default=0))
+    run.continue_numbering(max(orders, default=0))
     run.ends = count(1 + max((call.ended[1] for call in calls if call.ended), default=0))
 
 

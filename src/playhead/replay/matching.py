@@ -35,7 +35,7 @@ from enum import IntEnum
 from typing import Literal
 
 from playhead.calls.flow import ExecutionFlow
-from playhead.calls.recorded_answer import BranchWait
+from playhead.calls.recorded_answer import BranchTimeout
 from playhead.calls.span import ObservedSpan
 from playhead.kernel.forks import fork_safe_lock
 from playhead.model import names
@@ -47,7 +47,7 @@ _FOREVER = 2**62
 _POLL_SECONDS = 0.02
 
 
-class Certainty(IntEnum):
+class DivergenceCertainty(IntEnum):
     """How certain it is that the program has changed, while other branches may still make calls."""
 
     POSSIBLE = 1
@@ -63,7 +63,7 @@ class MatchedCall:
 
 
 @dataclass(frozen=True, slots=True)
-class BeyondRecord:
+class RecordExhausted:
     """The record ended before this call, so the call is new."""
 
 
@@ -75,10 +75,10 @@ class Diverged:
 
     how: DivergenceKind
     expected: RecordedCall
-    certainty: Certainty = Certainty.CERTAIN
+    certainty: DivergenceCertainty = DivergenceCertainty.CERTAIN
 
 
-Match = MatchedCall | BeyondRecord | Diverged
+Match = MatchedCall | RecordExhausted | Diverged
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,17 +157,17 @@ class Matcher:
         if not call_path or not any(request_refs):
             # Calls of a forked child are recorded without a path, and calls without recorded arguments cannot be
             # compared: neither are answered.
-            return BeyondRecord()
+            return RecordExhausted()
         call_paths = self.recorded_paths(call_path)
         with self._changed:
             verdict = self._match(call_paths, request_refs, flow)
             if not _is_unsure(verdict):  # as nearly always
                 return verdict
             progress = self.progress
-            branch_wait = BranchWait(branch_wait_seconds, progress)
+            branch_wait = BranchTimeout(branch_wait_seconds, progress)
             while True:
                 while progress == self.progress:
-                    if not branch_wait.goes_on(self.progress):
+                    if not branch_wait.may_continue(self.progress):
                         return verdict
                     self._changed.wait(_POLL_SECONDS)
                 progress = self.progress
@@ -229,7 +229,7 @@ class Matcher:
             ahead = [call for call in self._left.values() if call.is_settled and call.order > reached]
             return any(call.flow == name or self._is_below(call.flow, name) for call in ahead)
 
-    def claim(self, flow: ExecutionFlow, call: RecordedCall, *, surely: bool) -> None:
+    def continue_flow(self, flow: ExecutionFlow, call: RecordedCall, *, surely: bool) -> None:
         """Makes the running flow continue the recorded flow that made this enclosing call, unless another one does.
         `surely`: no other recorded call is equal."""
         with self._changed:
@@ -239,7 +239,7 @@ class Matcher:
                 if surely:
                     self._surely.add(call.flow)
 
-    def mark_covered(self, calls: Iterable[RecordedCall], flow: ExecutionFlow | None) -> None:
+    def mark_answered_inside(self, calls: Iterable[RecordedCall], flow: ExecutionFlow | None) -> None:
         """Marks calls inside a call that was answered as a whole: they are not expected any more."""
         with self._changed:
             for call in calls:
@@ -248,7 +248,7 @@ class Matcher:
                     self._reach(call, flow)
             self._progress_made()
 
-    def stop_expecting(self, path: str | None, flow: ExecutionFlow | None, expected: RecordedCall) -> None:
+    def drop_expectations(self, path: str | None, flow: ExecutionFlow | None, expected: RecordedCall) -> None:
         """Stops expecting recorded calls below this path (None: all) in this flow, because the program has diverged."""
         flows = {flow.name if flow is not None else "", expected.flow}
         recorded = {call_path.rpartition(":")[0] for call_path in self.recorded_paths(f"{path}:")}
@@ -399,43 +399,48 @@ class Matcher:
         own_calls = [call for call in ahead if call.flow == flow.name and call.span.span_id not in self._loose]
         if own_calls:
             if not flow.name:
-                return _diverged(call_paths, request_refs, own_calls, Certainty.CERTAIN)
+                return _diverged(call_paths, request_refs, own_calls, DivergenceCertainty.CERTAIN)
             likely = flow.name in self._surely
-            return _diverged(call_paths, request_refs, own_calls, Certainty.LIKELY if likely else Certainty.POSSIBLE)
+            return _diverged(
+                call_paths,
+                request_refs,
+                own_calls,
+                DivergenceCertainty.LIKELY if likely else DivergenceCertainty.POSSIBLE,
+            )
         graded = [(certainty, call) for call in ahead if (certainty := self._elsewhere(call, flow)) is not None]
         if not graded:
-            return BeyondRecord()
+            return RecordExhausted()
         highest = max(certainty for certainty, _ in graded)
         return _diverged(call_paths, request_refs, [call for _, call in graded], highest)
 
-    def _elsewhere(self, call: RecordedCall, flow: ExecutionFlow) -> Certainty | None:
+    def _elsewhere(self, call: RecordedCall, flow: ExecutionFlow) -> DivergenceCertainty | None:
         """How certainly a call that is left in another flow shows that the program has changed; None: not at all."""
         if not call.is_settled:
             return None
         if call.flow == flow.name:  # the flow's calls overlapped, so it was not a single one
-            return Certainty.POSSIBLE
+            return DivergenceCertainty.POSSIBLE
         theirs, mine = self._flows[call.flow], self._flows.get(flow.name)
         if call.flow and call.flow in self._claimed:
             return None  # another branch continues there
         if mine is None and flow.name:
             return self._before_unknown(call, flow)
         if mine is None:  # nothing of the run's own flow was recorded
-            return Certainty.LIKELY
+            return DivergenceCertainty.LIKELY
         if mine.overlaps(theirs) or (not self._is_below(call.flow, flow.name) and theirs.overlaps(mine)):
             return None
         if self._is_below(call.flow, flow.name) or self._is_below(flow.name, call.flow):
-            return Certainty.LIKELY
-        return Certainty.POSSIBLE
+            return DivergenceCertainty.LIKELY
+        return DivergenceCertainty.POSSIBLE
 
-    def _before_unknown(self, call: RecordedCall, flow: ExecutionFlow) -> Certainty:
+    def _before_unknown(self, call: RecordedCall, flow: ExecutionFlow) -> DivergenceCertainty:
         """The certainty for a flow that the record may have under another number, or not at all."""
         parent = self._flow_of_number.get(_parent_number(flow.name))
         if parent is None or call.flow != parent:
-            return Certainty.POSSIBLE
+            return DivergenceCertainty.POSSIBLE
         recorded = self._flows[parent]
         branches = [branch for branch in self._flows.values() if branch.parent == _number_of(parent)]
         beside = any(recorded.overlaps(branch) for branch in branches if branch is not recorded)
-        return Certainty.POSSIBLE if beside else Certainty.LIKELY
+        return DivergenceCertainty.POSSIBLE if beside else DivergenceCertainty.LIKELY
 
     def _is_below(self, flow: str, other: str) -> bool:
         """Whether the flow branched off from the other one, directly or not."""
@@ -451,11 +456,11 @@ class Matcher:
 
 def _is_unsure(verdict: Match) -> bool:
     """Whether the verdict may change when other branches have made calls."""
-    return isinstance(verdict, Diverged) and verdict.certainty is not Certainty.CERTAIN
+    return isinstance(verdict, Diverged) and verdict.certainty is not DivergenceCertainty.CERTAIN
 
 
 def _diverged(
-    call_paths: list[str], request_refs: RequestRefs, remaining: list[RecordedCall], certainty: Certainty
+    call_paths: list[str], request_refs: RequestRefs, remaining: list[RecordedCall], certainty: DivergenceCertainty
 ) -> Diverged:
     here = next((call for call in remaining if call.call_path in call_paths), None)
     if here is not None:
@@ -499,7 +504,7 @@ def _parent_number(flow: str) -> str:
     return flow.partition("<")[2]
 
 
-def adopt_identity(span: ObservedSpan, call: RecordedCall) -> None:
+def use_recorded_ids(span: ObservedSpan, call: RecordedCall) -> None:
     """Gives the running call the ids, start and order of the recorded call, so that its end completes the recorded
     one."""
     span.trace_id = int(call.span.trace_id, 16)

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from playhead.calls.caller_settings import compared_settings
-from playhead.calls.recorder import Frames
+from playhead.calls.recorder import FrameList
 from playhead.errors import ClientError, JournalUnusable, NotFound
 from playhead.journal.frame import (
     ANNOUNCEMENT,
@@ -64,7 +64,7 @@ class Record(Protocol):
         ...
 
     @property
-    def alive(self) -> bool:
+    def is_still_running(self) -> bool:
         """Whether another living process is known to have this run, not only a part that it was handed."""
         ...
 
@@ -104,7 +104,7 @@ class LocalRecord:
     spans: list[Span] = field(default_factory=list[Span])
     logs: list[LogEvent] = field(default_factory=list[LogEvent])
     elsewhere: list[Span] = field(default_factory=list[Span])
-    alive: bool = False
+    is_still_running: bool = False
     """Whether another living process has this run in its lane, not only a part that it was handed."""
     remote: bool = False
     lanes: list[Path] = field(default_factory=list[Path])
@@ -263,7 +263,7 @@ def _read_local(
         seen |= record.take_open(run)
         if seen:
             record.lanes.append(lane)
-            record.alive |= "" in seen and _is_alive(lane)
+            record.is_still_running |= "" in seen and _is_alive(lane)
             attempt = last_attempt([*record.spans[before:], *record.elsewhere[elsewhere:]])
             lost_ends += [(attempt, end) for end in record.lost_ends_of(lane, run)]
     # What an earlier attempt lost was executed again by the last one, and is in its record.
@@ -283,7 +283,7 @@ class KnownPart:
         self.spans = [span for span in with_compared_settings(record) if _is_within(span, limits)]
         self.logs = [log for log in record.logs if _is_within(log, limits)]
         self.elsewhere, self.lanes, self.parent = record.elsewhere, record.lanes, record.parent
-        self.alive, self.remote, self.lost_ends = record.alive, record.remote, record.lost_ends
+        self.is_still_running, self.remote, self.lost_ends = record.is_still_running, record.remote, record.lost_ends
         self.content, self.messages = record.content, record.messages
 
 
@@ -350,9 +350,14 @@ def attempt_of(item: Span | LogEvent) -> int:
 class RecordWithPendingCall:
     """A record plus the contents of a call that is about to be made, for describing how the call differs."""
 
-    def __init__(self, record: Record, frames: Frames):
+    def __init__(self, record: Record, frames: FrameList):
         """`frames`: the frames of the call, which are not written yet."""
-        self.spans, self.logs, self.alive, self.remote = record.spans, record.logs, record.alive, record.remote
+        self.spans, self.logs, self.is_still_running, self.remote = (
+            record.spans,
+            record.logs,
+            record.is_still_running,
+            record.remote,
+        )
         self.elsewhere, self.lanes, self.parent = record.elsewhere, record.lanes, record.parent
         self.lost_ends = record.lost_ends
         self._record = record
@@ -407,7 +412,7 @@ class ForkRecord:
         shared_logs = [log for log in parent.logs if 0 < int(log.attributes.get(names.CALL_ORDER, 0)) < first]
         self.logs = [*shared_logs, *own.logs]
         self.elsewhere = [*handed_on_before(parent.elsewhere, parent.spans, first), *own.elsewhere]
-        self.alive, self.remote = own.alive, own.remote
+        self.is_still_running, self.remote = own.is_still_running, own.remote
         self.lanes = [*own.lanes, *parent.lanes]
         self.lost_ends = own.lost_ends
         self.parent: Record | None = parent
@@ -432,7 +437,7 @@ class MergedRecord:
         local_identities = {_log_identity(entry) for entry in local.logs}
         self.logs = [*local.logs, *(entry for entry in remote.logs if _log_identity(entry) not in local_identities)]
         self.elsewhere = [*local.elsewhere, *remote.elsewhere]
-        self.alive, self.remote = local.alive, not begins_here
+        self.is_still_running, self.remote = local.is_still_running, not begins_here
         self.lanes, self.parent = local.lanes, local.parent
         self.lost_ends: Sequence[LostEnd] = [end for end in local.lost_ends if not end.is_delivered]
         self._records = (local, remote)
@@ -460,7 +465,7 @@ class RemoteRecord:
         self.spans: list[Span] = [span for span in spans if names.PROCESS_ID not in span.attributes]
         self.elsewhere: list[Span] = [span for span in spans if names.PROCESS_ID in span.attributes]
         self.logs: list[LogEvent] = [log for log in _logs(client, run_id) if names.PROCESS_ID not in log.attributes]
-        self.alive, self.remote = False, True
+        self.is_still_running, self.remote = False, True
         self.lanes: tuple[Path, ...] = ()
         self.parent: Record | None = None
         self.lost_ends: tuple[LostEnd, ...] = ()

@@ -16,7 +16,7 @@ from playhead.model.canonical import canonical_json, parse_json, value_of
 from playhead.model.message import read_message
 from playhead.model.objects.plain_forms import safe_repr
 from playhead.model.ref import ContentRef
-from playhead.replay.enclosing import FOREVER, Nesting
+from playhead.replay.enclosing import FOREVER, CallNesting
 from playhead.replay.policy import Unrecorded
 from playhead.replay.record import Record
 from playhead.replay.recorded_calls import Outcome, RecordedCall
@@ -77,7 +77,9 @@ def unrecorded_tools(
     again.
     """
     answerable = [call for call in calls if call.can_answer and call.span.span_id not in again]
-    models = [call for call in Nesting(calls, upto).outermost(answerable) if call.kind == "llm" and call.order < upto]
+    models = [
+        call for call in CallNesting(calls, upto).outermost(answerable) if call.kind == "llm" and call.order < upto
+    ]
     models = [call for call in models if call.outcome is Outcome.COMPLETED]
     executed = _Executions(record, calls)
     missing = [tool for call in models for tool in _asked_tools(record, call) if not executed.has(tool)]

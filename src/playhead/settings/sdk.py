@@ -113,7 +113,7 @@ def _windows(text: str) -> tuple[tuple[str, int], ...]:
     return windows
 
 
-WEIGHT = s.ValueKind("a whole number from 1000 to 1000000000", s.whole(1_000, 1_000_000_000))
+WEIGHT = s.ValueKind("a whole number from 1000 to 1000000000", s.int_between(1_000, 1_000_000_000))
 SHARE = s.ValueKind("a number from 0 to 1", _share)
 WINDOWS = s.ValueKind("model=tokens pairs with commas between them", _windows)
 KEYS = s.ValueKind("names with commas between them, or none", _keys)

@@ -186,7 +186,7 @@ def _item_as_text(item: Any) -> str:
 # --- kinds of values -------------------------------------------------------------------------------------------------
 
 
-def whole(at_least: int, at_most: int) -> Callable[[str], int]:
+def int_between(at_least: int, at_most: int) -> Callable[[str], int]:
     """Returns a parser of whole numbers within bounds."""
 
     def read(text: str) -> int:

@@ -13,7 +13,7 @@ from pathlib import Path
 from types import FrameType
 
 from playhead.testing import scenarios
-from playhead.testing.answers import Said, text, tool_call
+from playhead.testing.answers import AssistantMessage, text, tool_call
 from playhead.testing.request import ChatRequest
 from playhead.testing.rules import tool_requested
 from playhead.testing.server import MockModelServer
@@ -96,7 +96,7 @@ def _server(options: argparse.Namespace) -> MockModelServer:
     return server
 
 
-def _repeat(request: ChatRequest) -> Said:
+def _repeat(request: ChatRequest) -> AssistantMessage:
     prompt = next(request.texts(last=True), "")
     return text(f"This is the mock model. You said: {prompt}")
 

@@ -27,7 +27,7 @@ class RequestedToolCall:
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class AssistantMessage:
     """An assistant message. A part that it does not have is None."""
 
     text: str | None = None
@@ -35,8 +35,8 @@ class Said:
     tool_calls: tuple[RequestedToolCall, ...] = ()
     finish_reason: str | None = None
 
-    def __add__(self, other: Said) -> Said:
-        return Said(
+    def __add__(self, other: AssistantMessage) -> AssistantMessage:
+        return AssistantMessage(
             _joined(self.text, other.text),
             _joined(self.thinking, other.thinking),
             self.tool_calls + other.tool_calls,
@@ -74,41 +74,45 @@ class Delayed:
 class Dropped:
     """A connection that breaks: at once without an answer, else after `after_chunks` chunks of the answer."""
 
-    answer: Said | None = None
+    answer: AssistantMessage | None = None
     after_chunks: int = 0
 
 
-Answer = Said | Recorded | Failed | Delayed | Dropped
+Answer = AssistantMessage | Recorded | Failed | Delayed | Dropped
 
 # An answer, or a function that makes it from the request.
 Answering = Answer | Callable[[ChatRequest], Answer]
 
 
-def text(content: str, *, finish_reason: str | None = None) -> Said:
+def text(content: str, *, finish_reason: str | None = None) -> AssistantMessage:
     """Makes an answer with this text. `finish_reason` replaces "stop", for example by "length" or "content_filter"."""
-    return Said(text=content, finish_reason=finish_reason)
+    return AssistantMessage(text=content, finish_reason=finish_reason)
 
 
-def thinking(content: str) -> Said:
+def thinking(content: str) -> AssistantMessage:
     """Makes an answer with this reasoning; Chat Completions has it as `reasoning_content`, as OpenAI-compatible servers
     do."""
-    return Said(thinking=content)
+    return AssistantMessage(thinking=content)
 
 
-def tool_call(name: str, arguments: Mapping[str, object] | None = None, *, call_id: str | None = None) -> Said:
+def tool_call(
+    name: str, arguments: Mapping[str, object] | None = None, *, call_id: str | None = None
+) -> AssistantMessage:
     """Makes an answer that requests a tool. Without a `call_id`, the id is made from the request, its number and the
     position of the call."""
-    return Said(tool_calls=(RequestedToolCall(name, _as_json(dict(arguments or {})), call_id),))
+    return AssistantMessage(tool_calls=(RequestedToolCall(name, _as_json(dict(arguments or {})), call_id),))
 
 
-def tool_calls(*calls: Said) -> Said:
+def tool_calls(*calls: AssistantMessage) -> AssistantMessage:
     """Makes an answer that requests several tools at once: `tool_calls(tool_call("a"), tool_call("b"))`."""
-    return sum(calls, Said())
+    return sum(calls, AssistantMessage())
 
 
-def malformed_tool_call(name: str, arguments: str = '{"order": "A1", ', *, call_id: str | None = None) -> Said:
+def malformed_tool_call(
+    name: str, arguments: str = '{"order": "A1", ', *, call_id: str | None = None
+) -> AssistantMessage:
     """Makes an answer that requests a tool with arguments that are not JSON."""
-    return Said(tool_calls=(RequestedToolCall(name, arguments, call_id),))
+    return AssistantMessage(tool_calls=(RequestedToolCall(name, arguments, call_id),))
 
 
 def rate_limit(retry_after: float = 1, *, message: str = "Rate limit reached for requests.") -> Failed:
@@ -142,7 +146,7 @@ def delay(seconds: float, then: Answer) -> Delayed:
     return Delayed(seconds, then)
 
 
-def dropped_connection(answer: Said | None = None, *, after_chunks: int = 0) -> Dropped:
+def dropped_connection(answer: AssistantMessage | None = None, *, after_chunks: int = 0) -> Dropped:
     """Makes an answer that breaks the connection: before the response, or after so many chunks of a streamed answer.
 
     An answer that is not streamed breaks in the middle of its body. Raises ValueError for chunks without an answer.

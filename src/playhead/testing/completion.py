@@ -9,7 +9,7 @@ import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from playhead.testing.answers import Recorded, Said
+from playhead.testing.answers import AssistantMessage, Recorded
 from playhead.testing.request import ChatRequest, JsonObject, calls_of, text_of, tokens_in
 
 
@@ -41,7 +41,13 @@ class Completion:
 
     @classmethod
     def of(
-        cls, answer: Said | Recorded, request: ChatRequest, *, created: int, cached_tokens: int, thinks: bool
+        cls,
+        answer: AssistantMessage | Recorded,
+        request: ChatRequest,
+        *,
+        created: int,
+        cached_tokens: int,
+        thinks: bool,
     ) -> Completion:
         """Makes the completion for a request from a scripted answer. `thinks` False: without its thinking."""
         # The number tells equal requests apart; the digest tells requests of different servers apart.
@@ -49,12 +55,12 @@ class Completion:
         messages = [message_of(answer, f"chatcmpl-{number}/{choice}") for choice in range(request.choices)]
         if not thinks:
             messages = [_without_thinking(message) for message in messages]
-        finish_reason = answer.finish_reason if isinstance(answer, Said) else None
+        finish_reason = answer.finish_reason if isinstance(answer, AssistantMessage) else None
         reasons = [finish_reason or finish_reason_of(message) for message in messages]
         return cls(number, created, request.model, messages, reasons, usage_of(request, messages, cached_tokens))
 
 
-def message_of(answer: Said | Recorded, seed: str) -> JsonObject:
+def message_of(answer: AssistantMessage | Recorded, seed: str) -> JsonObject:
     """Returns the assistant message. Calls without an id get one that is made from `seed` and their position."""
     if isinstance(answer, Recorded):
         return answer.message

@@ -13,7 +13,7 @@ from hmac import compare_digest
 from urllib.parse import parse_qsl
 
 from playhead.testing import protocols
-from playhead.testing.answers import Answer, Delayed, Dropped, Failed, Recorded, Said
+from playhead.testing.answers import Answer, AssistantMessage, Delayed, Dropped, Failed, Recorded
 from playhead.testing.completion import Completion
 from playhead.testing.http_response import Response, cut, json_response
 from playhead.testing.protocols.openai_http import bearer_token, error_response
@@ -126,18 +126,20 @@ class MockEndpoint:
 
     def _render(self, protocol: ModelProtocol, answer: Answer, request: ChatRequest) -> Response:
         match answer:
-            case Said() | Recorded():
-                return self._said(protocol, answer, request)
+            case AssistantMessage() | Recorded():
+                return self._render_message(protocol, answer, request)
             case Failed():
                 return protocol.fail(answer)
             case Delayed(seconds=seconds, answer=then):
                 later = self._render(protocol, then, request)
                 return replace(later, wait_seconds=later.wait_seconds + seconds)
             case Dropped(answer=message, after_chunks=after_chunks):
-                whole = self._said(protocol, message, request) if message else Response(200, [])
+                whole = self._render_message(protocol, message, request) if message else Response(200, [])
                 return cut(whole, after_chunks)
 
-    def _said(self, protocol: ModelProtocol, answer: Said | Recorded, request: ChatRequest) -> Response:
+    def _render_message(
+        self, protocol: ModelProtocol, answer: AssistantMessage | Recorded, request: ChatRequest
+    ) -> Response:
         created, cached = int(self._settings.clock()), self._cached_tokens(request)
         thinks = request.asks_for_thinking if self._settings.thinking_on_request else request.wants_thinking
         completion = Completion.of(answer, request, created=created, cached_tokens=cached, thinks=thinks)

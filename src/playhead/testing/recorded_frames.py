@@ -18,7 +18,7 @@ from playhead.journal.frame import (
 )
 from playhead.model import names
 from playhead.model.canonical import Content, content_as, value_of
-from playhead.model.message import Message, whole
+from playhead.model.message import Message, resolve_parts
 from playhead.model.ref import ContentRef
 from playhead.model.span import LogEvent, Span
 from playhead.model.thread import ThreadNode, extend
@@ -81,7 +81,7 @@ class JournalFrames:
         messages: list[Message] = []
         while ref is not None:
             node = self._nodes[ref]
-            messages.append(whole(self.value(node.message), self._part))
+            messages.append(resolve_parts(self.value(node.message), self._part))
             ref = node.parent
         return messages[::-1]
 

@@ -15,14 +15,14 @@ from playhead.wire.operations.promises import Promise, PromiseAnswer
 
 @dataclass(slots=True)
 class AnswerRule:
-    """An answer to promises of these kinds for the action or name `what`, with this key and these details; None for any
-    of the three.
+    """An answer to promises of these kinds for the action or name `action_or_name`, with this key and these details;
+    None for any of the three.
 
     `left`: how many more promises it answers; None: any number.
     """
 
     kinds: Sequence[str]
-    what: str | None
+    action_or_name: str | None
     key: str | None
     details: Any
     outcome: str
@@ -36,7 +36,7 @@ class AnswerRule:
         return (
             self.left != 0
             and promise["kind"] in self.kinds
-            and (self.what is None or self.what in (promise["action"], promise["name"]))
+            and (self.action_or_name is None or self.action_or_name in (promise["action"], promise["name"]))
             and (self.key is None or self.key == promise["key"])
             and (self.details is None or _has(promise["details"], self.details))
         )
@@ -115,11 +115,11 @@ class ScriptedPromises:
         answer."""
         return [promise for promise in tuple(self._known.values()) if answered or promise["answer"] is None]
 
-    def decide(self, promise_id: str, answer: PromiseAnswer, asked: Promise | None = None) -> Promise:
-        """Answers a promise as a person would; `asked` is stored first. Raises NotFound if the promise is unknown, and
-        Conflict if it has another answer."""
-        if asked is not None:
-            self.announce(asked)
+    def decide(self, promise_id: str, answer: PromiseAnswer, new_promise: Promise | None = None) -> Promise:
+        """Answers a promise as a person would; `new_promise` is stored first. Raises NotFound if the promise is
+        unknown, and Conflict if it has another answer."""
+        if new_promise is not None:
+            self.announce(new_promise)
         promise = self.answer(promise_id, answer)
         if promise is None:
             raise NotFound(f"the program of this test has no promise {promise_id}")

@@ -19,7 +19,7 @@ from typing import Any, NoReturn, cast
 from playhead.errors import Suspended
 from playhead.journal.memory import MemoryJournal
 from playhead.model.promises import ANSWERED, APPROVAL, APPROVED, BY_PROGRAM, DENIED, EVENT, EXPIRED, INPUT, INTERRUPT
-from playhead.recording import ProcessState, load_for_recording, shutdown, start
+from playhead.recording import RecordingProcess, load_for_recording, shutdown, start
 from playhead.testing.recorded_frames import JournalFrames
 from playhead.testing.recorded_promises import AnswerRule, ScriptedPromises
 from playhead.testing.recorded_run import RecordedRun
@@ -155,16 +155,16 @@ def record_in_memory(fail: Callable[[str], NoReturn]) -> Generator[RunRecorder]:
     would wait for an answer that the test does not give.
     """
     journal, promises = MemoryJournal(), ScriptedPromises(fail)
-    with ProcessState.mutex:
+    with RecordingProcess.mutex:
         shutdown()
-        ProcessState.in_memory, ProcessState.promises_in_memory = journal, promises
+        RecordingProcess.in_memory, RecordingProcess.promises_in_memory = journal, promises
         start(load_for_recording())
     try:
         yield RunRecorder(journal, promises)
     finally:
-        with ProcessState.mutex:
+        with RecordingProcess.mutex:
             shutdown()
-            ProcessState.in_memory = ProcessState.promises_in_memory = None
+            RecordingProcess.in_memory = RecordingProcess.promises_in_memory = None
 
 
 def run_program(program: str, *arguments: str) -> None:

@@ -12,7 +12,7 @@ import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from playhead.testing.answers import Answer, Answering, Delayed, Dropped, Failed, Said
+from playhead.testing.answers import Answer, Answering, AssistantMessage, Delayed, Dropped, Failed
 from playhead.testing.request import ChatRequest
 from playhead.testing.rules import Rule
 from playhead.testing.trajectories import Trajectories
@@ -63,7 +63,7 @@ class Script:
         """Returns the answer of the first rule that matches and is not used up; else of the recorded run that the
         request names; else `otherwise`. Raises NoAnswer, NoSuchTurn."""
         if request.is_embedding:
-            return self._fault(request) or Said()
+            return self._fault(request) or AssistantMessage()
         chosen = self._choose(request)
         return chosen(request) if callable(chosen) else chosen
 

@@ -20,13 +20,13 @@ _random = SystemRandom()
 
 
 class Unavailable(Exception):
-    """Nothing can be delivered now. With `hopeless`, the next few seconds will not change that: do not wait."""
+    """Nothing can be delivered now. With `retry_is_useless`, the next few seconds will not change that: do not wait."""
 
-    def __init__(self, cause: str, sentence: str, *, retry_after: float = 0.0, hopeless: bool = False):
+    def __init__(self, cause: str, sentence: str, *, retry_after: float = 0.0, retry_is_useless: bool = False):
         super().__init__(sentence)
         self.cause = cause
         self.retry_after = retry_after
-        self.hopeless = hopeless
+        self.retry_is_useless = retry_is_useless
 
 
 class Clock(Protocol):
@@ -59,12 +59,12 @@ class ProblemReporter:
     def __init__(self, tell: Callable[[str], None] | None = None):
         """`tell` takes one sentence; without it, the sentence is logged."""
         self._tell = tell or log.warning
-        self._told: set[str] = set()
+        self._warned_causes: set[str] = set()
 
-    def report(self, cause: str, sentence: str) -> None:
+    def warn_once_per_cause(self, cause: str, sentence: str) -> None:
         """Reports the sentence unless one with the same cause was reported."""
-        if cause not in self._told:
-            self._told.add(cause)
+        if cause not in self._warned_causes:
+            self._warned_causes.add(cause)
             self._tell(sentence)
 
 

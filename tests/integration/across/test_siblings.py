@@ -17,7 +17,7 @@ from playhead_collector.analysis.across.same_task import read_succeeded_runs
 from playhead_collector.app import PROJECT
 from playhead_collector.process import CollectorProcess
 from playhead_collector.read.record import stored_record
-from playhead_collector.store.ports import Batch, ToPack
+from playhead_collector.store.ports import Batch, UnpackedRun
 from playhead_collector.store.ports.scores import ScoreToAdd
 from playhead_collector.store.postgres import statements
 from playhead_collector.store.postgres.runs import id_of
@@ -109,7 +109,7 @@ async def test_without_a_tag_the_input_is_the_task(store: PostgresStore, client:
     for run in runs:
         await client.run(run)
     if packed:
-        assert await store.pack([ToPack(PROJECT, run, 1) for run in runs]) > 0
+        assert await store.pack([UnpackedRun(PROJECT, run, 1) for run in runs]) > 0
     assert found((await client.suspects(FAILED))["siblings"], "input") == GOOD[1::-1]
     assert found((await client.suspects(OTHER_TASK))["siblings"], "input") == []
 

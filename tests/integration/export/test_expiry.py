@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from playhead.export.expiry import Expiry
+from playhead.export.expiry import DeadLaneExpiry
 from playhead.export.ship import Shipper
 from playhead.journal.ended_runs import EndedRuns
 from playhead.journal.lane import LaneReader, LaneWriter, lanes
@@ -59,7 +59,7 @@ def test_of_delivered_lanes_those_of_ended_runs_go_after_their_time(journal: Pat
         "with a call of a run whose root is elsewhere": lane_of(journal, call("g")),
     }
     living = LaneWriter(journal, fsync=False, resource_frame=WHO)
-    assert Expiry(journal, KEEP).run_once(living.path) == 1
+    assert DeadLaneExpiry(journal, KEEP).run_once(living.path) == 1
     assert not old.exists()
     assert {what for what, path in kept.items() if path.exists()} == set(kept)
     assert living.path.exists()
@@ -69,7 +69,7 @@ def test_of_delivered_lanes_those_of_ended_runs_go_after_their_time(journal: Pat
 def test_a_run_that_was_resumed_ended_where_it_went_on(journal: Path):
     first = lane_of(journal, root("a", ended=False), call("a"))
     second = lane_of(journal, call("a"), root("a"))
-    assert Expiry(journal, KEEP).run_once(journal / "own") == 2
+    assert DeadLaneExpiry(journal, KEEP).run_once(journal / "own") == 2
     assert not first.exists()
     assert not second.exists()
 
@@ -79,7 +79,7 @@ def test_the_lane_of_a_living_process_stays(journal: Path):
     living.append(root("a"))
     LaneReader(living.path).ack(living.position)
     os.utime(living.path / "acked", (1, 1))
-    assert Expiry(journal, KEEP).run_once(journal / "own") == 0
+    assert DeadLaneExpiry(journal, KEEP).run_once(journal / "own") == 0
     assert living.path.exists()
     living.close()
 
@@ -90,15 +90,15 @@ def test_a_run_has_ended_also_when_the_lane_that_says_so_is_looked_at_another_ti
     lane_of(journal, call("a"), root("a"))
     starts = [0.0, 0.5, 0.0] if order == "the beginning first" else [0.5, 0.0, 0.5]
     for at in starts:  # programs that look at one lane each; when one lane is left, all begin with that
-        Expiry(journal, KEEP, start=partial(float, at)).run_once(journal / "own", most_lanes=1)
+        DeadLaneExpiry(journal, KEEP, start=partial(float, at)).run_once(journal / "own", most_lanes=1)
     assert lanes(journal) == []
 
 
 def test_a_lane_that_stays_says_which_runs_have_ended(journal: Path):
     first = lane_of(journal, root("a", ended=False), call("a"))
     second = lane_of(journal, root("a"), root("open", ended=False))
-    assert Expiry(journal, KEEP, start=lambda: 0.5).run_once(journal / "own", most_lanes=1) == 0
-    assert Expiry(journal, KEEP, start=lambda: 0.0).run_once(journal / "own", most_lanes=1) == 1
+    assert DeadLaneExpiry(journal, KEEP, start=lambda: 0.5).run_once(journal / "own", most_lanes=1) == 0
+    assert DeadLaneExpiry(journal, KEEP, start=lambda: 0.0).run_once(journal / "own", most_lanes=1) == 1
     assert not first.exists()
     assert second.exists()
 
@@ -108,7 +108,7 @@ def test_lanes_that_stay_do_not_keep_short_programs_from_those_behind(journal: P
         lane_of(journal, root(f"open {number}", ended=False))
     old = lane_of(journal, root("a"))
     for _ in range(200):
-        Expiry(journal, KEEP).run_once(journal / "own", most_lanes=10)
+        DeadLaneExpiry(journal, KEEP).run_once(journal / "own", most_lanes=10)
         if not old.exists():
             return
     raise AssertionError("200 programs have not come to the last lane")
@@ -118,10 +118,10 @@ def test_what_is_noted_of_ended_runs_is_bounded(journal: Path):
     notes = EndedRuns(journal)
     journal.mkdir()
     for at in range(0, 60_000, 1_000):
-        notes.note(b"%032x" % number for number in range(at, at + 1_000))
+        notes.add(b"%032x" % number for number in range(at, at + 1_000))
     assert (journal / "ended-runs").stat().st_size <= 2**20
-    assert b"%032x" % 59_999 in notes.known()
-    assert len(notes.known()) > 10_000
+    assert b"%032x" % 59_999 in notes.read()
+    assert len(notes.read()) > 10_000
     assert [path.name for path in journal.iterdir()] == ["ended-runs"]
 
 
@@ -129,7 +129,7 @@ def test_each_look_is_bounded_and_the_next_goes_on(journal: Path):
     for number in range(7):
         lane_of(journal, root(f"open {number}", ended=False))
     last = lane_of(journal, root("a"))
-    expiry = Expiry(journal, KEEP, start=lambda: 0.0)
+    expiry = DeadLaneExpiry(journal, KEEP, start=lambda: 0.0)
     assert [expiry.run_once(journal / "own", most_lanes=3) for _ in range(3)] == [0, 0, 1]
     assert not last.exists()
     assert len(lanes(journal)) == 7
@@ -169,7 +169,7 @@ class Looks:
     def after(self, seconds: float) -> list[Path]:
         """The lanes that are left after so many seconds, looked at by another process."""
         self.time += seconds
-        Expiry(self.journal, self.default, lambda: self.time).run_once(self.journal / "own")
+        DeadLaneExpiry(self.journal, self.default, lambda: self.time).run_once(self.journal / "own")
         return lanes(self.journal)
 
 
@@ -218,7 +218,7 @@ def test_a_session_that_is_kept_is_not_read_again_by_each_process(journal: Path,
     looks = Looks(journal)
     assert len(looks.after(2 * HOUR)) == 1
     read: list[Path] = []
-    monkeypatch.setattr(Expiry, "_read", lambda _, paths: read.extend(paths) or [])
+    monkeypatch.setattr(DeadLaneExpiry, "_read", lambda _, paths: read.extend(paths) or [])
     looks.after(20 * HOUR)
     assert read == []
     looks.after(3 * HOUR)

@@ -110,7 +110,7 @@ def test_a_process_that_goes_on_with_a_dead_ones_run_delivers_what_that_left_how
     dead_lane(journal, span(4))
     lane.append(span(3))
     shipper = shipper_for(collector.url, linger_seconds=60.0)
-    shipper.deliver_too([dead, lane.path])
+    shipper.also_deliver([dead, lane.path])
     shipper.start()
     assert shipper.stop(10)
     assert collector.span_names()[:3] == ["step 3", "step 1", "step 2"]
@@ -122,7 +122,7 @@ def test_a_flush_is_done_when_the_lanes_that_belong_to_it_are_delivered(
     dead_lane(journal, span(1))
     (dead,) = (path for path in lanes(journal) if path != lane.path)
     shipper = shipper_for(collector.url)
-    shipper.deliver_too([dead])
+    shipper.also_deliver([dead])
     collector.refuse = lambda path, decoded: (
         Answer(503, {"retry-after": "60"}) if path == TRACES and names_in(decoded) == ["step 1"] else None
     )

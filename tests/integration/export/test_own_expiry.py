@@ -11,7 +11,7 @@ import pytest
 
 import playhead
 from playhead.calls import runtime
-from playhead.export.expiry import OwnExpiry
+from playhead.export.expiry import OwnLaneExpiry
 from playhead.export.ship import Shipper
 from playhead.export.shipment import end_of
 from playhead.journal.ended_runs import runs_in
@@ -37,7 +37,7 @@ class Own:
         self.writer = LaneWriter(journal, fsync=False, resource_frame=WHO)
         self.reader = LaneReader(self.writer.path)
         self.time = self.writer.path.stat().st_mtime
-        self.expiry = OwnExpiry(self.writer.path, KEEP, self.writer.begin_segment, lambda: self.time)
+        self.expiry = OwnLaneExpiry(self.writer.path, KEEP, self.writer.start_segment, lambda: self.time)
 
     def append(self, *frames: bytes, delivered: bool = True) -> None:
         for each in frames:
@@ -172,7 +172,7 @@ def test_the_shipper_of_a_process_that_lives_on_deletes_what_is_old(
     settings = Settings(
         endpoint=collector.url, linger_seconds=0.0, journal_dir=lane.path.parent, journal_keep_seconds=0.0
     )
-    shipper = Shipper(settings, lane.path, clock=clock, on_problem=told.append, begin_segment=lane.begin_segment)
+    shipper = Shipper(settings, lane.path, clock=clock, on_problem=told.append, start_segment=lane.start_segment)
     lane.append(call("a") + root("a"))
     first = LaneReader(lane.path).segment_path(1)
     try:
@@ -242,7 +242,7 @@ def _looks_of_this_process() -> Callable[[float], None]:
     lane = recorder.journal.open()
     assert lane is not None
     now, reader = [time.time()], LaneReader(lane.path)
-    expiry = OwnExpiry(lane.path, HOUR, recorder.journal.begin_segment, lambda: now[0])
+    expiry = OwnLaneExpiry(lane.path, HOUR, recorder.journal.start_segment, lambda: now[0])
 
     def look(seconds: float) -> None:
         now[0] += seconds
@@ -270,7 +270,7 @@ def _say_twice() -> None:
     recorder = runtime.current.recorder
     assert isinstance(recorder, JournalRecorder)
     journal = recorder.journal
-    assert journal.begin_segment() == 2
+    assert journal.start_segment() == 2
     say(said)
     lane = journal.lane
     assert lane is not None

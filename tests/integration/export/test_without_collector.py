@@ -11,9 +11,9 @@ import pytest
 import playhead
 from playhead.errors import SettingInvalid
 from playhead.export.dead_lane_delivery import ship_orphans
-from playhead.export.expiry import Expiry, OwnExpiry
+from playhead.export.expiry import DeadLaneExpiry, OwnLaneExpiry
 from playhead.journal.lane import LaneReader, LaneWriter, lanes
-from playhead.journal.quota import reclaim
+from playhead.journal.quota import free_space
 from playhead.settings.sdk import load
 from tests.integration.export.fake_collector import FakeCollector
 from tests.integration.export.test_expiry import call, root
@@ -115,7 +115,7 @@ def test_dead_processes_ended_runs_go_a_day_after_their_end(journal: Path):
 
     def after(seconds: float) -> list[Path]:
         wall = time.time() + seconds
-        Expiry(journal, HOUR, lambda: wall, local_keep_seconds=DAY).run_once(journal / "own")
+        DeadLaneExpiry(journal, HOUR, lambda: wall, local_keep_seconds=DAY).run_once(journal / "own")
         return lanes(journal)
 
     assert after(DAY - HOUR) == [ended.path, open_run.path]
@@ -126,7 +126,7 @@ def test_a_run_is_kept_for_its_time_after_its_end_in_a_living_process_too(journa
     """Its beginning is in an older segment than its end."""
     clock = [time.time()]
     lane = local_lane(journal, root("a", ended=False), call("a"))
-    expiry = OwnExpiry(lane.path, DAY, lane.begin_segment, lambda: clock[0], after_end=True)
+    expiry = OwnLaneExpiry(lane.path, DAY, lane.start_segment, lambda: clock[0], after_end=True)
 
     def look(at: float) -> list[int]:
         clock[0] = at
@@ -161,12 +161,12 @@ def test_room_is_made_of_the_oldest_ended_runs_only(journal: Path):
         segment_bytes=400,
     )  # fmt: skip
     numbers = LaneReader(own.path).segments()
-    assert reclaim(journal, own.path, 1) > 0
+    assert free_space(journal, own.path, 1) > 0
     assert not dead.path.exists()
     assert LaneReader(own.path).segments() == numbers
-    reclaim(journal, own.path, 700)
+    free_space(journal, own.path, 700)
     assert LaneReader(own.path).segments() == numbers[2:]
-    reclaim(journal, own.path, 10**9)
+    free_space(journal, own.path, 10**9)
     assert LaneReader(own.path).segments() == numbers[-1:]
     assert opened.path.exists()
     own.close()

@@ -158,7 +158,7 @@ async def test_a_worker_that_dies_leaves_its_entries_to_others(
     store: PostgresStore, backend: Backend, make: Make, clock: Clock
 ):
     await store.ingest(P, Batch(spans=[span(1), span(2)]))
-    assert await store.take_entries(EAST, 10, clock() + 300 * SECOND)  # and then it died
+    assert await store.claim_entries(EAST, 10, clock() + 300 * SECOND)  # and then it died
     worker = make()
     await worker.run_once()
     assert backend.requests == []

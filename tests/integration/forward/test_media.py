@@ -50,7 +50,7 @@ async def test_an_answer_that_comes_a_byte_at_a_time_holds_up_nothing_for_long()
             with pytest.raises(UploadFailed) as failed:
                 await langfuse.upload([IMAGE])
         await langfuse.close()
-    assert failed.value.answer.verdict is Verdict.AWAY
+    assert failed.value.answer.verdict is Verdict.UNAVAILABLE
 
 
 async def test_an_answer_without_an_end_is_not_read_to_its_end():

@@ -19,12 +19,12 @@ async def test_what_arrives_is_due_once_for_each_destination(store: PostgresStor
     batch = Batch(spans=[span(1), span(2), span(3, ended=False)], logs=[log(1), started(4)])
     await store.ingest(P, batch)
     await store.ingest(P, batch)  # sent again: no news
-    [entry] = await store.take_entries(EAST, 10, clock() + MINUTE)
+    [entry] = await store.claim_entries(EAST, 10, clock() + MINUTE)
     assert (entry.run, entry.attempts) == (RUN, 0)
     spans, logs = await store.entry_items(entry)
     assert [each.name for each in spans] == ["span 1", "span 2"]
     assert logs == [log(1)]
-    assert await store.take_entries("otlp-west", 10, clock() + MINUTE) == []
+    assert await store.claim_entries("otlp-west", 10, clock() + MINUTE) == []
 
 
 async def test_a_request_takes_no_statement_more_and_a_row_for_each_of_its_runs(
@@ -43,7 +43,7 @@ async def test_a_request_takes_no_statement_more_and_a_row_for_each_of_its_runs(
         await store.ingest(P, Batch(spans=[span(n, run=run) for run in runs for n in range(1, 22)]))
         asked.append(counted.copy())
         for recipient in recipients:
-            assert len(await store.take_entries(recipient.name, 100, clock() + MINUTE)) == 25
+            assert len(await store.claim_entries(recipient.name, 100, clock() + MINUTE)) == 25
         await store.close()
     plain, forwarding = asked
     assert forwarding - plain == Counter(mark_news_and_fill_outbox=1)
@@ -60,14 +60,14 @@ def _counting(run: Callable[..., Awaitable[Any]], counted: Counter[str]) -> Call
 
 async def test_an_entry_is_one_workers_until_its_time_is_over(store: PostgresStore, clock: Clock):
     await store.ingest(P, Batch(spans=[span(1)]))
-    assert len(await store.take_entries(EAST, 10, clock() + MINUTE)) == 1
-    assert await store.take_entries(EAST, 10, clock() + MINUTE) == []
+    assert len(await store.claim_entries(EAST, 10, clock() + MINUTE)) == 1
+    assert await store.claim_entries(EAST, 10, clock() + MINUTE) == []
     clock.now_ns += MINUTE
-    [again] = await store.take_entries(EAST, 10, clock() + MINUTE)
+    [again] = await store.claim_entries(EAST, 10, clock() + MINUTE)
     assert again.attempts == 1
-    await store.keep_entries([again], clock() + 5 * MINUTE)
+    await store.renew_entries([again], clock() + 5 * MINUTE)
     clock.now_ns += MINUTE
-    assert await store.take_entries(EAST, 10, clock() + MINUTE) == []
+    assert await store.claim_entries(EAST, 10, clock() + MINUTE) == []
 
 
 async def test_two_workers_never_take_the_same_entry(store: PostgresStore, sql: asyncpg.Connection, clock: Clock):
@@ -75,7 +75,7 @@ async def test_two_workers_never_take_the_same_entry(store: PostgresStore, sql: 
         await store.ingest(P, Batch(spans=[span(number)]))
     async with sql.transaction():  # a collector that is just taking two
         held = await sql.fetch("select entry from forward_outbox order by entry limit 2 for update")
-        taken = await store.take_entries(EAST, 10, clock() + MINUTE)
+        taken = await store.claim_entries(EAST, 10, clock() + MINUTE)
         assert len(taken) == 2
         assert not {each.number for each in taken} & {row["entry"] for row in held}
 
@@ -83,10 +83,10 @@ async def test_two_workers_never_take_the_same_entry(store: PostgresStore, sql: 
 async def test_spans_are_found_after_their_page_was_rewritten(store: PostgresStore, clock: Clock):
     for number in range(1, 21):
         await store.ingest(P, Batch(spans=[span(number)], logs=[log(number)]))
-    async with store.work(P, RUN) as work:
+    async with store.locked_run(P, RUN) as work:
         assert work is not None
         work.result = projection(events(3), ended_ns=1)  # an ended run's pages become one
-    entries = await store.take_entries(EAST, 100, clock() + MINUTE)
+    entries = await store.claim_entries(EAST, 100, clock() + MINUTE)
     found = [await store.entry_items(entry) for entry in entries]
     assert [[each.name for each in spans] for spans, _ in found] == [[f"span {n}"] for n in range(1, 21)]
     assert [logs for _, logs in found] == [[log(n)] for n in range(1, 21)]
@@ -95,21 +95,21 @@ async def test_spans_are_found_after_their_page_was_rewritten(store: PostgresSto
 async def test_what_was_deleted_is_not_forwarded(store: PostgresStore, clock: Clock):
     await store.ingest(P, Batch(spans=[span(1)]))
     await store.delete_run(P, RUN, forks=False)
-    [entry] = await store.take_entries(EAST, 10, clock() + MINUTE)
+    [entry] = await store.claim_entries(EAST, 10, clock() + MINUTE)
     assert await store.entry_items(entry) == ([], [])
 
 
 async def test_what_became_of_entries_is_kept(store: PostgresStore, clock: Clock):
     for number in range(1, 4):
         await store.ingest(P, Batch(spans=[span(10 * number + n) for n in range(3)]))
-    done, part, bad = await store.take_entries(EAST, 10, clock() + MINUTE)
+    done, part, bad = await store.claim_entries(EAST, 10, clock() + MINUTE)
     keys = sorted(part.spans or ())
     settlement = OutboxSettlement(
         [done, bad],
         [Remaining(part, keys[:1], (), due_ns=clock() + 2 * MINUTE)],
         [Remaining(bad, list(bad.spans or ()), (), reason="no \x00 good")],
     )
-    await store.settle_entries(settlement)
+    await store.finish_entries(settlement)
     [status] = await store.outbox_status()
     assert (status.waiting, status.waiting_items, status.dead, status.dead_items) == (1, 1, 1, 3)
     [letter] = await store.dead_letters(EAST, 10)
@@ -117,7 +117,7 @@ async def test_what_became_of_entries_is_kept(store: PostgresStore, clock: Clock
     assert set(letter.spans) == {f"{30 + n:016x}" for n in range(3)}
     clock.now_ns += 2 * MINUTE
     assert await store.retry_dead(EAST, [letter.number]) == 1
-    left = await store.take_entries(EAST, 10, clock() + MINUTE)
+    left = await store.claim_entries(EAST, 10, clock() + MINUTE)
     assert sorted(len(each.spans or ()) for each in left) == [1, 3]
     assert await store.drop_entries(EAST, None, waiting=False) == 0
     assert await store.drop_entries(EAST, None, waiting=True) == 2
@@ -130,7 +130,7 @@ async def test_what_is_stored_can_be_sent_again(store: PostgresStore, clock: Clo
         await store.ingest(P, Batch(spans=[span(1, run=run), span(2, run=run)]))
     await store.drop_entries(EAST, None, waiting=True)
     assert await store.backfill(P, Recipient(EAST, logs=True), run_number(1), 0) == 1
-    [entry] = await store.take_entries(EAST, 10, clock() + MINUTE)
+    [entry] = await store.claim_entries(EAST, 10, clock() + MINUTE)
     assert len((await store.entry_items(entry))[0]) == 2
     assert await store.backfill(P, Recipient(EAST), None, 0) == 3
     assert await store.backfill(P, Recipient(EAST), None, clock() + MINUTE) == 0
@@ -154,12 +154,12 @@ async def test_sampling_takes_whole_runs(module_database_url: str, sql: asyncpg.
     for run in runs[::10]:
         await store.ingest(P, Batch(spans=[span(1, run=run)]))
         await store.ingest(P, Batch(spans=[span(2, run=run)]))
-    entries = await store.take_entries("half", 100, clock() + MINUTE)
+    entries = await store.claim_entries("half", 100, clock() + MINUTE)
     chosen = {entry.run for entry in entries}
     assert len(entries) == 2 * len(chosen)
     assert chosen == {run for run in runs[::10] if half.takes(run)}
     assert 5 < len(chosen) < 15
     await store.drop_entries("half", None, waiting=True)
     await store.backfill(P, half, None, 0)
-    assert {entry.run for entry in await store.take_entries("half", 100, clock() + MINUTE)} == chosen
+    assert {entry.run for entry in await store.claim_entries("half", 100, clock() + MINUTE)} == chosen
     await store.close()

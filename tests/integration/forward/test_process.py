@@ -153,8 +153,8 @@ async def test_spans_go_over_grpc(service: tuple[_Service, str]):
     assert taking.names == ["span 1", "span 2"]
     assert ("authorization", SECRET) in [tuple(each) for each in taking.metadata]
     for code, verdict in (
-        (grpc.StatusCode.UNAVAILABLE, Verdict.AWAY),
-        (grpc.StatusCode.RESOURCE_EXHAUSTED, Verdict.AWAY),
+        (grpc.StatusCode.UNAVAILABLE, Verdict.UNAVAILABLE),
+        (grpc.StatusCode.RESOURCE_EXHAUSTED, Verdict.UNAVAILABLE),
         (grpc.StatusCode.INVALID_ARGUMENT, Verdict.REFUSED),
         (grpc.StatusCode.PERMISSION_DENIED, Verdict.MISCONFIGURED),
         (grpc.StatusCode.INTERNAL, Verdict.BROKEN),
@@ -169,5 +169,5 @@ async def test_nobody_there_over_grpc_is_an_answer_too():
     settings = OtlpSettings(name="otlp", url="http://127.0.0.1:9", protocol="grpc", timeout_seconds=20.0)
     sender = destination(settings).kind.sender(None)
     answer = await asyncio.wait_for(sender.send("traces", traces_request([span(1)])), 60)
-    assert answer.verdict is Verdict.AWAY
+    assert answer.verdict is Verdict.UNAVAILABLE
     await sender.close()

@@ -96,7 +96,7 @@ async def test_a_destination_gets_the_runs_that_it_asks_for(
 
 async def project(store: PostgresStore, run: str, status: str, tags: tuple[str, ...] = ("eu", "beta")) -> None:
     ended = None if status == "running" else 1
-    async with store.work(P, run) as work:
+    async with store.locked_run(P, run) as work:
         assert work is not None
         fields = {"status": status, "ended_ns": ended, "agents": ("shop",), "tags": tags}
         work.result = projection(events(1, run=run), run=run, **fields)

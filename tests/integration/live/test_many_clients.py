@@ -7,7 +7,7 @@ from typing import Any
 import httpx
 import pytest
 
-from playhead_collector.app import PROJECT, assemble
+from playhead_collector.app import PROJECT, build_collector
 from playhead_collector.settings import CollectorSettings
 from playhead_collector.store.ports import Batch
 from playhead_collector.store.postgres import statements
@@ -21,7 +21,7 @@ async def _followed(url: str, clients: int, batches: int) -> tuple[Counter[str],
     """A run that grows, followed by so many clients: statements by name, and the events that each client received."""
     counts: Counter[str] = Counter()
     store = await connect(url, pool_size=6)
-    app = assemble(CollectorSettings(database_url=url, stream_heartbeat_seconds=60), store).app
+    app = build_collector(CollectorSettings(database_url=url, stream_heartbeat_seconds=60), store).app
     run = MadeUpRun(3, live=True)
     await store.put(PROJECT, run.contents.values(), run.threads)
     await store.ingest(PROJECT, Batch(run.spans))

@@ -269,7 +269,7 @@ async def test_runs_that_claim_to_be_forks_of_each_other_are_answered_as_far_as_
         summary = await client.run(run)
         assert summary["events"] == (await kinds(client, run))[-1][0]
         await every_question_is_answered(http, run, summary["events"])
-    assert len(await store.dirty_runs(10)) == 0
+    assert len(await store.unprojected_runs(10)) == 0
 
 
 async def test_a_fork_of_a_fork_of_a_fork_and_so_on_is_answered_however_many_there_are(

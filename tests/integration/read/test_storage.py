@@ -9,7 +9,7 @@ import pytest
 from playhead.client import AsyncClient
 from playhead.model.ref import ContentRef
 from playhead_collector.app import PROJECT
-from playhead_collector.store.ports import ToPack
+from playhead_collector.store.ports import UnpackedRun
 from playhead_collector.store.postgres import statements as sql
 from playhead_collector.store.postgres.store import PostgresStore
 from playhead_collector.store.postgres.uses import uses_of
@@ -68,7 +68,7 @@ async def test_a_small_database_is_counted(store: PostgresStore, client: AsyncCl
     made = runs(5)
     await ingest(store, client, made)
     if packed:
-        await store.pack([ToPack(PROJECT, recorder.run, 1) for recorder in made])
+        await store.pack([UnpackedRun(PROJECT, recorder.run, 1) for recorder in made])
     project = (await client.storage())["project"]
     stored = contents(made)
     exact: dict[str, Any] = {"exact": True, "low": None, "high": None}

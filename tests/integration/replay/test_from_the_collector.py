@@ -17,7 +17,7 @@ from typer.testing import CliRunner
 import playhead
 from playhead import observe
 from playhead.cli import app
-from playhead.recording import settings_in_force
+from playhead.recording import current_settings
 from playhead.testing import MockModelServer, text
 from playhead_collector.process import CollectorProcess
 
@@ -247,7 +247,7 @@ def test_a_checkpoint_is_listed_and_given_back_from_the_collector(
     ]
     listed = CliRunner().invoke(app, ["--url", url, "checkpoints", run_ids[0]])
     assert [line.split()[2] for line in listed.stdout.splitlines()[1:]] == ["one", "two"]
-    shutil.rmtree(settings_in_force().journal_dir)
+    shutil.rmtree(current_settings().journal_dir)
     executed.clear()
     with playhead.resume(run_ids[0]) as resumed:
         assert program(fails=False) == ("worked", ("worked", 2))

@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 
 import playhead
 from playhead.api.promises import pending
-from playhead.api.promises.stopping import look_for_interrupts
+from playhead.api.promises.stopping import poll_interrupts
 from playhead.api.promises.store import promise_store
 from playhead.api.promises.waiting import answer_of
 from playhead.cli import app
@@ -179,7 +179,7 @@ def test_a_run_is_interrupted_through_the_collector(
             runs.append(run.id or "")
             asked = command(collector, folder, "interrupt", runs[0], "--reason", "too dear", "--by", "eve")
             assert asked == (0, f"asked to stop at its next call: {run.id}\n")
-            look_for_interrupts()
+            poll_interrupts()
             playhead.observe(kind="tool")(print)("never")
 
     runs: list[str] = []
@@ -225,7 +225,7 @@ def test_what_a_framework_waits_for_is_answered_at_the_collector(collector: Coll
         client.answer_promise(promise["id"], "denied", by="eve", reason="not that one")
         go_on = playhead.answers(waiting, timeout=30)
         assert go_on.approvals["c0"].message == "not that one"
-        desk.go_on(go_on)
+        desk.continue_with(go_on)
         playhead.flush()
         run = next(run["run"] for run in client.runs(limit=1))
         [told] = [event for event in client.events(run) if event["kind"] == "approval_denied"]
@@ -239,7 +239,7 @@ def test_what_a_program_decides_itself_is_told_to_the_collector(collector: Colle
     playhead.flush()
     with playhead.Client(collector.url) as client:
         [promise] = [each for each in client.promises(kind="approval") if each["name"] == "delete"]
-        desk.go_on(desk.decide(waiting, is_approved=True))
+        desk.continue_with(desk.decide(waiting, is_approved=True))
         playhead.flush()
         given = client.promise(promise["id"])["answer"]
         assert given is not None

@@ -28,7 +28,7 @@ async def test_spans_that_wait_for_content_and_their_projection_do_not_deadlock(
 
     async def project(number: int) -> None:
         for _ in range(_ROUNDS):
-            async with store.work(P, run_number(number)) as work:
+            async with store.locked_run(P, run_number(number)) as work:
                 if work is not None:
                     work.result = Projection(events(3, run=run_number(number)), row(run_number(number)))
 

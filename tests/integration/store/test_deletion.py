@@ -20,7 +20,7 @@ async def make(store: PostgresStore, run: str = RUN, *, fork_of: str | None = No
     """A run, projected, with a lease and content that never came."""
     spans = [span(number, run=run, INPUT_REF=json(f"{run} {number}").ref) for number in range(1, 4)]
     await store.ingest(project_id, Batch(spans=spans))
-    async with store.work(project_id, run) as work:
+    async with store.locked_run(project_id, run) as work:
         assert work is not None
         made = events(1_100, run=run)
         forked = {"fork_of": fork_of} if fork_of else {}
@@ -105,7 +105,7 @@ async def test_spans_that_arrive_while_a_run_is_deleted_do_not_bring_it_back(
 
     async def project() -> None:
         for _ in range(20):
-            async with other_store.work(P, RUN) as work:
+            async with other_store.locked_run(P, RUN) as work:
                 if work is not None:
                     work.result = Projection(events(3), row())
 

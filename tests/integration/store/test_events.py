@@ -19,13 +19,13 @@ TABLES = ("event_page", "run_snapshot")
 async def projected(store: PostgresStore, count: int = 600, **fields: Any) -> None:
     if await store.run(P, RUN) is None:
         await store.ingest(P, Batch(spans=[span(1)]))
-    async with store.work(P, RUN) as work:
+    async with store.locked_run(P, RUN) as work:
         assert work is not None
         work.result = projection(events(count), **fields)
 
 
 async def finish(store: PostgresStore, made: Sequence[RunEvent], error: Exception | None = None) -> None:
-    async with store.work(P, RUN) as work:
+    async with store.locked_run(P, RUN) as work:
         assert work is not None
         work.result = projection(made)
         if error is not None:
@@ -86,7 +86,7 @@ async def test_events_with_a_gap_are_refused(store: PostgresStore):
     await store.ingest(P, Batch(spans=[span(1)]))
     with pytest.raises(ValueError, match="1, 2, 3"):
         await finish(store, events(5)[1:])
-    assert await store.is_dirty(P, RUN)
+    assert await store.has_unprojected_data(P, RUN)
 
 
 async def test_projecting_again_writes_only_what_changed(store: PostgresStore, sql: asyncpg.Connection):
@@ -113,11 +113,11 @@ async def test_a_second_worker_waits_for_the_first(store: PostgresStore, other_s
     seen: list[str] = []
 
     async def second() -> None:
-        async with other_store.work(P, RUN) as work:
+        async with other_store.locked_run(P, RUN) as work:
             assert work is not None
             seen.append("second")
 
-    async with store.work(P, RUN) as work:
+    async with store.locked_run(P, RUN) as work:
         assert work is not None
         waiting = asyncio.create_task(second())
         # Ingest goes on meanwhile; by then the second has had every chance.
@@ -133,7 +133,7 @@ async def test_who_need_not_wait_leaves_out_what_somebody_else_projects(
 ):
     await store.ingest(P, Batch(spans=[span(1, run=run_number(n)) for n in range(3)]))
     every = [run_number(n) for n in (2, 0, 1)]
-    async with store.work(P, run_number(1)), other_store.works(P, every, wait=False) as works:
+    async with store.locked_run(P, run_number(1)), other_store.locked_runs(P, every, wait=False) as works:
         assert [work.run for work in works] == [run_number(0), run_number(2)]
 
 
@@ -141,7 +141,7 @@ async def test_several_runs_are_stored_together(store: PostgresStore, sql: async
     ids = [run_number(n) for n in range(4)]
     await store.ingest(P, Batch(spans=[span(1, run=run) for run in ids]))
     for counts in ((300, 3, 700, 5), (400, 3, 100, 5)):
-        async with store.works(P, ids) as works:
+        async with store.locked_runs(P, ids) as works:
             for work, count in zip(works, counts, strict=True):
                 made = events(count, run=work.run)
                 states = [fold(made[:seq]) for seq in range(100, count + 1, 100)]
@@ -154,13 +154,13 @@ async def test_several_runs_are_stored_together(store: PostgresStore, sql: async
         assert await store.snapshot(P, ids[2], 700) == fold(events(counts[2] // 100 * 100, run=ids[2]))
         calls = "select count(*) from llm_call group by run_id order by run_id"
         assert [each[0] for each in await sql.fetch(calls)] == [count // 3 for count in counts[:3]]
-        assert [each.run for each in await store.dirty_runs(9)] == [ids[3]]
+        assert [each.run for each in await store.unprojected_runs(9)] == [ids[3]]
 
 
 async def test_runs_of_which_nothing_is_left_to_do_are_sealed_where_they_are(store: PostgresStore, clock: Clock):
     ids = [run_number(n) for n in range(4)]
     await store.ingest(P, Batch(spans=[span(1, run=run) for run in ids]))
-    async with store.works(P, ids) as works:
+    async with store.locked_runs(P, ids) as works:
         for work, ended_ns, settled in zip(works, (9, 9, None, 9), (True, False, True, True), strict=True):
             work.result = Projection(events(3, run=work.run), row(work.run, ended_ns=ended_ns), settled=settled)
     await store.ingest(P, Batch(spans=[span(2, run=ids[3])]))
@@ -174,13 +174,13 @@ async def test_runs_of_which_nothing_is_left_to_do_are_sealed_where_they_are(sto
 
 async def test_spans_that_arrive_during_a_projection_keep_the_run_dirty(store: PostgresStore):
     await store.ingest(P, Batch(spans=[span(1)]))
-    async with store.work(P, RUN) as work:
+    async with store.locked_run(P, RUN) as work:
         assert work is not None
         await store.ingest(P, Batch(spans=[span(2)]))
         work.result = projection(events(3))
-    assert await store.is_dirty(P, RUN)
+    assert await store.has_unprojected_data(P, RUN)
     await projected(store, 3)
-    assert await store.is_dirty(P, RUN) is False
+    assert await store.has_unprojected_data(P, RUN) is False
 
 
 async def test_a_projection_that_fails_changes_nothing(store: PostgresStore):
@@ -189,27 +189,27 @@ async def test_a_projection_that_fails_changes_nothing(store: PostgresStore):
     with pytest.raises(RuntimeError, match="projector"):
         await finish(store, events(20), RuntimeError("the projector's"))
     assert len(await store.events(P, RUN)) == 10
-    assert await store.is_dirty(P, RUN)
+    assert await store.has_unprojected_data(P, RUN)
 
 
 async def test_without_a_result_the_run_stays_as_it_was(store: PostgresStore):
     await store.ingest(P, Batch(spans=[span(1)]))
-    async with store.work(P, RUN) as work:
+    async with store.locked_run(P, RUN) as work:
         assert work is not None
         assert work.sealed is None
-    assert await store.is_dirty(P, RUN)
+    assert await store.has_unprojected_data(P, RUN)
 
 
 async def test_there_is_no_work_on_a_run_that_is_not_there(store: PostgresStore):
-    async with store.work(P, RUN) as work:
+    async with store.locked_run(P, RUN) as work:
         assert work is None
-    async with store.work(P, "no id at all") as work:
+    async with store.locked_run(P, "no id at all") as work:
         assert work is None
 
 
 async def test_a_sealed_run_shows_its_events_as_they_were_sealed(store: PostgresStore):
     await projected(store, 30, sealed=True, ended_ns=START_NS + 9)
-    async with store.work(P, RUN) as work:
+    async with store.locked_run(P, RUN) as work:
         assert work is not None
         assert work.sealed == events(30)
 

@@ -24,14 +24,14 @@ async def test_a_store_is_ready_only_with_a_schema(empty_database_url: str, stor
 
 
 async def test_lost_connections_are_replaced(store: PostgresStore, sql: asyncpg.Connection):
-    await asyncio.gather(*(store.is_dirty(P, RUN) for _ in range(6)))
+    await asyncio.gather(*(store.has_unprojected_data(P, RUN) for _ in range(6)))
     await sql.execute(
         "select pg_terminate_backend(pid, 5000) from pg_stat_activity"
         " where datname = current_database() and application_name = 'playhead'"
     )
     for _ in range(6):  # at most one failure for each connection that was lost
         try:
-            await store.is_dirty(P, RUN)
+            await store.has_unprojected_data(P, RUN)
             break
         except StoreUnavailable:
             continue
@@ -43,7 +43,7 @@ async def test_a_connection_lost_in_a_transaction_leaves_nothing_behind(store: P
     await store.ingest(P, Batch(spans=[span(1)]))
 
     async def interrupted() -> None:
-        async with store.work(P, RUN) as work:
+        async with store.locked_run(P, RUN) as work:
             assert work is not None
             await sql.execute(
                 "select pg_terminate_backend(pid, 5000) from pg_stat_activity where state = 'idle in transaction'"
@@ -52,7 +52,7 @@ async def test_a_connection_lost_in_a_transaction_leaves_nothing_behind(store: P
 
     with pytest.raises(StoreUnavailable):
         await interrupted()
-    assert await store.is_dirty(P, RUN)
+    assert await store.has_unprojected_data(P, RUN)
     assert await store.events(P, RUN) == []
 
 
@@ -62,11 +62,11 @@ async def test_too_many_connections_are_unavailability(module_database_url: str,
     url = module_database_url.replace("postgres@", "guest@", 1)
     store = await connect(url, pool_size=2)  # and one to see whether it answers
     try:
-        async with store.work(P, RUN):
+        async with store.locked_run(P, RUN):
             with pytest.raises(StoreUnavailable, match="TooManyConnections"):
-                await store.is_dirty(P, RUN)
+                await store.has_unprojected_data(P, RUN)
             await store.ready()
-        await store.is_dirty(P, RUN)
+        await store.has_unprojected_data(P, RUN)
     finally:
         await store.close()
         await sql.execute("drop owned by guest")
@@ -76,11 +76,11 @@ async def test_too_many_connections_are_unavailability(module_database_url: str,
 async def test_a_pool_that_stays_busy_is_unavailability_and_postgres_answers_all_the_same(module_database_url: str):
     store = await connect(module_database_url, pool_size=1, timeouts=DatabaseTimeouts(connection_seconds=0.5))
     await store.ingest(P, Batch(spans=[span(1)]))
-    async with store.work(P, RUN):
+    async with store.locked_run(P, RUN):
         with pytest.raises(StoreUnavailable, match="no connection to Postgres was free within 0.5 s"):
-            await store.is_dirty(P, RUN)
+            await store.has_unprojected_data(P, RUN)
         await store.ready()
-    await store.is_dirty(P, RUN)
+    await store.has_unprojected_data(P, RUN)
     await store.close()
 
 

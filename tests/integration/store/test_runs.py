@@ -56,7 +56,7 @@ async def store(store: PostgresStore) -> PostgresStore:
 
 
 async def write(store: PostgresStore, summary: RunRow) -> None:
-    async with store.work(P, summary.run) as work:
+    async with store.locked_run(P, summary.run) as work:
         assert work is not None
         work.result = Projection(events(1, run=summary.run), summary)
 

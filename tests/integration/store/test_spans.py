@@ -29,7 +29,7 @@ from tests.integration.store.making import (
 
 
 async def project(store: PostgresStore, run: str = RUN, **fields: object) -> None:
-    async with store.work(P, run) as work:
+    async with store.locked_run(P, run) as work:
         assert work is not None
         work.result = projection(events(3, run=run), **fields)
 
@@ -74,7 +74,7 @@ async def test_the_same_batch_again_is_no_news(store: PostgresStore):
     await store.ingest(P, batch)
     await project(store)
     assert await store.ingest(P, batch) == Ingested(2, duplicates=2)
-    assert await store.is_dirty(P, RUN) is False
+    assert await store.has_unprojected_data(P, RUN) is False
     assert len(await store.spans(P, RUN)) == 3
 
 
@@ -121,9 +121,9 @@ async def test_a_run_is_listed_from_its_first_span_on(store: PostgresStore, sql:
     row = await store.run(P, RUN)
     assert row is not None
     assert (row.name, row.status, row.started_ns) == ("sh\ufffdop", "running", START_NS + 1_000)
-    assert [each[:2] for each in await store.dirty_runs(10)] == [(P, RUN)]
+    assert [each[:2] for each in await store.unprojected_runs(10)] == [(P, RUN)]
     stored = "select sum(octet_length(body)) from span_page"
-    assert (await store.dirty_runs(10))[0].bytes == await sql.fetchval(stored) > 0
+    assert (await store.unprojected_runs(10))[0].bytes == await sql.fetchval(stored) > 0
 
 
 async def test_refs_that_spans_name_and_that_are_not_here_are_pending(store: PostgresStore):
@@ -146,15 +146,15 @@ async def test_content_that_comes_later_wakes_the_runs_that_wait_for_it(store: P
         named = span(1, run=run, INPUT_REF=content.ref, INPUT_MESSAGES_REF=talk.ref)
         assert set((await store.ingest(P, Batch(spans=[named]))).pending) == {content.ref, talk.ref}
         await project(store, run)
-    assert await store.dirty_runs(10) == []
+    assert await store.unprojected_runs(10) == []
     await store.put(P, [content])
-    assert len(await store.dirty_runs(10)) == 2
+    assert len(await store.unprojected_runs(10)) == 2
     await project(store)
     row = await store.run(P, RUN)
     assert row is not None
     assert row.content_pending == 1
     await store.ingest(P, Batch(threads=[whole(talk)]))
-    assert await store.is_dirty(P, RUN)
+    assert await store.has_unprojected_data(P, RUN)
     await project(store)
     row = await store.run(P, RUN)
     assert row is not None
@@ -176,7 +176,7 @@ async def test_work_has_the_nodes_and_roles_of_every_thread_that_is_named(store:
     spans = [span(n, INPUT_MESSAGES_REF=each.ref) for n, each in enumerate((asked, forked, gone), 1)]
     contents = [content for each in (asked, forked) for content in each.contents][:2]
     await store.ingest(P, Batch(spans, contents=contents, threads=[whole(asked), whole(forked)]))
-    async with store.work(P, RUN) as work:
+    async with store.locked_run(P, RUN) as work:
         assert work is not None
         assert work.nodes == {node.ref: node for node in (*asked.nodes, *forked.nodes)}
         assert work.roles == {asked.nodes[0].message: "user", asked.nodes[1].message: "assistant"}
@@ -190,7 +190,7 @@ async def test_the_role_is_that_of_the_message_and_no_other(store: PostgresStore
         await store.put(P, [talk])
     one = thread('quotes "role":"tool"}', "b")
     await store.ingest(P, Batch([span(1, INPUT_MESSAGES_REF=one.ref)], contents=one.contents, threads=[whole(one)]))
-    async with store.work(P, RUN) as work:
+    async with store.locked_run(P, RUN) as work:
         assert work is not None
         assert [work.roles[node.message] for node in one.nodes] == ["user", "assistant"]
 
@@ -242,6 +242,6 @@ async def test_news_are_counted_from_the_first_until_projected(store: PostgresSt
     clock.now_ns += 5
     await store.ingest(P, Batch(spans=[span(1, run=run_number(2))]))
     await store.ingest(P, Batch(spans=[span(2, run=run_number(1))]))
-    assert [each.run for each in await store.dirty_runs(10)] == [run_number(1), run_number(2)]
-    assert [each.run for each in await store.dirty_runs(1)] == [run_number(1)]
-    assert await store.is_dirty(P, RUN) is None
+    assert [each.run for each in await store.unprojected_runs(10)] == [run_number(1), run_number(2)]
+    assert [each.run for each in await store.unprojected_runs(1)] == [run_number(1)]
+    assert await store.has_unprojected_data(P, RUN) is None

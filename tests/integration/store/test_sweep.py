@@ -15,7 +15,7 @@ from playhead.model.ref import ContentRef
 from playhead.model.thread import Thread
 from playhead.projection.inputs import Projection
 from playhead_collector.errors import ContentMissing, StoreUnavailable
-from playhead_collector.store.ports import Batch, ToPack
+from playhead_collector.store.ports import Batch, UnpackedRun
 from playhead_collector.store.ports.retention import Swept
 from playhead_collector.store.postgres.store import PostgresStore
 from tests.integration.store.making import (
@@ -43,7 +43,7 @@ in_rows_and_packed = pytest.mark.parametrize("packed", [False, True], ids=["rows
 
 async def pack(store: PostgresStore, *runs: str) -> None:
     if runs:
-        await store.pack([ToPack(P, run, 1) for run in runs])
+        await store.pack([UnpackedRun(P, run, 1) for run in runs])
 
 
 async def steps(store: PostgresStore, project_id: int = P) -> list[Swept]:
@@ -139,7 +139,7 @@ async def test_events_and_explanations_keep_what_they_name(store: PostgresStore,
     kept = [each for each in contents if each.ref.plain in named]
     assert kept
     await store.ingest(P, Batch(spans=[span(1)], contents=contents))
-    async with store.work(P, RUN) as work:
+    async with store.locked_run(P, RUN) as work:
         assert work is not None
         work.result = Projection(made, row(status="completed", ended_ns=START_NS), ())
     explained = json({"refs": [json("seen").ref]})

@@ -40,7 +40,7 @@ class Whole:
 
 
 @dataclass
-class Checked:
+class CheckResult:
     """What came of one chain.  All lists and counts but `kills`, `attempts`, `completed`, `doubts` and `stopped` are
     to be empty, or 0."""
 
@@ -78,7 +78,7 @@ class Chain:
 
     def __init__(self, world: World, name: str):
         self.world = world
-        self.checked = Checked(name)
+        self.checked = CheckResult(name)
         self._drawn = random.Random(name)
         self._folder = world.folder / name
         self._folder.mkdir()
@@ -100,7 +100,7 @@ class Chain:
         done, affected = self._effects.look().effects, counted["effects"]
         return Whole(run_id, answer, questions, done, counted["appends"], affected, ended_at - counted["began"])
 
-    def run(self) -> Checked:
+    def run(self) -> CheckResult:
         """Until it is done."""
         before, careful = Known(), self._drawn.random() < 0.5
         while self.checked.attempts < _MOST_ATTEMPTS:

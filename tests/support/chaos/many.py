@@ -13,7 +13,7 @@ from typing import Any
 
 import playhead
 from playhead_collector.process import CollectorProcess
-from tests.support.chaos.chain import Chain, Checked, World
+from tests.support.chaos.chain import Chain, CheckResult, World
 from tests.support.chaos.model import model
 
 _SETTLED_SECONDS = 120.0
@@ -34,7 +34,7 @@ _SAME_EVENTS = (
 class Total:
     """What came of all chains."""
 
-    chains: list[Checked] = field(default_factory=list[Checked])
+    chains: list[CheckResult] = field(default_factory=list[CheckResult])
     running: int = 0
     """Runs that the collector does not have as completed and complete."""
     wrong: list[str] = field(default_factory=list[str])
@@ -46,7 +46,7 @@ class Total:
 
 
 def kill_at_random(
-    kills: int, folder: Path, *, seed: int = 0, at_a_time: int = 3, told: Callable[[Checked], None] = lambda _: None
+    kills: int, folder: Path, *, seed: int = 0, at_a_time: int = 3, told: Callable[[CheckResult], None] = lambda _: None
 ) -> Total:
     """Chains until so many processes were killed.  `told` gets each chain when it is done."""
     total, numbers, mutex = Total(), count(), threading.Lock()

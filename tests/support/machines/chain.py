@@ -49,7 +49,7 @@ class Machine:
 
 
 @dataclass
-class Checked:
+class CheckResult:
     """What came of one chain; `wrong` is to be empty."""
 
     name: str
@@ -67,7 +67,7 @@ class Chain:
     """The attempts at one run."""
 
     def __init__(self, folder: Path, collector: str, name: str, *, may_force: bool = False):
-        self.checked = Checked(name)
+        self.checked = CheckResult(name)
         self._drawn = random.Random(name)
         self._collector = collector
         self._may_force = may_force
@@ -77,7 +77,7 @@ class Chain:
         database = folder / "effects.db"
         self._machines = [Machine(folder / place, collector, database) for place in ("here", "there")]
 
-    def run(self) -> Checked:
+    def run(self) -> CheckResult:
         """Until it is done."""
         last: Machine | None = None
         wanted: Machine | None = None

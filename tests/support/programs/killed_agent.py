@@ -19,7 +19,7 @@ from playhead.model.canonical import value_of
 from playhead.replay.record import LocalRecord, read_local
 from playhead.replay.recorded_calls import Outcome, RecordedCall, recorded_calls
 from playhead.testing import MockModelServer, text
-from playhead.testing.answers import Said
+from playhead.testing.answers import AssistantMessage
 from playhead.testing.request import ChatRequest
 from tests.support.programs.processes import Ended, Running, started
 
@@ -55,7 +55,7 @@ class Program:
         with started(PROGRAM, arguments, kept | environ) as self._process:
             return self._process.wait()
 
-    def answer(self, request: ChatRequest) -> Said:
+    def answer(self, request: ChatRequest) -> AssistantMessage:
         """What the model says, to a process that may be killed before it hears it."""
         if request.number == self.kill_at_request and self._process is not None:
             self._process.send_signal(signal.SIGKILL)
@@ -128,7 +128,7 @@ def _effect(record: LocalRecord, call: RecordedCall) -> str:
 
 
 @dataclass
-class Checked:
+class CheckResult:
     """What came of one kill."""
 
     wrong: list[str] = field(default_factory=list[str])
@@ -144,11 +144,11 @@ class Checked:
     same_answer: bool = False
 
 
-def check_kill(program: Program, answer: str, *, point: int = 0, request: int = 0) -> Checked:
+def check_kill(program: Program, answer: str, *, point: int = 0, request: int = 0) -> CheckResult:
     """Kills at a point of the program, or when the nth model call is under way; resumes, and looks."""
     program.kill_at_request = request
     killed = program.run(DIE_AT=str(point))
-    checked = Checked()
+    checked = CheckResult()
     if killed.code != -signal.SIGKILL:
         checked.wrong.append(f"was to be killed, and ended with {killed.code}: {killed.errors[-1000:]}")
         return checked
@@ -174,7 +174,7 @@ def check_kill(program: Program, answer: str, *, point: int = 0, request: int = 
     return checked
 
 
-def _resume(program: Program, run_id: str, before: Known, checked: Checked, **environ: str) -> Ended:
+def _resume(program: Program, run_id: str, before: Known, checked: CheckResult, **environ: str) -> Ended:
     asked, done = len(program.questions()), len(program.effects())
     resumed = program.run(run_id, **environ)
     again = before.questions.intersection(program.questions()[asked:])
@@ -185,7 +185,7 @@ def _resume(program: Program, run_id: str, before: Known, checked: Checked, **en
     return resumed
 
 
-def _look(lines: list[str], run_id: str, answer: str, before: Known, checked: Checked) -> None:
+def _look(lines: list[str], run_id: str, answer: str, before: Known, checked: CheckResult) -> None:
     checked.same_answer = lines[-1] == answer
     if not checked.same_answer:
         checked.wrong.append(f"another answer: {lines[-1]}")

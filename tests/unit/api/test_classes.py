@@ -397,12 +397,12 @@ def test_what_recording_an_object_calls_of_it_is_no_call_of_the_program(recordin
 
 def test_a_tool_method_takes_the_models_request_by_the_methods_name(recording: Recording):
     from playhead.calls.lifecycle import current_span
-    from playhead.calls.requested_tools import note_requested_call
+    from playhead.calls.requested_tools import add_requested_call
 
     with observe("agent"):
         span = current_span()
         assert span is not None
-        note_requested_call(span.run, "find", b'{"item":"a"}', "call_7")
+        add_requested_call(span.run, "find", b'{"item":"a"}', "call_7")
         Shop().find("a")
     assert recording.read().call("Shop.find").attributes[names.TOOL_CALL_ID] == "call_7"
 

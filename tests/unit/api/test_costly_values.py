@@ -77,7 +77,7 @@ def test_large_arguments_are_not_compared_with_what_a_model_asked_for(
 
     with playhead.run("r"), observe("agent"):
         span: Any = current_span()
-        requested_tools.note_requested_call(span.run, "tool", b'{"rows":[1]}', "call-1")
+        requested_tools.add_requested_call(span.run, "tool", b'{"rows":[1]}', "call-1")
         assert tool(LARGE) == 100_000
     assert names.TOOL_CALL_ID not in recording.read().call("tool").attributes
 

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 import playhead
 from playhead import observe
 from playhead.model import names
-from playhead.model.objects.interrupts import is_from_outside
+from playhead.model.objects.interrupts import is_meant_for_program
 from playhead.model.span import STATUS_ERROR
 from tests.support.journal_reader import Recording
 
@@ -284,13 +284,13 @@ def test_a_handler_that_raises_keyboard_interrupt_reaches_the_program(
 
 
 def test_what_was_thrown_into_our_own_frames_is_from_outside():
-    assert is_from_outside(KeyboardInterrupt())
-    assert not is_from_outside(ValueError())
+    assert is_meant_for_program(KeyboardInterrupt())
+    assert not is_meant_for_program(ValueError())
     lock = threading.Condition()
     with pytest.raises(RuntimeError) as raised:
         lock.notify()
-    assert not is_from_outside(raised.value)
-    assert is_from_outside(SystemExit().with_traceback(raised.tb))  # thrown in while `threading` waited
+    assert not is_meant_for_program(raised.value)
+    assert is_meant_for_program(SystemExit().with_traceback(raised.tb))  # thrown in while `threading` waited
 
 
 @pytest.mark.parametrize(
@@ -317,7 +317,9 @@ def test_what_was_thrown_into_what_ours_calls_is_from_outside(modules: tuple[str
         call = functools.partial(placed(relay, module), call)
     with pytest.raises(SystemExit) as raised:
         call()
-    assert is_from_outside(raised.value.with_traceback(raised.tb.tb_next)) is outside  # without this test's own frame
+    assert (
+        is_meant_for_program(raised.value.with_traceback(raised.tb.tb_next)) is outside
+    )  # without this test's own frame
 
 
 @pytest.mark.parametrize("trio", [types.ModuleType("trio"), None])

@@ -10,7 +10,7 @@ import pytest
 
 import playhead
 from playhead import observe
-from playhead.journal.lane import adopt, lanes
+from playhead.journal.lane import lanes, lock_dead_lane
 from playhead.model import names
 from playhead.model.ref import is_ref
 from tests.support.journal_reader import Journaled, Recording, read_journal, read_lane
@@ -136,9 +136,9 @@ def test_the_lock_of_a_lane_dies_with_its_process_and_with_nobody_elses(recordin
     with playhead.run("parent"):
         in_child(lambda: tool(1))
         mine, *theirs = sorted(lanes(recording.folder))
-        assert adopt(mine) is None
+        assert lock_dead_lane(mine) is None
         [child] = theirs
-        lock = adopt(child)
+        lock = lock_dead_lane(child)
         assert lock is not None
         lock.close()
 
@@ -166,7 +166,7 @@ with playhead.run("parent"):
     os.close(reading)
     assert program.wait(60) == -signal.SIGKILL
     [lane] = lanes(tmp_path)
-    lock = adopt(lane)
+    lock = lock_dead_lane(lane)
     os.close(writing)
     assert lock is not None
     lock.close()

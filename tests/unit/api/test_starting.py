@@ -69,7 +69,7 @@ CALLS = """
 assert [tool(n) for n in range(5)] == list(range(5))
 short = playhead.flush(0)
 {mended}
-playhead.recording.ProcessState.next_start = 0
+playhead.recording.RecordingProcess.next_start = 0
 assert tool(5) == 5
 print(short, playhead.counters()["records_lost"])
 """

@@ -18,7 +18,7 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTrace
 from playhead.archive.documents import Document, format_of, json_documents
 from playhead.archive.protobuf import protobuf_file
 from playhead.archive.records import JSON, PROTOBUF, FilePlace, OtlpRecord, UnreadableRecord, json_records, request_of
-from playhead.cli.archives.sources import Sources
+from playhead.cli.archives.sources import ImportFiles
 from playhead.model.span import LogEvent, Span
 from playhead.wire import export_layout as layout
 from playhead.wire.otlp_json import logs_json, traces_json
@@ -195,7 +195,7 @@ def test_an_export_that_an_older_version_made_has_no_scores(scores: dict[str, la
         (tmp_path / name).write_bytes(b"")
     manifest = layout.Manifest("0", "2026-01-31", 0, 0, 0, 0, 0, files=scores)
     (tmp_path / layout.MANIFEST).write_bytes(layout.manifest_bytes(manifest))
-    found = [str(each) for each in Sources(None, 1_000, tmp_path / "scratch").items([tmp_path])]
+    found = [str(each) for each in ImportFiles(None, 1_000, tmp_path / "scratch").items([tmp_path])]
     assert len(found) == len(scores), found
     assert all("scores.jsonl" in each and "the file is missing" in each for each in found)
 

@@ -14,11 +14,11 @@ from hypothesis import strategies as st
 
 from playhead.archive import langfuse, phoenix
 from playhead.archive.rows import flattened, span_id, time_ns, trace_id
-from playhead.cli.archives.sources import Sources
+from playhead.cli.archives.sources import ImportFiles
 from playhead.lift import Lifted, lift
 from playhead.model import names
 from playhead.model.span import STATUS_ERROR, Span
-from playhead.projection.counted_run import counted_run
+from playhead.projection.counted_run import run_calls
 from tests.senders.sent import GOLDEN as SENDERS
 from tests.senders.sent import sent
 
@@ -56,7 +56,7 @@ def test_a_span_of_phoenix_says_what_the_instrumentation_said(name: str):
 
 def model_calls(spans: list[Span]) -> list[str]:
     """The ids of the spans that are counted as model calls."""
-    nodes = counted_run(spans[0].trace_id, spans, []).tree.nodes
+    nodes = run_calls(spans[0].trace_id, spans, []).tree.nodes
     return sorted(node.span.span_id for node in nodes if node.kind == "llm")
 
 
@@ -72,7 +72,7 @@ def test_a_call_that_two_instrumentations_have_recorded_is_one_call(name: str):
 
 def test_the_parquet_file_has_the_same_spans(tmp_path: Path):
     pytest.importorskip("pyarrow")
-    sources = Sources(None, 10_000_000, tmp_path)
+    sources = ImportFiles(None, 10_000_000, tmp_path)
     found: list[Any] = list(sources.items([GOLDEN / "phoenix_dataframe.parquet"]))
     expected = {span.span_id: span for span in map(phoenix.span_of_row, rows("phoenix_dataframe.jsonl"))}
     assert {item.record["spanId"] for item in found} == expected.keys()
@@ -85,7 +85,7 @@ def test_the_parquet_file_has_the_same_spans(tmp_path: Path):
 @pytest.mark.parametrize("name", ["langfuse_api.json", "langfuse_blob_storage.jsonl"])
 def test_an_observation_of_langfuse_says_what_the_sdk_said(name: str, tmp_path: Path):
     sent_there = originals("langfuse_openai")
-    sources = Sources(None, 10_000_000, tmp_path)
+    sources = ImportFiles(None, 10_000_000, tmp_path)
     items: list[Any] = list(sources.items([GOLDEN / name]))
     assert set(sources.formats.values()) == {"langfuse"}
     assert {item.record["spanId"] for item in items} == sent_there.keys()
@@ -165,7 +165,7 @@ def test_whatever_a_row_holds_it_is_a_span_or_a_reason(tmp_path_factory: pytest.
     path = folder / "row.jsonl"
     path.write_text(json.dumps(row) + "\n", encoding="utf-8")
     for form in ("phoenix", "langfuse", None):
-        assert list(Sources(form, 1_000_000, folder).items([path]))
+        assert list(ImportFiles(form, 1_000_000, folder).items([path]))
 
 
 def test_times_in_all_the_ways_that_rows_have_them():

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from playhead.calls.requested_tools import drop_requested_call, note_requested_call, take_requested_call
+from playhead.calls.requested_tools import add_requested_call, drop_requested_call, pop_requested_call
 from playhead.calls.run import ActiveRun
 from playhead.model.canonical import canonical_json
 
@@ -12,14 +12,14 @@ from playhead.model.canonical import canonical_json
 def asked(*calls: tuple[str, Any]) -> ActiveRun:
     run = ActiveRun()
     for number, (name, arguments) in enumerate(calls, 1):
-        note_requested_call(run, name, canonical_json(arguments), f"c{number}")
+        add_requested_call(run, name, canonical_json(arguments), f"c{number}")
     return run
 
 
 def test_equal_arguments_come_first_and_each_request_is_answered_once():
     run = asked(("pay", {}), ("pay", {"to": "Bo"}), ("pay", {"to": "Bo"}), ("say", {"to": "Bo"}))
-    assert [take_requested_call(run, "pay", {"to": "Bo"}) for _ in range(4)] == ["c2", "c3", "c1", None]
-    assert take_requested_call(run, "say", {"to": "Bo"}) == "c4"
+    assert [pop_requested_call(run, "pay", {"to": "Bo"}) for _ in range(4)] == ["c2", "c3", "c1", None]
+    assert pop_requested_call(run, "say", {"to": "Bo"}) == "c4"
 
 
 @pytest.mark.parametrize(
@@ -32,7 +32,7 @@ def test_equal_arguments_come_first_and_each_request_is_answered_once():
     ],
 )
 def test_what_a_framework_adds_or_converts_does_not_matter(wrote: Any, got: Any):
-    assert take_requested_call(asked(("do", wrote)), "do", got) == "c1"
+    assert pop_requested_call(asked(("do", wrote)), "do", got) == "c1"
 
 
 @pytest.mark.parametrize(
@@ -46,13 +46,13 @@ def test_what_a_framework_adds_or_converts_does_not_matter(wrote: Any, got: Any)
     ],
 )
 def test_another_value_is_another_request(wrote: Any, got: Any):
-    assert take_requested_call(asked(("do", wrote)), "do", got) is None
+    assert pop_requested_call(asked(("do", wrote)), "do", got) is None
 
 
 def test_a_request_whose_answer_is_known_by_its_id_is_not_open_any_more():
     run = asked(("pay", {"to": "Bo"}), ("pay", {"to": "Bo"}))
     drop_requested_call(run, "pay", "c1")
-    assert take_requested_call(run, "pay", {"to": "Bo"}) == "c2"
+    assert pop_requested_call(run, "pay", {"to": "Bo"}) == "c2"
 
 
 def test_requests_that_nobody_answers_do_not_pile_up_without_end():

@@ -7,6 +7,6 @@ from playhead.kernel import guard
 
 @pytest.fixture(autouse=True)
 def every_cause_is_said_again() -> Iterator[None]:
-    guard.forget_logged()
+    guard.reset_logged_causes()
     yield
-    guard.forget_logged()
+    guard.reset_logged_causes()

@@ -21,7 +21,7 @@ import playhead_collector
 from playhead.cli import app, collector_options, exit_code, output, start
 from playhead.cli.connection import complete_run
 from playhead.cli.doctor import unknown_variables
-from playhead.cli.options import moment
+from playhead.cli.options import parse_time_option
 from playhead.cli.output import visible
 from playhead.client import Client
 from playhead.errors import BadRequest, CollectorUnreachable, NotAuthorized, NotFound, PlayheadError, SettingInvalid
@@ -306,7 +306,7 @@ def test_what_a_program_is_given_is_its_own():
     ],
 )
 def test_a_moment_may_be_said_as_how_long_ago(text: str | None, expected: str | None):
-    assert moment(text, datetime(2026, 1, 31, 12, tzinfo=UTC)) == expected
+    assert parse_time_option(text, datetime(2026, 1, 31, 12, tzinfo=UTC)) == expected
 
 
 @pytest.mark.parametrize("text", ["7x", "h", "1.5h", "yesterday", ""])

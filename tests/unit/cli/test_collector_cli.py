@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from playhead_collector.cli import Addresses, announce, listen, url_of, warn_of_open_doors
+from playhead_collector.cli import Addresses, announce, listen, url_of, warn_if_unprotected
 from playhead_collector.logs import JsonLines
 from playhead_collector.settings import CollectorSettings
 
@@ -59,7 +59,7 @@ def test_a_network_without_a_key_is_warned_of(
     host: str, key: str | None, warned: bool, caplog: pytest.LogCaptureFixture
 ):
     with listen(host, 0) as listener:
-        warn_of_open_doors(listener, needs_key=key is not None)
+        warn_if_unprotected(listener, needs_key=key is not None)
         assert ("set PLAYHEAD_API_KEY" in caplog.text) is warned
 
 

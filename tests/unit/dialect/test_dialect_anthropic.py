@@ -152,8 +152,8 @@ def test_neither_the_order_of_keys_nor_nulls_change_a_ref(native: dict[str, Any]
 @checked
 @given(turns, st.none() | texts | st.lists(blocks, max_size=2))
 def test_turns_that_are_cut_are_joined_again(messages: list[dict[str, Any]], system: Any):
-    cut = anthropic.cut_turns(messages, system)
-    assert anthropic.join_turns(cut) == (system, messages)
+    cut = anthropic.split_turns(messages, system)
+    assert anthropic.merge_turns(cut) == (system, messages)
     assert all(patched(restored(each), patch_between(restored(each), each) or ()) == each for each in cut)
 
 
@@ -167,23 +167,23 @@ plain_turns = st.lists(
 @checked
 @given(plain_turns, st.none() | texts, st.integers(0, 6))
 def test_turns_are_cut_the_same_when_their_beginning_is_known(earlier: list[Any], system: Any, at: int):
-    known = anthropic.cut_turns(earlier, system)
+    known = anthropic.split_turns(earlier, system)
     first = 0 if system is None else 1
-    begin = known[: min(at, anthropic.count_whole(known, min(at, first)))]
+    begin = known[: min(at, anthropic.count_uncut(known, min(at, first)))]
     is_place_of_system = system is None and bool(known) and known[0].get("role") == "system"
     # A conversation of one result a message has the same pieces as one of all results in one message.
     for messages in (earlier, [dict(piece) for piece in known[first:]]):
-        cut = anthropic.cut_turns(messages, system)
-        assert_cut(anthropic.cut_plain_turns(messages, system), cut)
+        cut = anthropic.split_turns(messages, system)
+        assert_cut(anthropic.split_plain_turns(messages, system), cut)
         if len(begin) > first and messages[: len(begin) - first] == begin[first:] and not is_place_of_system:
-            assert_cut(anthropic.cut_plain_turns(messages, system, [*begin]), cut)
+            assert_cut(anthropic.split_plain_turns(messages, system, [*begin]), cut)
 
 
 def assert_cut(found: tuple[list[Any], int] | None, cut: list[Any]) -> None:
     """The same pieces, and no more of them called whole than a second look does (a prompt needs no look)."""
     if found is not None:
         assert found[0] == cut
-        assert found[1] <= anthropic.count_whole(cut, min(1, len(cut)))
+        assert found[1] <= anthropic.count_uncut(cut, min(1, len(cut)))
 
 
 def restored(native: Any) -> Any:
@@ -229,14 +229,14 @@ def test_a_conversation_has_the_messages_that_it_has_in_chats():
     ]
     cached = [{"type": "text", "text": "Be kind.", "cache_control": {"type": "ephemeral"}}]
     for system in ("Be kind.", cached):
-        cut = anthropic.cut_turns(messages, system)
+        cut = anthropic.split_turns(messages, system)
         assert [anthropic.to_message(native) for native in cut] == openai_chat.to_messages(chat)
-        assert anthropic.join_turns(cut) == (system, messages)
+        assert anthropic.merge_turns(cut) == (system, messages)
 
 
 def test_results_of_one_turn_belong_together_and_nothing_is_said_of_it():
     results = [{"type": "tool_result", "tool_use_id": f"c{at}", "content": "x"} for at in range(3)]
-    cut = anthropic.cut_turns([{"role": "user", "content": results}])
+    cut = anthropic.split_turns([{"role": "user", "content": results}])
     assert [each["content"] for each in cut] == [[result] for result in results]
     assert all(each.keys() == {"role", "content"} for each in cut)
 

@@ -110,16 +110,16 @@ turns = st.lists(
 def test_what_is_cut_is_joined_again(natives: list[Any], system: Any) -> None:
     if system is None and natives and natives[0].get("role") == "system":
         return  # Converse has no such role: the first would be taken for the system prompt
-    cut = bedrock.cut_turns(natives, system)
+    cut = bedrock.split_turns(natives, system)
     restored: list[Any] = []
     for native in cut:
         plain = parse_json(canonical_json(bedrock.from_message(bedrock.to_message(native))))
         restored.append(patched(plain, patch_between(plain, native) or ()))
-    assert bedrock.join_turns(restored) == (system, natives)
+    assert bedrock.merge_turns(restored) == (system, natives)
 
 
 def test_the_same_conversation_has_the_refs_of_other_providers() -> None:
-    converse = bedrock.cut_turns(
+    converse = bedrock.split_turns(
         [
             {"role": "user", "content": [{"text": "Where is A1?"}]},
             {"role": "assistant", "content": [{"toolUse": {"toolUseId": "t1", "name": "look_up", "input": {"id": 1}}}]},

@@ -18,7 +18,7 @@ def test_a_problem_is_reported_once_per_cause():
     reported: list[str] = []
     problems = ProblemReporter(reported.append)
     for cause, sentence in [("down", "it is down"), ("down", "still down"), ("denied", "wrong key")]:
-        problems.report(cause, sentence)
+        problems.warn_once_per_cause(cause, sentence)
     assert reported == ["it is down", "wrong key"]
 
 

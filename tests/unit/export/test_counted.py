@@ -1,4 +1,4 @@
-from playhead.export.destinations.delivery import LatelyCounted
+from playhead.export.destinations.delivery import SpanCounter
 from playhead.model import names
 from playhead.model.ref import ContentRef
 from playhead.model.span import Span
@@ -19,7 +19,7 @@ def call(number: int, parent: int | None, scope: str, trace: str = "a" * 32) -> 
 
 
 def test_a_duplicate_of_a_call_that_has_gone_out_is_a_step_without_messages():
-    counted = LatelyCounted()
+    counted = SpanCounter()
     client, framework = call(2, 1, CLIENT), call(1, None, FRAMEWORK)
     assert counted.count([client], ())[client.span_id].kind == "llm"
     second = counted.count([framework], ())[framework.span_id]
@@ -32,7 +32,7 @@ def test_a_duplicate_of_a_call_that_has_gone_out_is_a_step_without_messages():
 
 
 def test_calls_of_other_runs_are_no_duplicates():
-    counted = LatelyCounted()
+    counted = SpanCounter()
     one, other = call(2, 1, CLIENT, "a" * 32), call(2, 1, CLIENT, "b" * 32)
     assert counted.count([one], ())[one.span_id].kind == "llm"
     assert counted.count([other], ())[other.span_id].kind == "llm"

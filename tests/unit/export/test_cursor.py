@@ -181,7 +181,7 @@ def test_what_is_appended_behind_a_cut_is_read_wherever_the_cursor_was(lane: Lan
     assert len(names(cursor)) == 10
     cut(lane, 100)
     lane.append(b"".join(map(span, range(10, 30))))  # not noticed yet
-    lane.look()
+    lane.check_cut()
     lane.append(span(30))
     found = names(cursor)
     assert {f"step {number}" for number in range(10, 31)} <= set(found)
@@ -196,7 +196,7 @@ def test_a_cut_of_what_was_read_already_is_damage_too(lane: LaneWriter):
     lane.append(b"".join(map(span, range(10))))
     names(cursor)
     cut(lane, 0)
-    lane.look()
+    lane.check_cut()
     lane.append(span(10))
     assert names(cursor) == ["step 10"]
     assert cursor.report(ShipCounters())

@@ -35,7 +35,7 @@ async def works(machine: Machine, pacing: Pacing, seconds: float) -> float:
     pacing.begin()
     machine.passes(seconds)
     machine.pauses.clear()
-    await pacing.give_way()
+    await pacing.pause_for_ingest()
     return sum(machine.pauses)
 
 

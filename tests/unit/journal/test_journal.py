@@ -19,10 +19,10 @@ from playhead.journal import quota
 from playhead.journal.frame import RESOURCE, frame
 from playhead.journal.journal import Journal
 from playhead.journal.lane import LaneReader, LaneWriter, Position, lanes
-from playhead.journal.quota import DiskUsage, journal_usage, reclaim
+from playhead.journal.quota import DiskUsage, free_space, journal_usage
 from playhead.kernel import guard
 from playhead.model import names
-from playhead.recording import ProcessState
+from playhead.recording import RecordingProcess
 from tests.support.journal_reader import Recording, read_lane, start_recording
 from tests.unit.export.records import span
 
@@ -53,7 +53,7 @@ def journal(
         durability=durability,
         max_bytes=max_bytes,
         resource={"service.name": "shop"},
-        on_room=lambda room: None,
+        on_quota_change=lambda room: None,
         on_failed_write=lambda: None,
         now=now,
     )
@@ -74,14 +74,14 @@ def test_the_oldest_acknowledged_segments_go_first(tmp_path: Path):
     old = lane_of(tmp_path, 4, acked=Position(3, 0))
     new = lane_of(tmp_path, 4, acked=Position(3, 0))
     size = LaneReader(old.path).segment_bytes(1)
-    assert reclaim(tmp_path, tmp_path / "own", size) == size
+    assert free_space(tmp_path, tmp_path / "own", size) == size
     assert LaneReader(old.path).segments() == [2, 3, 4]
     assert LaneReader(new.path).segments() == [1, 2, 3, 4]
 
 
 def test_what_is_not_acknowledged_stays(tmp_path: Path):
     lane = lane_of(tmp_path, 4)
-    reclaim(tmp_path, tmp_path / "own", 10**6)
+    free_space(tmp_path, tmp_path / "own", 10**6)
     assert LaneReader(lane.path).segments() == [1, 2, 3, 4]
 
 
@@ -89,7 +89,7 @@ def test_a_dead_lane_that_is_delivered_goes_whole(tmp_path: Path):
     lane = lane_of(tmp_path, 2)
     reader = LaneReader(lane.path)
     reader.ack(Position(2, reader.segment_bytes(2)))
-    assert reclaim(tmp_path, tmp_path / "own", 1) > 200
+    assert free_space(tmp_path, tmp_path / "own", 1) > 200
     assert lanes(tmp_path) == []
 
 
@@ -105,13 +105,13 @@ def test_lanes_of_ended_runs_go_before_older_ones_of_open_runs(tmp_path: Path):
     begun, open_run = delivered("a", ended=False), delivered("b", ended=False)
     ended, later = delivered("a", ended=True), delivered("c", ended=True)
     living = lane_of(tmp_path, 1, alive=True)
-    assert reclaim(tmp_path, living.path, 1) > 0
+    assert free_space(tmp_path, living.path, 1) > 0
     assert lanes(tmp_path) == [begun, open_run, later, living.path], "the one that says that its run has ended"
-    assert reclaim(tmp_path, living.path, 1) > 0
+    assert free_space(tmp_path, living.path, 1) > 0
     assert lanes(tmp_path) == [open_run, later, living.path], "its end is known though the record of it is gone"
-    reclaim(tmp_path, living.path, 1)
+    free_space(tmp_path, living.path, 1)
     assert lanes(tmp_path) == [open_run, living.path]
-    reclaim(tmp_path, living.path, 1)
+    free_space(tmp_path, living.path, 1)
     assert lanes(tmp_path) == [living.path], "the collector has it: it goes before records would be lost"
     assert not ended.exists()
     living.close()
@@ -119,9 +119,9 @@ def test_lanes_of_ended_runs_go_before_older_ones_of_open_runs(tmp_path: Path):
 
 def test_a_living_process_keeps_its_lane(tmp_path: Path):
     lane = lane_of(tmp_path, 3, alive=True, acked=Position(3, 0))
-    reclaim(tmp_path, tmp_path / "own", 10**6)
+    free_space(tmp_path, tmp_path / "own", 10**6)
     assert LaneReader(lane.path).segments() == [1, 2, 3]
-    reclaim(tmp_path, lane.path, 10**6)
+    free_space(tmp_path, lane.path, 10**6)
     assert LaneReader(lane.path).segments() == [3]
 
 
@@ -136,7 +136,7 @@ journal = Journal(
     durability="process",
     max_bytes=int(sys.argv[2]),
     resource={},
-    on_room=lambda room: None,
+    on_quota_change=lambda room: None,
     on_failed_write=lambda: None,
 )
 sys.stdin.readline()
@@ -191,10 +191,10 @@ def test_no_call_lists_the_folder_or_deletes_from_it(tmp_path: Path, monkeypatch
 
     def reclaimed(*args: Any, **kwargs: Any) -> int:
         threads["reclaim"].add(threading.get_ident())
-        return reclaim(*args, **kwargs)
+        return free_space(*args, **kwargs)
 
     monkeypatch.setattr(journal_module, "journal_usage", measured)
-    monkeypatch.setattr(journal_module, "reclaim", reclaimed)
+    monkeypatch.setattr(journal_module, "free_space", reclaimed)
     delivered = lane_of(tmp_path, 1)
     LaneReader(delivered.path).ack(end_of(LaneReader(delivered.path)))
     mine = journal(tmp_path, max_bytes=2**20)
@@ -232,14 +232,14 @@ def test_a_bug_in_the_background_does_not_stop_recording(
     def broken(folder: Path) -> DiskUsage:
         raise RuntimeError("no such luck")
 
-    guard.forget_logged()
+    guard.reset_logged_causes()
     monkeypatch.setattr(journal_module, "journal_usage", broken)
     mine = journal(tmp_path, max_bytes=2**20)
     kept = [mine.append(frame(b"S", b"x" * 5_000)) for _ in range(60)]
     mine.close()
     assert all(kept)
     assert eventually(lambda: "could not make room in the journal" in caplog.text)
-    guard.forget_logged()
+    guard.reset_logged_causes()
 
 
 def test_a_forked_child_makes_room_for_itself(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
@@ -301,7 +301,7 @@ def tool(x: int) -> str:
 
 def acknowledge_all(recording: Recording) -> None:
     """As the shipper does when the collector has taken everything."""
-    root = ProcessState.recording
+    root = RecordingProcess.recording
     assert root is not None
     [path] = lanes(recording.folder)
     reader = LaneReader(path)

@@ -17,7 +17,7 @@ from playhead.errors import JournalUnusable
 from playhead.journal import lane as lane_module
 from playhead.journal import segment as segments
 from playhead.journal.frame import END, RESOURCE, frame, frames_in
-from playhead.journal.lane import LaneReader, LaneWriter, Position, adopt, is_own, is_owned, lanes
+from playhead.journal.lane import LaneReader, LaneWriter, Position, is_own, is_owned, lanes, lock_dead_lane
 from playhead.journal.segment import SegmentGone
 
 WHO = frame(RESOURCE, b"{}")
@@ -126,8 +126,8 @@ def test_a_flush_looks_for_a_cut_that_no_append_has_noticed(tmp_path: Path):
     lane = LaneWriter(tmp_path, fsync=False, resource_frame=WHO, on_cut=lambda *of: lost.append(of))
     lane.append(frame(b"S", b"x" * 1_000))
     cut(lane.path / "00000001.segment", 0)
-    lane.look()
-    lane.look()
+    lane.check_cut()
+    lane.check_cut()
     assert len(lost) == 1
     assert LaneReader(lane.path).segments() == [1, 2]
     lane.close()
@@ -253,11 +253,11 @@ def test_a_closed_lane_takes_no_more_and_touches_no_foreign_file(tmp_path: Path)
 
 def test_a_lane_is_its_owners_until_that_closes_it(tmp_path: Path):
     lane = writer(tmp_path)
-    assert adopt(lane.path) is None
+    assert lock_dead_lane(lane.path) is None
     lane.close()
-    lock = adopt(lane.path)
+    lock = lock_dead_lane(lane.path)
     assert lock is not None
-    assert adopt(lane.path) is None
+    assert lock_dead_lane(lane.path) is None
     lock.close()
 
 
@@ -286,7 +286,7 @@ def test_a_lane_can_be_deleted_and_is_then_empty(tmp_path: Path):
     reader = LaneReader(lane.path)
     reader.delete()
     assert (lanes(tmp_path), reader.segments(), reader.segment_bytes(1)) == ([], [], 0)
-    assert adopt(lane.path) is None
+    assert lock_dead_lane(lane.path) is None
 
 
 def test_a_folder_that_cannot_be_used_says_what_to_do(tmp_path: Path):
@@ -419,9 +419,9 @@ def test_an_owner_lives_for_as_long_as_it_holds_the_lock_whatever_process_id_it_
         assert pid == "1" or not can
         for name in (lane.name, f"0-{os.getpid()}-0", "0-999999999-0"):  # as if another process had that id here
             lane = lane.rename(tmp_path / name)
-            assert (is_owned(lane), is_own(lane), adopt(lane)) == (True, False, None)
+            assert (is_owned(lane), is_own(lane), lock_dead_lane(lane)) == (True, False, None)
     assert not is_owned(lane)
-    adopted = adopt(lane)
+    adopted = lock_dead_lane(lane)
     assert adopted is not None
     adopted.close()
 
@@ -430,11 +430,11 @@ def test_who_delivers_a_dead_owner_s_lane_is_not_taken_for_its_owner(tmp_path: P
     lane = writer(tmp_path)
     assert (is_owned(lane.path), is_own(lane.path)) == (True, True)
     lane.close()
-    adopted = adopt(lane.path)
+    adopted = lock_dead_lane(lane.path)
     assert adopted is not None
-    assert (is_owned(lane.path), is_own(lane.path), adopt(lane.path)) == (False, False, None)
+    assert (is_owned(lane.path), is_own(lane.path), lock_dead_lane(lane.path)) == (False, False, None)
     adopted.close()
-    again = adopt(lane.path)
+    again = lock_dead_lane(lane.path)
     assert again is not None
     again.close()
 
@@ -457,7 +457,7 @@ def test_a_problem_with_the_disk_is_not_taken_for_the_end(tmp_path: Path, monkey
             lambda: reader.read(Position(1, 0), 10),
             lambda: reader.segment_bytes(1),
             lambda: lanes(tmp_path),
-            lambda: adopt(lane.path),
+            lambda: lock_dead_lane(lane.path),
             lambda: is_owned(lane.path),
         ):
             with pytest.raises(OSError, match="Too many open files"):

@@ -2,7 +2,7 @@
 
 from typing import Any, cast
 
-from playhead.calls.recorder import RunThreads
+from playhead.calls.recorder import KnownThreads
 from playhead.dialect import anthropic
 from playhead.journal.recorder import CallFrames, JournalRecorder
 from playhead.model.ref import ContentRef
@@ -16,8 +16,8 @@ def shape_recorded(recorder: JournalRecorder, shape: Any = SHAPE) -> tuple[Conte
     frames = CallFrames()
     frames.new = {}
     messages = [{"role": "user", "content": "hi"}]
-    _, ref = recorder.exact_thread(
-        messages, anthropic.to_message, anthropic.from_message, RunThreads(), frames, shape=shape
+    _, ref = recorder.sent_thread_refs(
+        messages, anthropic.to_message, anthropic.from_message, KnownThreads(), frames, shape=shape
     )
     recorder.intake.known.add_all(frames.new)
     return ref, frames.new

@@ -47,7 +47,7 @@ def test_what_was_appended_is_in_the_file(tmp_path_factory: pytest.TempPathFacto
 def test_the_size_is_right_after_a_cut(tmp_path: Path):
     segment = Segment(tmp_path / "1")
     segment.append(b"before")
-    segment.cut()
+    segment.truncate()
     assert segment.append(b"after") == segment.size() == 5
     segment.close()
 

@@ -111,7 +111,7 @@ def last():
     held.wait(20)
 
 import playhead
-from playhead.recording import ProcessState
+from playhead.recording import RecordingProcess
 
 @playhead.observe
 def close():
@@ -142,7 +142,7 @@ threading.Thread(target=hold, args=({lock},), daemon=True).start()
 
 @pytest.mark.parametrize(
     "lock",
-    ["ProcessState.mutex", "ProcessState.recording.journal._mutex"],
+    ["RecordingProcess.mutex", "RecordingProcess.recording.journal._mutex"],
     ids=["start", "journal"],
 )
 def test_the_program_ends_although_a_stopped_thread_holds_a_lock(tmp_path: Path, lock: str):

@@ -254,7 +254,7 @@ def test_a_bug_of_ours_is_said_once_and_costs_only_the_record(
     def broken(*args: Any) -> None:
         raise ZeroDivisionError
 
-    monkeypatch.setattr(JournalRecorder, "end", broken)
+    monkeypatch.setattr(JournalRecorder, "journal_end", broken)
     monkeypatch.setattr(JournalRecorder, "payload", broken)
 
     @observe
@@ -274,7 +274,7 @@ def test_a_log_handler_that_raises_is_survived(recording: Recording):
     handler = Broken()
     guard.log.addHandler(handler)
     try:
-        guard.swallowed("test", ValueError())
+        guard.log_internal_error("test", ValueError())
         guard.warn_once("test", "100 % of it")
     finally:
         guard.log.removeHandler(handler)
@@ -282,7 +282,7 @@ def test_a_log_handler_that_raises_is_survived(recording: Recording):
 
 def test_causes_that_vary_do_not_become_a_leak(recording: Recording, caplog: pytest.LogCaptureFixture):
     for n in range(1_100):
-        guard.swallowed(f"cause {n}", ValueError())
+        guard.log_internal_error(f"cause {n}", ValueError())
         guard.warn_once(f"warning {n}", "x")
     assert len(caplog.records) == 1_000
 

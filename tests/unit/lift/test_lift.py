@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from playhead.dialect import openai_chat
 from playhead.lift import DIALECTS, UNPARSED, lift, lift_log
-from playhead.lift.extraction import LiftedContent
+from playhead.lift.extraction import ExtractedContent
 from playhead.lift.oversize import LIMIT_BYTES
 from playhead.model import names
 from playhead.model.canonical import BYTES, TEXT, canonical_json, content_of
@@ -358,8 +358,8 @@ def test_any_span_is_lifted_and_what_it_says_is_in_its_refs(span: Span):
 def test_no_dialect_raises_whatever_it_is_given(attributes: Attributes, kind: str | None):
     for dialect in DIALECTS:
         dialect.kind(attributes)
-        if dialect.speaks(attributes):
-            dialect.take(dict(attributes), kind, LiftedContent())
+        if dialect.matches(attributes):
+            dialect.extract(dict(attributes), kind, ExtractedContent())
 
 
 @checked
@@ -373,5 +373,5 @@ def test_any_log_event_is_lifted(log: LogEvent):
 
 @pytest.mark.parametrize("dialect", DIALECTS, ids=lambda dialect: dialect.NAME)
 def test_every_span_dialect_has_the_shape(dialect: Any):
-    assert set(vars(dialect)) >= {"NAME", "PREFIXES", "ALIASES", "speaks", "kind", "take"}
+    assert set(vars(dialect)) >= {"NAME", "PREFIXES", "ALIASES", "matches", "kind", "extract"}
     assert dialect.__name__.endswith("." + dialect.NAME)

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from playhead.lift import UNPARSED, SharedMessages, lift
+from playhead.lift import UNPARSED, SharedThreads, lift
 from playhead.model.span import Span
 from tests.senders.catalogue import SENDERS
 from tests.senders.sent import sent
@@ -19,14 +19,14 @@ from tests.unit.lift.spans import a_span
 
 @pytest.mark.parametrize("name", sorted(SENDERS))
 def test_spans_that_are_lifted_together_are_as_they_are_alone(name: str):
-    shared = SharedMessages()
+    shared = SharedThreads()
     for span in sent(name).spans:
         assert lift(span, shared=shared) == lift(span)
 
 
 def test_each_span_names_all_of_its_contents_also_those_that_an_earlier_one_had():
     """A batch is divided by runs, and each part has to be whole."""
-    shared = SharedMessages()
+    shared = SharedThreads()
     attributes = {"openinference.span.kind": "LLM", "llm.input_messages.0.message.role": "user"}
     attributes |= {"llm.input_messages.0.message.content": "where is it?"}
     one, other = (lift(a_span(attributes), shared=shared) for _ in range(2))

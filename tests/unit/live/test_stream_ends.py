@@ -12,7 +12,7 @@ from playhead_collector.errors import Refused
 from playhead_collector.live import hub as channels
 from playhead_collector.live.follower import Follower
 from playhead_collector.live.hub import Channel, LiveHub, StreamLimits
-from playhead_collector.live.messages import HEARTBEAT, StreamPosition, View
+from playhead_collector.live.messages import HEARTBEAT, StreamOptions, StreamPosition
 from playhead_collector.store.ports import Store
 from tests.unit.live.test_exactly_once import PROJECT, RUN, Journal
 
@@ -42,7 +42,7 @@ class Stream:
 
     def follower(self, channel: Channel) -> Follower:
         position = StreamPosition(channel.base.change, 0, is_replay=True)
-        return Follower(self.hub, channel, position, View(), no_turn, clock=lambda: self.now)
+        return Follower(self.hub, channel, position, StreamOptions(), no_turn, clock=lambda: self.now)
 
 
 @asynccontextmanager
@@ -112,7 +112,7 @@ async def test_a_client_that_lags_behind_the_memory_is_cut_off(stream: Stream, m
         await up_to_heartbeat(messages)
         for count in range(2, 5):
             stream.journal.becomes([("first", 0), *((f"event{number}", 0) for number in range(2, count + 1))])
-            await channel.advance()
+            await channel.read_new()
         assert await end(messages) == {"reason": "too_slow", "status": "running", "reconnect": True}
 
 
@@ -133,7 +133,7 @@ async def test_messages_in_memory_stay_within_their_bound_while_clients_catch_up
             if len(memory) % 4 == 0:  # the run goes on
                 names.append(f"event{len(names)}")
                 stream.journal.becomes([(name, 0) for name in names])
-                await channel.advance()
+                await channel.read_new()
         assert len(memory) > 40
         assert max(memory) <= most
         assert received.count(b"data: ") == len(names)

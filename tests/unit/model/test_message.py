@@ -17,8 +17,8 @@ from playhead.model.message import (
     message_text,
     read_message,
     refs_inside,
+    resolve_parts,
     text_message,
-    whole,
 )
 from playhead.model.ref import ContentRef
 from playhead.model.thread import extend, node_bytes, thread_of
@@ -32,7 +32,7 @@ def test_a_message_is_whole_again_when_its_large_parts_are_put_back(message: Any
     kept = {content.ref: content.data for content in apart}
     read = read_message(own.data)
     assert set(refs_inside(read)) == set(kept)
-    assert whole(read, kept.get) == message
+    assert resolve_parts(read, kept.get) == message
     assert all(len(content.data) > LARGE_PART_BYTES for content in apart)
 
 
@@ -52,7 +52,7 @@ def test_a_large_part_stands_apart_and_is_shared():
 def test_a_part_whose_content_is_missing_stays_a_ref():
     message: Message = {"role": "user", "parts": [an_image(50_000)]}
     read = read_message(message_contents(message)[0].data)
-    assert whole(read, lambda ref: None) == read
+    assert resolve_parts(read, lambda ref: None) == read
     assert read["parts"][0]["type"] == REF_PART
 
 
@@ -60,7 +60,7 @@ def test_a_part_whose_content_is_missing_stays_a_ref():
 def test_a_ref_that_is_none_names_nothing(ref: Any):
     message: Message = {"role": "user", "parts": [{"type": REF_PART, "ref": ref}]}
     assert refs_inside(message) == []
-    assert whole(message, lambda ref: b"{}") == message
+    assert resolve_parts(message, lambda ref: b"{}") == message
 
 
 @pytest.mark.parametrize("data", [b"", b"[]", b"5", b"{}", b'{"parts":{}}', b'{"parts":["text"]}', b'{"parts":[5]}'])

@@ -20,7 +20,7 @@ from playhead.outbound.options import OutboundOptions
 from playhead.outbound.otlp import traces_request
 from playhead.outbound.span import outbound_span
 from playhead.outbound.vocabularies.chat import ChatEntry, chat_of
-from playhead.projection.counted_run import counted_run
+from playhead.projection.counted_run import run_calls
 from playhead.projection.span_tree import SpanNode
 from tests.senders.catalogue import SENDERS
 from tests.senders.losses import NO_CONTENT
@@ -77,7 +77,7 @@ def nodes_of(it: Sent) -> list[SpanNode]:
     found: list[SpanNode] = []
     for run in it.traces():
         spans = [one.span for one in it.lifted if one.span.trace_id == run]
-        found += counted_run(run, spans, [one.log for one in it.lifted_logs if one.log.trace_id == run]).tree.nodes
+        found += run_calls(run, spans, [one.log for one in it.lifted_logs if one.log.trace_id == run]).tree.nodes
     return found
 
 

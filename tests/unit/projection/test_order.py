@@ -1,6 +1,6 @@
 from playhead.model import names
 from playhead.model.span import LogEvent, Span
-from playhead.projection.order import moments, spans_missing
+from playhead.projection.order import spans_missing, timeline
 from playhead.projection.span_tree import SpanTree
 
 
@@ -12,7 +12,7 @@ def span(name: str, start: int, end: int | None, parent: str | None = None, **nu
 def order(*spans: Span, logs: list[LogEvent] | None = None) -> str:
     """`a( b( b) a)`: what began and what ended, in order."""
     said = []
-    for moment in moments(SpanTree(spans), logs or []):
+    for moment in timeline(SpanTree(spans), logs or []):
         name = moment.log.name if moment.log else moment.node.span.name if moment.node else "?"
         said.append(name + {"start": "(", "end": ")", "log": ""}[moment.kind])
     return " ".join(said)

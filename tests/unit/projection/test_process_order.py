@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from playhead.model import names
 from playhead.model.span import LogEvent, Span
-from playhead.projection.order import moments
+from playhead.projection.order import timeline
 from playhead.projection.span_tree import SpanTree
 
 P, Q = "1" * 16, "2" * 16
@@ -35,7 +35,7 @@ def call(
 
 def order(*spans: Span, logs: tuple[LogEvent, ...] = ()) -> str:
     said = []
-    for moment in moments(SpanTree(spans), logs):
+    for moment in timeline(SpanTree(spans), logs):
         name = moment.log.name if moment.log else moment.node.span.name if moment.node else "?"
         said.append(name + {"start": "(", "end": ")", "log": ""}[moment.kind])
     return " ".join(said)

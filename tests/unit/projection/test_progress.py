@@ -13,7 +13,7 @@ from playhead.model.ref import ContentRef
 from playhead.model.span import LogEvent, Span
 from playhead.model.state import RUNNING, RunState, fold
 from playhead.projection.inputs import Projection
-from playhead.projection.progress import Progress
+from playhead.projection.progress import ProjectionState
 from playhead.projection.projector import ProjectSettings, project
 from playhead.projection.run_row import RunRow
 from playhead.projection.search_rows import SearchRows, ToolOutcome, search_rows
@@ -23,7 +23,7 @@ from tests.unit.projection.recording import Recording
 from tests.unit.projection.test_properties import recordings as tangled
 
 EVERY = 4
-SETTINGS = ProjectSettings(snapshot_every=EVERY, keep=True)
+SETTINGS = ProjectSettings(snapshot_every=EVERY, keep_state=True)
 AT_THE_END = (
     names.CALL_ENDED_AFTER, names.CALL_END_ORDER, names.OUTPUT_MESSAGES_REF, names.INPUT_TOKENS, names.OUTPUT_TOKENS,
     names.ERROR_TYPE, names.TOOL_RESULT_REF, names.OUTPUT_REF,
@@ -42,7 +42,7 @@ class Followed:
     snapshots: list[RunState] = field(default_factory=list)
     searched: SearchRows = field(default_factory=SearchRows)
     row: RunRow | None = None
-    progress: Progress | None = None
+    progress: ProjectionState | None = None
     given: set[ContentRef] = field(default_factory=set)
     starts_over: int = 0
 
@@ -96,7 +96,7 @@ class Followed:
         work.roles |= {
             ref: self._role(ref) for ref in self.progress.missing & self.recording.roles.keys() - self.hidden
         }
-        while (result := self.progress.go_on(work, EVERY)) and result.unread:
+        while (result := self.progress.continue_with(work, EVERY)) and result.unread:
             self._read(work, result.unread)
         return result
 
@@ -109,7 +109,7 @@ class Followed:
         return self.recording.roles[message]
 
     def _read(self, work: RunWork, refs: Iterable[ContentRef]) -> None:
-        work.asked |= set(refs)
+        work.looked_up |= set(refs)
         said = self.recording.messages
         work.messages |= {ref: said[ref] for ref in refs if ref in said and ref not in self.hidden}
 

@@ -10,7 +10,7 @@ from playhead.model import names
 from playhead.model.event import RunEvent, event_from_json, event_to_json
 from playhead.model.span import Span
 from playhead.model.state import fold
-from playhead.projection.order import moments
+from playhead.projection.order import timeline
 from playhead.projection.span_tree import SpanTree
 from tests.unit.projection.recording import RUN, Recording
 
@@ -91,7 +91,7 @@ def test_the_order_of_arrival_makes_no_difference_to_a_tangle(data: st.DataObjec
 @settings(deadline=None, max_examples=100)
 def test_in_a_tangle_everything_happens_once_and_after_what_it_needs(spans: list[Span]):
     tree = SpanTree(spans)
-    said = [(moment.kind, moment.node.span.span_id) for moment in moments(tree, []) if moment.node]
+    said = [(moment.kind, moment.node.span.span_id) for moment in timeline(tree, []) if moment.node]
     assert sorted(said) == sorted(
         [("start", span.span_id) for span in spans]
         + [("end", span.span_id) for span in spans if span.end_ns is not None]

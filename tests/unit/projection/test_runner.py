@@ -12,7 +12,7 @@ from playhead.projection.inputs import Projection
 from playhead.projection.projector import project
 from playhead_collector.errors import StoreCollision, StoreUnavailable
 from playhead_collector.projection import ProjectionRunner, batches
-from playhead_collector.store.ports import Dirty, EventStore, Kept, RunWork, ToPack
+from playhead_collector.store.ports import CachedRun, ProjectionStore, RunWork, UnpackedRun, UnprojectedRun
 from tests.unit.projection.recording import MS, Recording
 
 P = 1
@@ -37,7 +37,7 @@ class Recorded:
 
 @dataclass
 class MemoryStore:
-    """As much of an EventStore as the runner asks for.  `gate` holds up whoever works on a run."""
+    """As much of an ProjectionStore as the runner asks for.  `gate` holds up whoever works on a run."""
 
     clock: Clock
     runs: dict[str, Recorded] = field(default_factory=dict)
@@ -48,7 +48,7 @@ class MemoryStore:
     collisions: int = 0
     size: int = 1_000
     unwritable: str = ""
-    to_pack: list[ToPack] = field(default_factory=list)
+    to_pack: list[UnpackedRun] = field(default_factory=list)
     packed: list[str] = field(default_factory=list)
     packing_takes_ns: int = 0
     unpackable: dict[str, Exception] = field(default_factory=dict)
@@ -58,13 +58,13 @@ class MemoryStore:
         stored = self.runs[run].stored if run in self.runs else None
         self.runs[run] = Recorded(recording, self.clock.now_ns, stored=stored)
 
-    async def is_dirty(self, project_id: int, run: str) -> bool | None:
+    async def has_unprojected_data(self, project_id: int, run: str) -> bool | None:
         self._answer()
         return self.runs[run].dirty if run in self.runs else None
 
-    async def dirty_runs(self, limit: int) -> Sequence[Dirty]:
+    async def unprojected_runs(self, limit: int) -> Sequence[UnprojectedRun]:
         self._answer()
-        return [Dirty(P, run, self.size) for run, kept in self.runs.items() if kept.dirty][:limit]
+        return [UnprojectedRun(P, run, self.size) for run, kept in self.runs.items() if kept.dirty][:limit]
 
     async def sealable_runs(self, quiet_since_ns: int, lost_since_ns: int, limit: int) -> Sequence[tuple[int, str]]:
         self._answer()
@@ -84,20 +84,20 @@ class MemoryStore:
         self._answer()
         return 0
 
-    async def runs_to_pack(self, limit: int) -> Sequence[ToPack]:
+    async def runs_to_pack(self, limit: int) -> Sequence[UnpackedRun]:
         self._answer()
         return self.to_pack[:limit]
 
-    async def pack(self, due: Sequence[ToPack]) -> int:
+    async def pack(self, due: Sequence[UnpackedRun]) -> int:
         self.clock.now_ns += self.packing_takes_ns
         for each in due:
             if each.run in self.unpackable:
                 raise self.unpackable[each.run]
-        await self.leave_unpacked(due)
+        await self.skip_packing(due)
         self.packed += [each.run for each in due]
         return len(due)
 
-    async def leave_unpacked(self, due: Sequence[ToPack]) -> None:
+    async def skip_packing(self, due: Sequence[UnpackedRun]) -> None:
         self.to_pack = [each for each in self.to_pack if each not in due]
 
     async def shrink(self) -> bool:
@@ -105,8 +105,8 @@ class MemoryStore:
         return True
 
     @asynccontextmanager
-    async def works(
-        self, project_id: int, runs: Sequence[str], *, wait: bool = True, kept: Mapping[str, Kept]
+    async def locked_runs(
+        self, project_id: int, runs: Sequence[str], *, wait: bool = True, cached: Mapping[str, CachedRun]
     ) -> AsyncIterator[list[RunWork]]:
         self._answer()
         if self.collisions:
@@ -159,7 +159,7 @@ def store(clock: Clock) -> MemoryStore:
 
 def runner_of(store: MemoryStore, projector: Callable[..., Projection] = project) -> ProjectionRunner:
     return ProjectionRunner(
-        cast(EventStore, store), clock=store.clock, seal_after_s=30, poll_s=3600, pause_s=0, projector=projector
+        cast(ProjectionStore, store), clock=store.clock, seal_after_s=30, poll_s=3600, pause_s=0, projector=projector
     )
 
 
@@ -408,25 +408,25 @@ async def test_stopping_gives_up_what_takes_too_long_and_leaves_it_to_the_next_s
         await store.worked.wait()
         await runner.stop(finish_s=0.01)
     assert not kinds(store, "a")
-    assert await store.is_dirty(1, "a")
+    assert await store.has_unprojected_data(1, "a")
 
 
 async def test_the_background_survives_what_nobody_thought_of(store: MemoryStore, caplog: pytest.LogCaptureFixture):
     asked = asyncio.Event()
 
-    async def broken(limit: int) -> Sequence[Dirty]:
+    async def broken(limit: int) -> Sequence[UnprojectedRun]:
         if asked.is_set():
             return []
         asked.set()
         raise RuntimeError
 
-    store.dirty_runs = broken
+    store.unprojected_runs = broken
     runner = runner_of(store)
     runner.start()
     async with asyncio.timeout(5):
         await asked.wait()
     store.arrive("a", ended())
-    del store.dirty_runs
+    del store.unprojected_runs
     runner.wake()
     async with asyncio.timeout(5):
         await store.worked.wait()
@@ -491,8 +491,11 @@ async def test_one_that_cannot_be_stored_takes_nothing_from_those_around_it(stor
 
 
 def test_a_batch_has_runs_of_one_project_and_no_more_than_a_moment_takes():
-    few, large = [Dirty(1, f"{n}", 100) for n in range(130)], [Dirty(1, f"large {n}", 200_000) for n in range(2)]
-    other = Dirty(2, "other", 1)
+    few, large = (
+        [UnprojectedRun(1, f"{n}", 100) for n in range(130)],
+        [UnprojectedRun(1, f"large {n}", 200_000) for n in range(2)],
+    )
+    other = UnprojectedRun(2, "other", 1)
     found = list(batches([few[0], other, *few[1:], *large]))
     assert [len(batch) for batch in found] == [64, 64, 3, 1, 1]
     assert found[-1] == [(2, "other")]

@@ -14,7 +14,7 @@ from playhead.model.canonical import Content, canonical_json, content_of
 from playhead.model.event import LlmCalled, LlmCompleted
 from playhead.model.message import text_message
 from playhead.model.ref import ContentRef
-from playhead.refs.threads import exact_thread
+from playhead.refs.threads import sent_thread_refs
 from playhead_collector.errors import Refused
 from playhead_collector.read.calls import CallEvents, LlmEnd
 from playhead_collector.read.context import exact_request
@@ -47,7 +47,7 @@ class Contents:
     async def thread(self, project_id: int, ref: ContentRef) -> Sequence[ThreadNode]:
         return cast("Sequence[ThreadNode]", [Node(message) for message in self.threads[ref]])
 
-    async def beginning_with(self, project_id: int, beginnings: Sequence[bytes]) -> Sequence[ContentRef]:
+    async def refs_with_prefix(self, project_id: int, beginnings: Sequence[bytes]) -> Sequence[ContentRef]:
         return []
 
     async def exact(self, call: CallEvents[LlmCalled, LlmEnd], messages: Sequence[ContentRef]) -> dict[str, Any]:
@@ -76,7 +76,7 @@ def called(**refs: Any) -> CallEvents[LlmCalled, LlmEnd]:
 def recorded(run: Run, store: Contents, messages: list[Any]) -> tuple[list[ContentRef], ContentRef | None]:
     """What a call with these messages records: its messages' refs, and the ref of its exact form."""
     kept = Kept()
-    thread, exact = exact_thread(
+    thread, exact = sent_thread_refs(
         run.intake, messages, openai_chat.to_message, openai_chat.from_message, run.known, kept
     )
     run.journal.commit(kept)

@@ -209,7 +209,7 @@ async def test_whoever_has_been_sending_for_longest_gives_way_to_others():
         assert refused.value.status == 503
         slow.since -= SLOW_AFTER_SECONDS + 1
         quick.hold(50)
-        assert (slow.gave_way, quick.gave_way, reading.bytes) == (True, False, 50)
+        assert (slow.was_cancelled, quick.was_cancelled, reading.bytes) == (True, False, 50)
         slow.hold(70)
         assert reading.bytes == 50
     assert (reading.count, reading.bytes) == (0, 0)

@@ -20,7 +20,7 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTrace
 
 from playhead.model.span import Span
 from playhead_collector.errors import Refused
-from playhead_collector.receive.otlp.decode import JSON, PROTOBUF, Signal, Wire, charge, portions, wire_of
+from playhead_collector.receive.otlp.decode import JSON, PROTOBUF, Signal, Wire, budget_bytes, portions, wire_of
 from playhead_collector.receive.otlp.decoded import Decoded, DecodeLimits
 from tests.unit.receive.otlp import as_json, message_of
 
@@ -30,7 +30,7 @@ TRACE, SPAN = "5b8efff798038103d269b633813fc60c", "eee19b7ec3c1b174"
 
 def whole(signal: Signal, body: bytes, wire: Wire) -> Decoded:
     """All portions together."""
-    charge(body, wire, DecodeLimits())
+    budget_bytes(body, wire, DecodeLimits())
     together = Decoded()
     for portion in portions(signal, body, wire, DecodeLimits()):
         together.spans += portion.spans
@@ -385,15 +385,15 @@ def test_many_spans_come_in_portions_in_their_order(wire: Wire):
 @pytest.mark.parametrize("body", [b"[" + b"[]," * 3_000_000, b'{"a":[' + b"{}," * 1_000_000, b"[" * 2_000_000])
 def test_json_with_too_many_values_is_refused_before_it_is_read(body: bytes):
     with pytest.raises(Refused, match="too many values") as refused:
-        charge(body, JSON, DecodeLimits())
+        budget_bytes(body, JSON, DecodeLimits())
     assert refused.value.status == 413
 
 
 def test_json_is_charged_for_what_it_takes_and_text_is_not_charged_for_more():
     text = as_json(request_with(attributes=[{"key": "k", "value": {"stringValue": "x" * 100_000}}]))
-    assert charge(text, JSON, DecodeLimits()) == len(text)
+    assert budget_bytes(text, JSON, DecodeLimits()) == len(text)
     values = b'{"resourceSpans":[' + b"{}," * 10_000 + b"{}]}"
-    assert charge(values, JSON, DecodeLimits()) > 20 * len(values)
+    assert budget_bytes(values, JSON, DecodeLimits()) > 20 * len(values)
 
 
 # --- JSON ------------------------------------------------------------------------------------------------------------

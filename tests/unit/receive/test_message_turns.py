@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from playhead_collector.errors import Refused
-from playhead_collector.receive.grpc_turns import MessageSender, MessageTurns, SlowSenders
+from playhead_collector.receive.grpc_turns import MessageSender, MessageTurns, SlowSenderMemory
 
 _PORTS = count(1)
 
@@ -106,7 +106,7 @@ async def test_a_sender_that_took_long_waits_for_a_long_turn_until_a_message_of_
     assert (to.long.waiting, to.quick.waiting, to.reading) == (1, 0, 1)
     await first.complete()
     await waiting.complete()
-    assert not to.slow.is_late(other)
+    assert not to.slow.was_slow(other)
 
 
 async def test_a_long_turn_is_taken_from_a_sender_that_had_turn_in_vain_before():
@@ -195,7 +195,7 @@ async def test_calls_that_are_cancelled_count_against_their_connection_and_its_a
     for each in (second, first):
         each.read.cancel()
         await asyncio.wait([each.read])
-    assert [to.slow.rank(each) for each in (reading, waiting, neighbour, other)] == [2, 2, 1, 0]
+    assert [to.slow.penalty(each) for each in (reading, waiting, neighbour, other)] == [2, 2, 1, 0]
 
 
 async def test_a_connection_whose_messages_arrive_does_not_pay_for_others_at_its_address():
@@ -225,16 +225,16 @@ async def test_a_call_without_a_message_counts_as_one_that_was_cancelled():
     to, one = turns(), sender()
     with pytest.raises(Refused, match="without a message"):
         await to.read(nothing, one)
-    assert to.slow.rank(one) == 2
+    assert to.slow.penalty(one) == 2
     assert await Message(to, one).complete() == "arrived"
-    assert to.slow.rank(one) == 0
+    assert to.slow.penalty(one) == 0
 
 
 def test_only_the_last_slow_senders_are_remembered():
-    slow = SlowSenders()
+    slow = SlowSenderMemory()
     first = MessageSender("h", "first")
     slow.took_long(first)
     for number in range(10_000):
         slow.took_long(MessageSender("h", str(number)))
-    assert not slow.is_late(first)
-    assert slow.is_late(MessageSender("h", "9999"))
+    assert not slow.was_slow(first)
+    assert slow.was_slow(MessageSender("h", "9999"))

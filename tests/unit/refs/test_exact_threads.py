@@ -14,7 +14,7 @@ from playhead.model.json_changes import patched
 from playhead.model.message import LARGE_PART_BYTES, message_contents, text_message
 from playhead.model.ref import ContentRef
 from playhead.model.thread import thread_of
-from playhead.refs.threads import exact_thread, message_ref, thread_ref
+from playhead.refs.threads import message_ref, sent_thread_refs, thread_ref
 from tests.unit.refs.kept import Kept
 from tests.unit.refs.test_threads import Run, sequences
 
@@ -24,7 +24,7 @@ CALL = {"id": "c1", "type": "function", "function": {"name": "look", "arguments"
 def given_back(run: Run, messages: Sequence[Any], dialect: Any) -> list[Any]:
     """The messages from what the journal was given alone."""
     kept = Kept()
-    thread, exact = exact_thread(run.intake, messages, dialect.to_message, dialect.from_message, run.known, kept)
+    thread, exact = sent_thread_refs(run.intake, messages, dialect.to_message, dialect.from_message, run.known, kept)
     run.journal.commit(kept)
     patches: dict[int, Any] = {}
     while exact is not None:
@@ -98,7 +98,7 @@ def test_plain_texts_are_the_messages_that_the_dialect_makes_of_them(dialect: An
 def test_large_plain_texts_stand_apart_as_in_other_messages(size: int):
     messages, kept = [{"role": "user", "content": "x" * size}], Kept()
     whole = thread_of(openai_chat.to_messages(messages))
-    assert exact_thread(Run().intake, messages, openai_chat.to_message, openai_chat.from_message, [], kept) == (
+    assert sent_thread_refs(Run().intake, messages, openai_chat.to_message, openai_chat.from_message, [], kept) == (
         whole.ref,
         None,
     )
@@ -113,7 +113,7 @@ def test_what_the_canonical_form_says_exactly_costs_nothing():
         {"role": "assistant", "tool_calls": [{**CALL, "function": {"name": "f", "arguments": '{"a":1}'}}]},
     ]
     assert (
-        exact_thread(run.intake, messages, openai_chat.to_message, openai_chat.from_message, run.known, Kept())[1]
+        sent_thread_refs(run.intake, messages, openai_chat.to_message, openai_chat.from_message, run.known, Kept())[1]
         is None
     )
 
@@ -123,8 +123,10 @@ def test_how_many_messages_need_no_cutting_is_remembered_with_them():
     run, dialect = Run(), openai_chat
     for messages in ("abc", "abd"):
         given_ = [{"role": "user", "content": text} for text in messages]
-        exact_thread(run.intake, given_, dialect.to_message, dialect.from_message, run.known, Kept(), whole=3)
-        assert run.known[0].whole == 3
+        sent_thread_refs(
+            run.intake, given_, dialect.to_message, dialect.from_message, run.known, Kept(), uncut_prefix=3
+        )
+        assert run.known[0].uncut_prefix == 3
 
 
 @pytest.mark.parametrize("text", ["plain", "NaN null 1e+16", "\ud83d", "x" * LARGE_PART_BYTES])

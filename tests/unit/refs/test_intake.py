@@ -145,7 +145,7 @@ def test_known_refs_are_bounded_and_keep_what_is_used(monkeypatch: pytest.Monkey
     refs = [content_of(str(n)).ref for n in range(10)]
 
     def find(ref: ContentRef) -> ContentRef | None:
-        return known.get(ref.digest) or known.promote_old(ref.digest)
+        return known.get(ref.digest) or known.get_from_old(ref.digest)
 
     for ref in refs:
         known.add(ref.digest, ref)

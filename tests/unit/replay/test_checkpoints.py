@@ -21,7 +21,7 @@ from playhead.errors import CannotRestore, NoRecord
 from playhead.model import event as ev
 from playhead.model import names
 from playhead.model.canonical import canonical_json, content_of, parse_json, value_of
-from playhead.recording import ProcessState
+from playhead.recording import RecordingProcess
 from playhead.refs.faithful import restore_data, restored_value
 from tests.support.journal_reader import Recording, read_journal
 from tests.support.projected import projected
@@ -92,10 +92,12 @@ def fails_after(say: Callable[[Any], None]) -> None:
 def last_run() -> str:
     from tests.support.journal_reader import read_journal
 
-    assert ProcessState.recording is not None
+    assert RecordingProcess.recording is not None
     playhead.flush()
     roots = [
-        s for s in read_journal(ProcessState.recording.settings.journal_dir).announced if names.RUN_ROOT in s.attributes
+        s
+        for s in read_journal(RecordingProcess.recording.settings.journal_dir).announced
+        if names.RUN_ROOT in s.attributes
     ]
     return str(roots[-1].attributes[names.RUN_ID])
 

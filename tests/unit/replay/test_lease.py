@@ -11,7 +11,7 @@ import pytest
 import playhead
 from playhead import observe
 from playhead.errors import CollectorUnreachable, Conflict, NotFound, RunAlive
-from playhead.journal.leases import take_local
+from playhead.journal.leases import acquire_lease
 from playhead.replay.lease import KnownRecord, LeaseTerms, RunLeaseHolder, local_lease
 
 RUN = "a" * 32
@@ -167,7 +167,7 @@ def test_a_process_of_this_machine_that_forces_its_way_is_noticed_without_a_coll
     lease.take(KNOWN, unless_heard=False)
     owner = lease.own(1)
     assert owner.loss(exact=True) is None
-    forced = take_local(tmp_path, RUN, force=True)
+    forced = acquire_lease(tmp_path, RUN, force=True)
     assert forced is not None
     assert "was taken over by process" in (owner.loss(exact=True) or "")
     assert not lease.renew()
@@ -185,7 +185,7 @@ def test_it_is_kept_until_it_runs_out_when_not_all_is_delivered(tmp_path: Path, 
     lease.release()
     assert collector.words == ["take"]
     assert collector.closed == 1
-    assert take_local(tmp_path, RUN) is not None, "this machine has the whole record"
+    assert acquire_lease(tmp_path, RUN) is not None, "this machine has the whole record"
 
 
 def test_no_seconds_mean_this_machine_only(tmp_path: Path, collector: FakeCollector):

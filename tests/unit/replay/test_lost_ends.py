@@ -44,7 +44,7 @@ def record(recording: Recording, monkeypatch: pytest.MonkeyPatch) -> tuple[str, 
         run.__enter__()
         assert run.id is not None
         program()
-        patch.setattr(JournalRecorder, "end", lambda *_: None)  # what a killed process does not record
+        patch.setattr(JournalRecorder, "journal_end", lambda *_: None)  # what a killed process does not record
         run.__exit__(None, None, None)
     playhead.shutdown()
     recording.configure()

@@ -3,7 +3,7 @@
 from playhead.calls.flow import ExecutionFlow
 from playhead.model import names
 from playhead.model.span import Span
-from playhead.replay.matching import BeyondRecord, Certainty, Diverged, MatchedCall, Matcher
+from playhead.replay.matching import Diverged, DivergenceCertainty, MatchedCall, Matcher, RecordExhausted
 from playhead.replay.recorded_calls import Outcome, RecordedCall, call_path_of, recorded_calls, request_refs_of
 
 
@@ -38,7 +38,7 @@ def order_of(match: object) -> int:
 def test_an_unchanged_program_finds_its_calls_in_order_even_when_they_are_equal():
     by = matcher(span(1, "agent/charge:tool", "a"), span(2, "agent/charge:tool", "a"))
     assert [order_of(ask(by, "agent/charge:tool", "a")) for _ in range(2)] == [1, 2]
-    assert isinstance(ask(by, "agent/charge:tool", "a"), BeyondRecord)
+    assert isinstance(ask(by, "agent/charge:tool", "a"), RecordExhausted)
 
 
 def test_a_changed_argument_never_matches_and_names_what_stood_there():
@@ -60,7 +60,7 @@ def test_an_inserted_step_is_told_from_the_end_of_the_record():
 def test_a_call_after_the_record_s_end_is_new():
     by = matcher(span(1, "agent/a:tool", "x"))
     ask(by, "agent/a:tool", "x")
-    assert isinstance(ask(by, "agent/b:tool", "x"), BeyondRecord)
+    assert isinstance(ask(by, "agent/b:tool", "x"), RecordExhausted)
 
 
 def test_a_removed_step_leaves_the_others_answered_and_is_left_over():
@@ -82,10 +82,10 @@ def test_a_parallel_call_that_never_began_is_no_certain_divergence_while_its_sib
     third = ExecutionFlow("", 0, "1.1<")
     verdict = ask(by, "agent/a:tool", "z", third)
     assert isinstance(verdict, Diverged)
-    assert verdict.certainty is Certainty.POSSIBLE
+    assert verdict.certainty is DivergenceCertainty.POSSIBLE
     for which, asked in enumerate("xy"):
         assert order_of(ask(by, "agent/a:tool", asked, ExecutionFlow("", 0, f"1.{2 + which}<"))) == which + 1
-    assert isinstance(ask(by, "agent/a:tool", "z", third), BeyondRecord)
+    assert isinstance(ask(by, "agent/a:tool", "z", third), RecordExhausted)
 
 
 def test_a_call_that_had_begun_is_found_in_doubt():
@@ -105,7 +105,7 @@ def test_nothing_is_answered_when_no_arguments_were_recorded():
     recorded = span(1, "agent/a:tool", "x")
     recorded.attributes.pop(names.TOOL_ARGUMENTS_REF)
     by = Matcher(recorded_calls([recorded]))
-    assert isinstance(by.match("agent/a:tool", request_refs_of({})), BeyondRecord)
+    assert isinstance(by.match("agent/a:tool", request_refs_of({})), RecordExhausted)
 
 
 def test_an_announcement_and_its_end_are_one_call():

@@ -11,7 +11,7 @@ import pytest
 
 import playhead
 from playhead import observe
-from playhead.api.promises.stopping import look_for_interrupts
+from playhead.api.promises.stopping import poll_interrupts
 from playhead.errors import Interrupted, NoRecord, ReplayError
 from playhead.model import names
 from tests.support.journal_reader import Recording
@@ -107,7 +107,7 @@ def test_a_run_is_interrupted_by_its_whole_id_only(stopped: str):
     playhead.interrupt(str(uuid.UUID(stopped)).upper())
     executed.clear()
     with playhead.resume(stopped, in_doubt="rerun"), playhead.run("agent"):
-        look_for_interrupts()
+        poll_interrupts()
         with pytest.raises(Interrupted):
             work(1)
 

@@ -283,7 +283,7 @@ with playhead.run("p") as run:
             assert program.wait(60) == -signal.SIGKILL
             record = read_local(recording.folder, run_id)
             assert record is not None
-            assert (record.alive, len(record.lanes), len(record.elsewhere)) == (False, 2, 1)
+            assert (record.is_still_running, len(record.lanes), len(record.elsewhere)) == (False, 2, 1)
             with playhead.resume(run_id) as resumed:
                 assert resumed.id == run_id
                 with playhead.run("p"):

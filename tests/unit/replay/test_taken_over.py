@@ -8,7 +8,7 @@ import pytest
 import playhead
 from playhead import observe
 from playhead.errors import RunTakenOver
-from playhead.recording import ProcessState
+from playhead.recording import RecordingProcess
 from tests.support.journal_reader import Recording
 
 executed: list[str] = []
@@ -44,7 +44,7 @@ def agent(what: str) -> str:
 
 
 def lose(run_id: str | None) -> None:
-    ProcessState.own_runs.taken_over(str(run_id), 1)
+    RecordingProcess.own_runs.taken_over(str(run_id), 1)
 
 
 def with_a_takeover(call: Callable[[], Any], recording: Recording) -> None:

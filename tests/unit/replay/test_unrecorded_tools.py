@@ -14,7 +14,7 @@ import playhead
 from playhead import observe
 from playhead.errors import ReplayError, UnrecordedTools
 from playhead.testing import ChatRequest, MockModelServer, text, tool_call, tool_calls
-from playhead.testing.answers import Said
+from playhead.testing.answers import AssistantMessage
 
 executed: list[str] = []
 Tools = dict[str, Callable[..., Any]]
@@ -49,7 +49,7 @@ def script(server: MockModelServer) -> None:
     server.otherwise(answer)
 
 
-def answer(request: ChatRequest) -> Said:
+def answer(request: ChatRequest) -> AssistantMessage:
     """By what the model has been told so far: a process that goes on asks on."""
     return ANSWERS[sum(message["role"] == "assistant" for message in request.messages)]
 

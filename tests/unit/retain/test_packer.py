@@ -6,7 +6,7 @@ import pytest
 
 from playhead_collector.errors import StoreCollision
 from playhead_collector.retain.packer import Packer
-from playhead_collector.store.ports import EventStore, ToPack
+from playhead_collector.store.ports import ProjectionStore, UnpackedRun
 from tests.unit.projection.test_runner import Clock, MemoryStore, P
 
 
@@ -21,8 +21,8 @@ def store(clock: Clock) -> MemoryStore:
 
 
 async def test_sealed_runs_are_packed_together_and_space_is_given_back_afterwards(store: MemoryStore, clock: Clock):
-    store.to_pack, store.packing_takes_ns = [ToPack(P, f"{n}", 1) for n in range(20)], 1_000_000
-    packer = Packer(cast(EventStore, store), clock=clock)
+    store.to_pack, store.packing_takes_ns = [UnpackedRun(P, f"{n}", 1) for n in range(20)], 1_000_000
+    packer = Packer(cast(ProjectionStore, store), clock=clock)
     packed = [f"{n}" for n in range(20)]
     assert await packer.run_once() == pytest.approx(0.001)
     assert store.packed == packed[:16]
@@ -37,8 +37,8 @@ async def test_sealed_runs_are_packed_together_and_space_is_given_back_afterward
 
 async def test_nothing_is_packed_while_others_are_busy(store: MemoryStore, clock: Clock):
     busy = [True, False]
-    store.to_pack = [ToPack(P, "a", 1)]
-    packer = Packer(cast(EventStore, store), clock=clock, is_busy=lambda: busy.pop(0))
+    store.to_pack = [UnpackedRun(P, "a", 1)]
+    packer = Packer(cast(ProjectionStore, store), clock=clock, is_busy=lambda: busy.pop(0))
     assert 0 < await packer.run_once() <= 1
     assert store.packed == []
     await packer.run_once()
@@ -46,21 +46,21 @@ async def test_nothing_is_packed_while_others_are_busy(store: MemoryStore, clock
 
 
 async def test_it_rests_longer_while_runs_wait_to_be_projected(store: MemoryStore, clock: Clock):
-    store.to_pack, store.packing_takes_ns = [ToPack(P, "a", 1)], 1_000_000
-    packer = Packer(cast(EventStore, store), clock=clock, rest=lambda: 5)
+    store.to_pack, store.packing_takes_ns = [UnpackedRun(P, "a", 1)], 1_000_000
+    packer = Packer(cast(ProjectionStore, store), clock=clock, rest=lambda: 5)
     assert await packer.run_once() == pytest.approx(0.005)
 
 
 async def test_a_run_that_cannot_be_packed_is_left_and_the_others_are_packed(
     store: MemoryStore, clock: Clock, caplog: pytest.LogCaptureFixture
 ):
-    store.to_pack = [ToPack(P, run, 1) for run in ("good", "bad", "other")]
+    store.to_pack = [UnpackedRun(P, run, 1) for run in ("good", "bad", "other")]
     store.unpackable = {"bad": ValueError("damaged")}
-    packer = Packer(cast(EventStore, store), clock=clock)
+    packer = Packer(cast(ProjectionStore, store), clock=clock)
     await packer.run_once()
     assert (store.packed, store.to_pack) == (["good", "other"], [])
     assert "run bad cannot be packed" in caplog.text
-    store.to_pack, store.unpackable = [ToPack(P, "busy", 1)], {"busy": StoreCollision("others are in the way")}
+    store.to_pack, store.unpackable = [UnpackedRun(P, "busy", 1)], {"busy": StoreCollision("others are in the way")}
     clock.now_ns += 10**9
     await packer.run_once()
-    assert store.to_pack == [ToPack(P, "busy", 1)]  # there is time
+    assert store.to_pack == [UnpackedRun(P, "busy", 1)]  # there is time

@@ -47,10 +47,10 @@ def test_all_of_a_pack_is_found_and_nothing_else(made: tuple[PackItems, list[Thr
     pack = OpenPack(items.keys, encode(items))
     assert pack.items() == items
     assert [pack.content(each.ref) for each in items.contents] == items.contents
-    assert [pack.beginning_with(each.ref.digest[:16]) for each in items.contents] == [
+    assert [pack.ref_with_prefix(each.ref.digest[:16]) for each in items.contents] == [
         each.ref for each in items.contents
     ]
-    assert pack.beginning_with(ContentRef.of(b"elsewhere" * 99).digest[:16]) is None
+    assert pack.ref_with_prefix(ContentRef.of(b"elsewhere" * 99).digest[:16]) is None
     for node in everything:
         assert pack.node(node.ref) == (node if node in items.nodes else None)
         assert pack.content(node.ref) is None

@@ -20,7 +20,7 @@ from playhead.testing import (
     tool_call,
     tool_calls,
 )
-from playhead.testing.answers import Said
+from playhead.testing.answers import AssistantMessage
 from playhead.testing.completion import Completion, finish_reason_of
 from playhead.testing.http_response import Response, cut
 from playhead.testing.protocols import openai_chat
@@ -30,7 +30,7 @@ from playhead.testing.request import JsonObject
 REQUEST = ChatRequest(7, {"model": "m", "messages": [{"role": "user", "content": "hi"}]})
 
 
-def completion_of(answer: Said, request: ChatRequest = REQUEST) -> Completion:
+def completion_of(answer: AssistantMessage, request: ChatRequest = REQUEST) -> Completion:
     return Completion.of(answer, request, created=1000, cached_tokens=0, thinks=True)
 
 

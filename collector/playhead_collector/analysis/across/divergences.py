@@ -85,7 +85,7 @@ def divergences_of(cohort: Cohort, paths: Sequence[TaskPath], limit: int) -> Div
     }
 
 
-def gain(groups: Iterable[Sequence[bool | None]]) -> float:
+def information_gain(groups: Iterable[Sequence[bool | None]]) -> float:
     """Returns the mutual information, in bits, between group and outcome. Each group lists the outcomes of its runs."""
     nonempty = [group for group in groups if group]
     every = [outcome for group in nonempty for outcome in group]
@@ -110,7 +110,7 @@ def _of_task(task: str, paths: Sequence[TaskPath]) -> Iterable[TaskDivergence]:
                 node.branches.setdefault((choice.tool, choice.arguments), _Junction()).paths.append(path)
         if len({path.member.succeeded for path in here}) < 2:
             continue
-        bits = gain([[path.member.succeeded for path in branch.paths] for branch in node.branches.values()])
+        bits = information_gain([[path.member.succeeded for path in branch.paths] for branch in node.branches.values()])
         if len(node.branches) > 1 and bits > _LEAST_GAIN:
             yield _divergence(task, after, depth, node, bits)
         for (tool, _), branch in node.branches.items():

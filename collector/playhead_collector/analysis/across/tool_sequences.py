@@ -127,7 +127,7 @@ def _transition(source: str, to: str, occurrences: Occurrences, departures: int)
     }
 
 
-class Situation(NamedTuple):
+class LastToolResult(NamedTuple):
     """The last tool call before a choice, and its result; `BEGIN` and None at the beginning of a run."""
 
     tool: str
@@ -144,9 +144,9 @@ async def answer_patterns(
 
 def patterns_of(cohort: Cohort, walks: Sequence[ToolPath], limit: int) -> DecisionPatterns:
     """The patterns of these runs.  Pure."""
-    occurrences: dict[tuple[Situation, str], Occurrences] = {}
-    times = Counter[Situation]()
-    runs: dict[Situation, dict[str, bool | None]] = {}
+    occurrences: dict[tuple[LastToolResult, str], Occurrences] = {}
+    times = Counter[LastToolResult]()
+    runs: dict[LastToolResult, dict[str, bool | None]] = {}
     for walk in walks:
         for situation, choice, seq in choices(walk):
             occurrences.setdefault((situation, choice), Occurrences()).add(walk, seq)
@@ -160,21 +160,21 @@ def patterns_of(cohort: Cohort, walks: Sequence[ToolPath], limit: int) -> Decisi
     return {"population": cohort.population, "patterns": patterns[:limit], "rare": len(occurrences) - len(frequent)}
 
 
-def choices(walk: ToolPath) -> Iterator[tuple[Situation, str, int]]:
+def choices(walk: ToolPath) -> Iterator[tuple[LastToolResult, str, int]]:
     """Yields each choice of a run: situation, next tool (or `END`), and seq of its call (`END`: of the last call)."""
-    situation, seq = Situation(BEGIN, None), 1
+    situation, seq = LastToolResult(BEGIN, None), 1
     for step in walk.steps:
         yield situation, step.tool, step.seq
-        situation, seq = Situation(step.tool, step.result), step.seq
+        situation, seq = LastToolResult(step.tool, step.result), step.seq
     yield situation, END, seq
 
 
 def _pattern(
-    situation: Situation,
+    situation: LastToolResult,
     choice: str,
     occurrences: Occurrences,
-    times: Mapping[Situation, int],
-    runs: Mapping[Situation, Mapping[str, bool | None]],
+    times: Mapping[LastToolResult, int],
+    runs: Mapping[LastToolResult, Mapping[str, bool | None]],
 ) -> DecisionPattern:
     others = (outcome for run, outcome in runs[situation].items() if run not in occurrences.runs)
     return {

@@ -31,7 +31,7 @@ async def entered_before(record: RunRecord, seq: int) -> Mapping[ContentRef, Seq
     return entered
 
 
-def latest_messages(entered: Mapping[ContentRef, Sequence[int]]) -> list[ContentRef]:
+def last_messages(entered: Mapping[ContentRef, Sequence[int]]) -> list[ContentRef]:
     """The last 4,000 messages by their first entry into the run."""
     return list(entered)[-_MAX_EVENTS:]
 
@@ -68,7 +68,7 @@ def calls_in(messages: Iterable[Message | None]) -> set[CallIdentity]:
     return {_call(part.get("name"), part.get("arguments")) for part in parts if part.get("type") == "tool_call"}
 
 
-def said_after(
+def statements_after(
     events: Iterable[RunEvent], cache: ContentCache, made: set[CallIdentity], added: set[ContentRef]
 ) -> Iterator[LaterStatement]:
     """Yields the texts and tool calls after the compression, in order. `made`: tool calls before it; `added`: messages
@@ -78,7 +78,7 @@ def said_after(
             case MessageAdded() if event.message is not None and event.message not in added:
                 message = cache.parsed_message(event.message)
                 if message is not None:
-                    yield from _said(event.seq, event.message, message, made)
+                    yield from _statements_in(event.seq, event.message, message, made)
             case ToolCalled() if event.arguments is not None:
                 value = cache.parsed(event.arguments)
                 passage = passage_of(event.arguments, 0, ASSISTANT, value)
@@ -99,7 +99,7 @@ def tool_call_passages(ref: ContentRef, message: Message) -> Iterator[tuple[str,
             yield str(part.get("name")), part.get("id"), passage
 
 
-def _said(seq: int, ref: ContentRef, message: Message, made: set[CallIdentity]) -> Iterator[LaterStatement]:
+def _statements_in(seq: int, ref: ContentRef, message: Message, made: set[CallIdentity]) -> Iterator[LaterStatement]:
     for passage in passages_of(ref, message):
         part = message["parts"][passage.part]
         yield LaterStatement(seq, passage, call=part.get("id") if passage.source == RESULT else None)

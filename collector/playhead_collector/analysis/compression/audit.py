@@ -14,7 +14,7 @@ from playhead.model.message import Message
 from playhead.model.ref import ContentRef
 from playhead.projection import cuts
 from playhead.projection.known_messages import KnownMessages
-from playhead.projection.message_outcomes import DROPPED, KEPT, SUMMARISED, MessageFates, retained, with_replacements
+from playhead.projection.message_outcomes import DROPPED, KEPT, SUMMARISED, MessageOutcomes, retained, with_replacements
 from playhead.wire.operations.compression import (
     Compression,
     CompressionAudit,
@@ -29,8 +29,8 @@ from playhead_collector.analysis.compression import rules
 from playhead_collector.analysis.compression.after_compression import (
     calls_in,
     entry_seqs,
-    latest_messages,
-    said_after,
+    last_messages,
+    statements_after,
     tool_call_passages,
 )
 from playhead_collector.analysis.compression.facts import Fact, FactIndex
@@ -39,8 +39,8 @@ from playhead_collector.analysis.compression.needed_facts import (
     LostFactRecord,
     PreservedFactRecord,
     TextSpan,
-    facts_gone,
     find_needs,
+    lost_and_preserved_facts,
 )
 from playhead_collector.analysis.rules import StrengthRule
 from playhead_collector.analysis.texts.limits import readable
@@ -98,7 +98,7 @@ class AuditInput:
     compression, searched up to seq `searched_to`. `system`: system instructions of the next call."""
 
     event: ContextCompressed
-    fates: MessageFates
+    outcomes: MessageOutcomes
     cache: ContentCache
     entered: Mapping[ContentRef, Sequence[int]]
     events: Sequence[RunEvent]
@@ -109,9 +109,9 @@ class AuditInput:
 def audit(head: Compression, audit_input: AuditInput) -> CompressionAudit:
     """Builds the whole answer. `head`: the compression as an answer."""
     event, cache = audit_input.event, audit_input.cache
-    messages = _known(audit_input.fates, cache)
-    fates = with_replacements(audit_input.fates, messages)
-    audit_input = replace(audit_input, fates=fates)
+    messages = _known(audit_input.outcomes, cache)
+    fates = with_replacements(audit_input.outcomes, messages)
+    audit_input = replace(audit_input, outcomes=fates)
     lost, preserved, remaining = _facts(audit_input)
     missed = [record for record in lost if record.needs]
     listed = [*missed, *(record for record in lost if not record.needs)][:_MAX_FACTS]
@@ -138,9 +138,9 @@ def audit(head: Compression, audit_input: AuditInput) -> CompressionAudit:
     }
 
 
-def _known(fates: MessageFates, cache: ContentCache) -> KnownMessages:
+def _known(outcomes: MessageOutcomes, cache: ContentCache) -> KnownMessages:
     messages: dict[ContentRef, Message] = {}
-    for ref in {*fates.diff.before, *fates.diff.after}:
+    for ref in {*outcomes.diff.before, *outcomes.diff.after}:
         message = cache.parsed_message(ref)
         if message is not None:
             messages[ref] = message
@@ -152,7 +152,7 @@ def _known(fates: MessageFates, cache: ContentCache) -> KnownMessages:
 
 def _facts(audit_input: AuditInput) -> tuple[list[LostFactRecord], list[PreservedFactRecord], ContextLeft]:
     """Returns lost facts with the evidence that they were needed, preserved facts, and the remaining context."""
-    fates, cache = audit_input.fates, audit_input.cache
+    fates, cache = audit_input.outcomes, audit_input.cache
     made = retained(fates, audit_input.event)
     remaining = ContextLeft()
     if audit_input.system is not None:
@@ -169,14 +169,14 @@ def _facts(audit_input: AuditInput) -> tuple[list[LostFactRecord], list[Preserve
         for position in gone
         for passage in _passages(cache, fates.diff.before[position])
     ]
-    lost, preserved = facts_gone(removed, remaining.whole)
+    lost, preserved = lost_and_preserved_facts(removed, remaining.whole)
     calls = calls_in(map(cache.parsed_message, fates.diff.before))
     brought = {fates.diff.after[position] for position in {*made} & {*fates.diff.added}}
     ever = FactIndex()
-    for ref in {*latest_messages(audit_input.entered), *fates.diff.before} if lost else ():
+    for ref in {*last_messages(audit_input.entered), *fates.diff.before} if lost else ():
         for passage in _passages(cache, ref):
             ever.add(passage.text)
-    find_needs(lost, said_after(audit_input.events, cache, calls, brought), remaining.whole, ever)
+    find_needs(lost, statements_after(audit_input.events, cache, calls, brought), remaining.whole, ever)
     return lost, preserved, remaining
 
 
@@ -191,18 +191,18 @@ def _passages(cache: ContentCache, ref: ContentRef) -> Iterator[Passage]:
 # --- by which rule ----------------------------------------------------------------------------------------------------
 
 
-def _rule(event: ContextCompressed, fates: MessageFates, messages: KnownMessages) -> tuple[StrengthRule, str]:
+def _rule(event: ContextCompressed, outcomes: MessageOutcomes, messages: KnownMessages) -> tuple[StrengthRule, str]:
     if event.origin == "declared":
         return rules.DECLARED, "declared by who made it"
-    if event.origin == "provider" and not fates.diff.removed:
+    if event.origin == "provider" and not outcomes.diff.removed:
         return rules.DECLARED, "the provider says that it edited what the model saw"
-    went = f"{len(fates.diff.removed)} of {len(fates.diff.before)} messages are not in the next call's input"
+    went = f"{len(outcomes.diff.removed)} of {len(outcomes.diff.before)} messages are not in the next call's input"
     if event.summary is None:
         return rules.MESSAGES_GONE, f"{went}, what was said last is"
     text = messages.text(event.summary)
     if cuts.says_summary(text):
         return rules.SAYS_SUMMARY, f"{went}; a new message says that it is a summary"
-    goes_on = cuts.is_same_conversation(fates.diff, fates.input_length, messages)
+    goes_on = cuts.is_same_conversation(outcomes.diff, outcomes.input_length, messages)
     if not text or not goes_on:
         return rules.NEW_IN_PLACE, f"{went}; a new message stands in their place"
     return rules.NEW_BEFORE_KEPT, f"{went}; a new message stands in their place, before those that were kept"
@@ -214,7 +214,7 @@ def _rule(event: ContextCompressed, fates: MessageFates, messages: KnownMessages
 def _context_message(
     audit_input: AuditInput, messages: KnownMessages, seqs: Sequence[int | None], position: int
 ) -> ContextMessage:
-    fates = audit_input.fates
+    fates = audit_input.outcomes
     ref = fates.diff.before[position]
     new = fates.replacements.get(position)
     answer: ContextMessage = {

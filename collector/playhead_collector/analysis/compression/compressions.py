@@ -10,13 +10,13 @@ from dataclasses import dataclass
 from playhead.model.event import ContextCompressed, LlmCalled
 from playhead.model.ref import ContentRef
 from playhead.model.times import rfc3339
-from playhead.projection.message_outcomes import DROPPED, KEPT, SUMMARISED, MessageFates, recorded_fates
+from playhead.projection.message_outcomes import DROPPED, KEPT, SUMMARISED, MessageOutcomes, outcomes_of_event
 from playhead.wire.operations import Page
 from playhead.wire.operations.compression import Compression, CompressionAudit, TokensSaved
 from playhead_collector.analysis.compression.after_compression import (
     entered_before,
     events_after,
-    latest_messages,
+    last_messages,
     refs_to_read,
 )
 from playhead_collector.analysis.compression.audit import AuditInput, audit
@@ -39,7 +39,7 @@ async def list_compressions(record: RunRecord, limit: int, after: int) -> Page[C
     threads: dict[ContentRef, Sequence[ContentRef]] = {}
     items: list[Compression] = []
     for entry in compressions[:limit]:
-        fates = await _read_fates(record, entry.event, threads)
+        fates = await _read_outcomes(record, entry.event, threads)
         items.append(compression(entry.event, entry.call, fates, _reported(entry.event)))
     return {"items": items, "next_cursor": str(items[-1]["seq"]) if len(compressions) > limit else None}
 
@@ -52,12 +52,12 @@ async def audit_compression(record: RunRecord, at: str) -> CompressionAudit:
         message = f"event {seq} of run {record.run} is no compression: GET .../compressions lists those that there are"
         raise Refused(404, "no_such_compression", message)
     event, call = compressions[0].event, compressions[0].call
-    fates = await _read_fates(record, event, {})
+    fates = await _read_outcomes(record, event, {})
     entered = await entered_before(record, event.seq)
     events, searched_to = await events_after(record, event)
     system = call.system if call else None
     threads = (*fates.diff.before, *fates.diff.after)
-    wanted = (*latest_messages(entered), *threads, event.summary, system, *refs_to_read(events))
+    wanted = (*last_messages(entered), *threads, event.summary, system, *refs_to_read(events))
     cache = await fetch(record.store, record.project_id, wanted)
     head = compression(event, call, fates, _tokens(event, fates, cache))
     evidence = AuditInput(event, fates, cache, entered, events, searched_to, system)
@@ -65,7 +65,7 @@ async def audit_compression(record: RunRecord, at: str) -> CompressionAudit:
 
 
 def compression(
-    event: ContextCompressed, call: LlmCalled | None, fates: MessageFates, tokens: TokensSaved
+    event: ContextCompressed, call: LlmCalled | None, outcomes: MessageOutcomes, tokens: TokensSaved
 ) -> Compression:
     """Converts a compression to an answer."""
     refs: Mapping[str, ContentRef | None] = {"before": event.before, "after": event.after, "summary": event.summary}
@@ -79,11 +79,11 @@ def compression(
         "strategy": event.strategy,
         "call": call and call.seq,
         "messages": {
-            "before": len(fates.diff.before),
-            "after": len(fates.diff.after),
-            "kept": fates.count(KEPT),
-            "summarised": fates.count(SUMMARISED),
-            "dropped": fates.count(DROPPED),
+            "before": len(outcomes.diff.before),
+            "after": len(outcomes.diff.after),
+            "kept": outcomes.count(KEPT),
+            "summarised": outcomes.count(SUMMARISED),
+            "dropped": outcomes.count(DROPPED),
         },
         "tokens": tokens,
         "refs": {name: ref for name, ref in refs.items() if ref is not None},
@@ -113,9 +113,9 @@ def _is_first(call: LlmCalled, event: ContextCompressed) -> bool:
     return call.span == event.span or (event.origin == "declared" and call.actor == event.actor)
 
 
-async def _read_fates(
+async def _read_outcomes(
     record: RunRecord, event: ContextCompressed, threads: dict[ContentRef, Sequence[ContentRef]]
-) -> MessageFates:
+) -> MessageOutcomes:
     for thread in (event.before, event.after):
         if thread is not None and thread not in threads:
             try:
@@ -123,7 +123,7 @@ async def _read_fates(
             except ContentMissing:
                 threads[thread] = []
     before = threads[event.before] if event.before else ()
-    return recorded_fates(event, before, threads[event.after] if event.after else ())
+    return outcomes_of_event(event, before, threads[event.after] if event.after else ())
 
 
 def _reported(event: ContextCompressed) -> TokensSaved:
@@ -132,13 +132,13 @@ def _reported(event: ContextCompressed) -> TokensSaved:
     return {"before": before, "after": after, "saved": saved, "basis": REPORTED}
 
 
-def _tokens(event: ContextCompressed, fates: MessageFates, cache: ContentCache) -> TokensSaved:
+def _tokens(event: ContextCompressed, outcomes: MessageOutcomes, cache: ContentCache) -> TokensSaved:
     """Token counts before and after: as reported, else estimated from the messages."""
     reported = _reported(event)
     if reported["saved"] is not None:
         return reported
     # The input of the call before did not have that call's answer.
-    sides = (fates.diff.before[: fates.input_length], fates.diff.after)
+    sides = (outcomes.diff.before[: outcomes.input_length], outcomes.diff.after)
     before, after = (estimate_all(cache.parsed_message(ref) for ref in side) for side in sides)
     factor = 1.0
     if event.tokens_before is not None and before:

@@ -111,7 +111,7 @@ class PreservedFactRecord:
     occurrences: list[TextSpan]
 
 
-def facts_gone(
+def lost_and_preserved_facts(
     gone: Iterable[tuple[int, Passage]], remaining: FactIndex
 ) -> tuple[list[LostFactRecord], list[PreservedFactRecord]]:
     """Returns the lost and the preserved facts (see `facts.py`) of removed passages: those that `remaining` does not
@@ -165,7 +165,7 @@ class _NeedFinder:
         elif source == RESULT:
             self._looked_up(statement, facts)
         else:
-            self._said(statement, facts)
+            self._check_statement(statement, facts)
         self.left.add(statement.passage.text)
         if statement.tool is not None:
             self.call = statement
@@ -220,7 +220,7 @@ class _NeedFinder:
             used = TextSpan(statement.seq, statement.passage, *(named.get(key) or occurrences[first]))
             lost.needs.append(FactNeed(need.how, need.seq, need.rule, (*need.words, used)))
 
-    def _said(self, statement: LaterStatement, facts: Sequence[Fact]) -> None:
+    def _check_statement(self, statement: LaterStatement, facts: Sequence[Fact]) -> None:
         self._uses(statement, facts)
         for fact, lost in self._lost(facts):
             if not self.left.has(fact):

@@ -99,7 +99,7 @@ def attributions(transcript: Transcript, tools: Iterable[ToolRun]) -> Iterator[T
     """Yields the attribution of each tool call. `tools`: in the order of the run, so that messages are read once."""
     contexts = Contexts(transcript)
     for tool in tools:
-        visible = contexts.at(tool)
+        visible = contexts.context_of(tool)
         yield attribute(transcript, contexts.index, tool, traced_call_of(transcript, tool, visible))
 
 
@@ -172,7 +172,7 @@ class _AttributionRules:
                 again = run is not None and run.begin.name == self.tool.begin.name
                 reason = f"{'the same tool' if again else 'another tool'} had just failed: {problem[:120]}"
                 rule = rules.SAME_TOOL_FAILED if again else rules.OTHER_TOOL_FAILED
-                return ERROR_RECOVERY, rule, reason, [self._whole(event, passage, "error")]
+                return ERROR_RECOVERY, rule, reason, [self._passage_evidence(event, passage, "error")]
         return self._raised()
 
     def _raised(self) -> Answer:
@@ -207,7 +207,7 @@ class _AttributionRules:
     def _own_wording(self) -> Answer:
         if any(origin.how not in ("composed", "code") for origin in self.origins) or self._comes_from_an_agent():
             return None
-        if any(self._speaks_of_it(passage.text) for _, passage in self.new_input.of(USER)):
+        if any(self._mentions_tool(passage.text) for _, passage in self.new_input.of(USER)):
             return None
         if not self.origins and self.new_input.of(USER):
             return None
@@ -221,11 +221,11 @@ class _AttributionRules:
         event, passage = messages[-1]
         here = [hit for origin in self.origins for hit in origin.evidence if hit.passage.content == passage.content]
         if here:
-            return USER_REQUEST, rules.USER_JUST_SAID, "the user had just said values of it", self._hits(here)
-        evidence = [self._whole(event, passage, "message"), *self._hits(self._from(USER))]
-        if self._speaks_of_it(passage.text) or self._from(USER):
+            return USER_REQUEST, rules.USER_JUST_SAID, "the user had just said values of it", self._hit_evidence(here)
+        evidence = [self._passage_evidence(event, passage, "message"), *self._hit_evidence(self._from(USER))]
+        if self._mentions_tool(passage.text) or self._from(USER):
             return USER_REQUEST, rules.USER_SPOKE_OF_IT, "the user had just spoken of it", evidence
-        evidence += self._hits(self._from(RESULT))
+        evidence += self._hit_evidence(self._from(RESULT))
         return USER_REQUEST, rules.USER_SPOKE, "the user had just spoken", evidence
 
     def _from_new_results(self) -> Answer:
@@ -233,15 +233,20 @@ class _AttributionRules:
         hits = [hit for hit in self._from(RESULT) if hit.passage.content in new]
         if not hits:
             return None
-        return FOLLOW_UP, rules.NEW_RESULTS, "values of it are from the results just given", self._hits(hits)
+        return FOLLOW_UP, rules.NEW_RESULTS, "values of it are from the results just given", self._hit_evidence(hits)
 
     def _from_sources(self) -> Answer:
         from_user, from_results = self._from(USER), self._from(RESULT)
         if from_user and len(from_user) >= len(from_results):
             rule = rules.USERS_AND_RESULTS if from_results else rules.USERS_VALUES
-            return USER_REQUEST, rule, "values of it are from the user's words", self._hits(from_user)
+            return USER_REQUEST, rule, "values of it are from the user's words", self._hit_evidence(from_user)
         if from_results:
-            return FOLLOW_UP, rules.EARLIER_RESULTS, "values of it are from earlier results", self._hits(from_results)
+            return (
+                FOLLOW_UP,
+                rules.EARLIER_RESULTS,
+                "values of it are from earlier results",
+                self._hit_evidence(from_results),
+            )
         return None
 
     def _from_agents(self) -> Answer:
@@ -250,10 +255,10 @@ class _AttributionRules:
         others = [hit for hit in hits if self._author(hit.passage) != self.tool.begin.actor]
         if others:
             reason = f"values of it are from what {self._named(others[0].passage)} said"
-            return AGENT_MESSAGE, rules.OTHER_AGENTS_VALUES, reason, self._hits(others)
+            return AGENT_MESSAGE, rules.OTHER_AGENTS_VALUES, reason, self._hit_evidence(others)
         if hits:
             reason = "values of it are from the agent's own earlier words"
-            return INITIATIVE, rules.OWN_VALUES, reason, self._hits(hits)
+            return INITIATIVE, rules.OWN_VALUES, reason, self._hit_evidence(hits)
         return None
 
     def _comes_from_an_agent(self) -> bool:
@@ -266,7 +271,12 @@ class _AttributionRules:
         for event, passage in reversed(self.new_input.of(ASSISTANT)):
             if self._author(passage) != self.tool.begin.actor:
                 reason = f"{self._named(passage)} had just spoken"
-                return AGENT_MESSAGE, rules.OTHER_AGENT_SPOKE, reason, [self._whole(event, passage, "assistant")]
+                return (
+                    AGENT_MESSAGE,
+                    rules.OTHER_AGENT_SPOKE,
+                    reason,
+                    [self._passage_evidence(event, passage, "assistant")],
+                )
         return None
 
     def _author(self, passage: Passage) -> str | None:
@@ -286,7 +296,7 @@ class _AttributionRules:
             before = self.transcript.tool_run_by_result.get((passage.content, passage.part))
             if before is not None and any(value in mine for _, value in scalars(before.arguments)):
                 reason = f"it goes on where {before.begin.name} with the same arguments ended"
-                return FOLLOW_UP, rules.SAME_ARGUMENTS, reason, [self._whole(event, passage, "result")]
+                return FOLLOW_UP, rules.SAME_ARGUMENTS, reason, [self._passage_evidence(event, passage, "result")]
         return None
 
     def _said_why(self) -> Answer:
@@ -308,10 +318,10 @@ class _AttributionRules:
             ASSISTANT if passage.source == USER and is_of_agent(self.transcript, self.tool, passage) else passage.source
         )
 
-    def _hits(self, hits: Sequence[Hit]) -> list[AttributionEvidence]:
+    def _hit_evidence(self, hits: Sequence[Hit]) -> list[AttributionEvidence]:
         return [evidence_of(self.transcript, hit, self.tool.begin.seq) for hit in dict.fromkeys(hits)]
 
-    def _whole(self, event: ev.MessageAdded, passage: Passage, kind: str) -> AttributionEvidence:
+    def _passage_evidence(self, event: ev.MessageAdded, passage: Passage, kind: str) -> AttributionEvidence:
         length = min(200, len(passage.text))
         return AttributionEvidence(
             kind, event.seq, passage.content, quote(passage.text, 0, length), passage.part, 0, length
@@ -320,7 +330,7 @@ class _AttributionRules:
     def _triggers(self) -> list[AttributionEvidence]:
         kinds = {USER: "message", RESULT: "result"}
         new_input = [(event, passage) for event, passage in self.new_input.passages if passage.source in kinds]
-        return [self._whole(event, passage, kinds[passage.source]) for event, passage in new_input]
+        return [self._passage_evidence(event, passage, kinds[passage.source]) for event, passage in new_input]
 
     def _thoughts(self) -> list[AttributionEvidence]:
         turn = self.tool.turn if self.tool.request else None
@@ -340,7 +350,7 @@ class _AttributionRules:
             )
         return evidence
 
-    def _speaks_of_it(self, text: str) -> bool:
+    def _mentions_tool(self, text: str) -> bool:
         names = [word for word in name_words(self.tool.begin.name) if len(word) > 3]
         words = {word for word, _, _ in words_in(text)}
         return any(is_same_word(name, word) for name in names for word in words)

@@ -34,15 +34,15 @@ class Contexts:
         self._at: dict[ContentRef, int] = {}
         self._depth = 0
 
-    def at(self, tool: ToolRun) -> dict[ContentRef, int]:
+    def context_of(self, tool: ToolRun) -> dict[ContentRef, int]:
         """The context of this tool call. Valid until the next call of a method."""
-        self._go_to(tool.turn.begin.thread if tool.turn else None)
+        self._advance_to(tool.turn.begin.thread if tool.turn else None)
         beside = self._beside(tool) if not self._at or tool.request is None else ()
         return self._with(tool.turn, beside)
 
-    def of_turn(self, turn: Turn) -> dict[ContentRef, int]:
+    def context_of_turn(self, turn: Turn) -> dict[ContentRef, int]:
         """The context of this model call. Valid until the next call of a method."""
-        self._go_to(turn.begin.thread)
+        self._advance_to(turn.begin.thread)
         return self._with(turn, ())
 
     def _with(self, turn: Turn | None, beside: Iterable[Beside]) -> dict[ContentRef, int]:
@@ -68,7 +68,7 @@ class Contexts:
         if turn is not None and isinstance(turn.end, ev.LlmCompleted):
             yield turn.end.output, ASSISTANT
 
-    def _go_to(self, thread: ContentRef | None) -> None:
+    def _advance_to(self, thread: ContentRef | None) -> None:
         nodes = self._story.nodes
         new: list[ThreadNode] = []
         node = nodes.get(thread) if thread else None

@@ -33,15 +33,15 @@ _POLAR = {
 }
 
 
-def is_small(value: Scalar) -> bool:
+def is_trivial_value(value: Scalar) -> bool:
     """Whether the value is so common that an occurrence proves nothing."""
     if isinstance(value, str):
         plain = read_number(value)
-        return not value.isdigit() and not is_distinctive(value) if plain is None else _is_little(plain)
-    return value is None or isinstance(value, bool) or _is_little(plain_number(value))
+        return not value.isdigit() and not is_distinctive(value) if plain is None else _is_trivial_number(plain)
+    return value is None or isinstance(value, bool) or _is_trivial_number(plain_number(value))
 
 
-def trace_small_value(
+def trace_trivial_value(
     index: ContextIndex, traced: TracedCall, path: str, value: Scalar
 ) -> tuple[str, Derivation] | None:
     """Returns the source of the value and how it was found; None if it occurs nowhere."""
@@ -83,7 +83,7 @@ def alternatives(traced: TracedCall, path: str) -> list[str]:
     return [value for value in cast(list[Any], listed) if isinstance(value, str)] if isinstance(listed, list) else []
 
 
-def _is_little(plain: str | None) -> bool:
+def _is_trivial_number(plain: str | None) -> bool:
     return plain is not None and plain.lstrip("-").isdigit() and len(plain) < 4 and abs(int(plain)) <= _LARGEST
 
 

@@ -119,18 +119,18 @@ class _ValueTracer:
             return self._code(self.value)
         if isinstance(self.value, str) and composed_texts.is_composed(self.value):
             return self._text(self.value)
-        if small_values.is_small(self.value):
-            return self._small()
-        hits = self._hits()
+        if small_values.is_trivial_value(self.value):
+            return self._trivial_value()
+        hits = self._exact_hits()
         form = OtherForm([]) if any(hit.whole for hit in hits) else other_forms(self.index, self.traced, self.value)
         hits = in_order([*hits, *form.hits], self.traced.visible)
         for rule in self._rules(hits):
             origin = rule()
             if origin is not None:
-                return self._with_subject(origin, hits, form.note if origin.how == NORMALISED else origin.note)
+                return self._with_subject_note(origin, hits, form.note if origin.how == NORMALISED else origin.note)
         return self._as(INVENTED, "nowhere", rules.NOWHERE, _NOWHERE, hits)
 
-    def _with_subject(self, origin: Origin, hits: Sequence[Hit], note: str) -> Origin:
+    def _with_subject_note(self, origin: Origin, hits: Sequence[Hit], note: str) -> Origin:
         """Returns `origin` with a note if the value occurs only with another subject."""
         another = None
         if origin.source in (RESULT, ASSISTANT):
@@ -165,7 +165,7 @@ class _ValueTracer:
 
     # --- occurrences --------------------------------------------------------------------------------------------------
 
-    def _hits(self) -> list[Hit]:
+    def _exact_hits(self) -> list[Hit]:
         """Occurrences of the value, as a number or as words, outside longer values that the definition lists."""
         text = written(self.value)
         words = [word for word, _, _ in words_in(text)]
@@ -231,8 +231,8 @@ class _ValueTracer:
         hit = Hit(passage, place, place + len(self.value))
         return self._as(DEFINITION, EXACT, rules.DEFINITION_ONLY, "stands in the tool's definition only", (), (hit,))
 
-    def _small(self) -> Origin:
-        result = small_values.trace_small_value(self.index, self.traced, self.path, self.value)
+    def _trivial_value(self) -> Origin:
+        result = small_values.trace_trivial_value(self.index, self.traced, self.path, self.value)
         if result is None:
             return self._as(INVENTED, "nowhere", rules.SMALL_NOWHERE, "a small value that nobody spoke of", ())
         source, derivation = result
@@ -263,7 +263,7 @@ class _ValueTracer:
 
     def _copied(self) -> Origin | None:
         """Returns the origin of a text of 5 words or more that occurs as a whole in the context, else None."""
-        hits = self._hits() if len(list(words_in(written(self.value)))) >= _LONG_WORDS else []
+        hits = self._exact_hits() if len(list(words_in(written(self.value)))) >= _LONG_WORDS else []
         origins = (self._stands(hits, source) for source in (USER, RESULT, ASSISTANT, SYSTEM))
         return next((origin for origin in origins if origin), None)
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from playhead.model.times import rfc3339
 from playhead.wire.operations.search import DecisionsFound, FoundDecision, FoundValue
 from playhead_collector.analysis.search.records import SearchedDecision, SearchedValue, SearchRecord, decode
-from playhead_collector.analysis.search.terms import DecisionConditions, terms_asked
+from playhead_collector.analysis.search.terms import DecisionConditions, query_terms
 from playhead_collector.read.paging import position_cursor, read_position
 from playhead_collector.store.ports.search import FoundRun, RunBounds, SearchStore
 
@@ -24,13 +24,13 @@ class _DecisionsPage:
     """A page that is filled run by run. `last`: start (ns) and id of the run that was read last, and the seq down to
     which it was read (0: all of it)."""
 
-    asked: DecisionConditions
+    conditions: DecisionConditions
     limit: int
     items: list[FoundDecision]
     last: tuple[int, str, int] | None = None
     full: bool = False
 
-    def take(self, runs: Iterable[FoundRun], within: tuple[str, int] | None) -> None:
+    def add(self, runs: Iterable[FoundRun], within: tuple[str, int] | None) -> None:
         """Adds the decisions that meet the conditions, until the page is full.
 
         `within`: a run of which the page before has a part, and the seq below which to continue.
@@ -40,7 +40,7 @@ class _DecisionsPage:
             for decision in reversed(record.decisions):
                 if within is not None and within[0] == run.run and decision.seq >= within[1]:
                     continue
-                if _fits(self.asked, record, decision):
+                if _fits(self.conditions, record, decision):
                     if len(self.items) == self.limit:
                         self.full = True
                         return
@@ -58,20 +58,20 @@ async def find_decisions(
     cursor: str | None,
 ) -> DecisionsFound:
     """Finds decisions that meet the conditions: newest runs first, in a run the last decision first. Raises Refused."""
-    terms = terms_asked(conditions)
+    terms = query_terms(conditions)
     page, within = _DecisionsPage(conditions, limit, []), None
     if cursor:
         started_ns, run, seq = read_position(cursor)
         within = (run, seq)
         where = replace(where, before=(started_ns, _behind(run)))
     runs = await store.newest_indexed(project_id, terms, where, looked=_LOOKED, limit=_AT_ONCE)
-    await asyncio.to_thread(page.take, runs, within)
+    await asyncio.to_thread(page.add, runs, within)
     read, more = len(runs), True
     while not page.full and more and read < _MOST_RUNS:
         if runs:
             where = replace(where, before=(runs[-1].started_ns, runs[-1].run))
         runs = await store.indexed_with(project_id, terms, where, limit=_AT_ONCE)
-        await asyncio.to_thread(page.take, runs, within)
+        await asyncio.to_thread(page.add, runs, within)
         read, more = read + len(runs), len(runs) == _AT_ONCE
     goes_on = page.full or more
     return {
@@ -82,7 +82,7 @@ async def find_decisions(
 
 
 def _fits(conditions: DecisionConditions, record: SearchRecord, decision: SearchedDecision) -> bool:
-    return (conditions.status is None or conditions.status == record.status) and conditions.meet(decision)
+    return (conditions.status is None or conditions.status == record.status) and conditions.matches(decision)
 
 
 def _behind(run: str) -> str:

@@ -104,7 +104,7 @@ def without_repeats(
             yield ref, searched
 
 
-def record_of(
+def search_record_of(
     status: str, searched: Sequence[SearchedDecision], seen: Mapping[ContentRef, int], refs: Iterable[ContentRef]
 ) -> SearchRecord:
     """Builds the record of a run. `seen`: seqs of its contents; `refs`: those of them whose text is searched."""
@@ -225,7 +225,7 @@ async def _index(record: RunRecord, index: SearchStore, settings: SearchSettings
         texts |= await asyncio.to_thread(_texts, refs[start : start + _AT_ONCE], cache, settings.characters)
     distinct = dict(without_repeats(refs, texts.get))
     already_indexed = await index.indexed_texts(record.project_id, list(distinct))
-    row = indexed_run(record.run, record.row.started_ns, record_of(record.row.status, decisions, seen, distinct))
+    row = indexed_run(record.run, record.row.started_ns, search_record_of(record.row.status, decisions, seen, distinct))
     new = [SearchedText(ref, text.role, text.text) for ref, text in distinct.items() if ref not in already_indexed]
     return await index.index_run(record.project_id, row, new, settings.language)
 

@@ -34,7 +34,7 @@ class DecisionConditions:
     agent: str | None = None
     status: str | None = None
 
-    def meet(self, decision: SearchedDecision) -> bool:
+    def matches(self, decision: SearchedDecision) -> bool:
         """Whether a decision meets the conditions, except `status`, which the caller compares."""
         wanted = ((name, getattr(self, name)) for name in (*_TOGETHER, "kind", "agent"))
         if any(value is not None and getattr(decision, name) != value for name, value in wanted):
@@ -67,7 +67,7 @@ def terms_of(record: SearchRecord) -> set[int]:
     return terms
 
 
-def terms_asked(conditions: DecisionConditions) -> list[int]:
+def query_terms(conditions: DecisionConditions) -> list[int]:
     """Returns the terms of these conditions. A run has all of them if one of its decisions meets the conditions."""
     terms: list[dict[str, str]] = []
     if together := _present(conditions, _TOGETHER):

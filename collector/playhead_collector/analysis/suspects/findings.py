@@ -36,19 +36,19 @@ class Finding:
 
 
 @dataclass(frozen=True, slots=True)
-class StatedText:
+class StepText:
     """A text of a step. `seq`: the event with which it entered the run."""
 
     seq: int
     passage: Passage
 
-    def cite(self, start: int, end: int) -> Quoted:
+    def quote(self, start: int, end: int) -> Quoted:
         """Quotes a range of the text."""
         return quoted(self.seq, self.passage, start, end)
 
     def beginning(self) -> Quoted:
         """Quotes the beginning of the text."""
-        return self.cite(0, min(MAX_QUOTE_LENGTH, len(self.passage.text)))
+        return self.quote(0, min(MAX_QUOTE_LENGTH, len(self.passage.text)))
 
 
 @dataclass(slots=True, eq=False)
@@ -57,10 +57,10 @@ class Step:
 
     number: int
     turn: Turn
-    given: list[StatedText] = field(default_factory=list[StatedText])
-    answers: list[StatedText] = field(default_factory=list[StatedText])
+    new_texts: list[StepText] = field(default_factory=list[StepText])
+    answers: list[StepText] = field(default_factory=list[StepText])
     calls: list[ToolRun] = field(default_factory=list[ToolRun])
-    asked: int | None = None
+    question_step: int | None = None
     """Number of the latest step, up to this one, with a new text of a user in its input; None if there is none."""
 
     @property
@@ -68,9 +68,9 @@ class Step:
         """Seq of the step: the end of its model call, as for decisions; the start if it has not ended."""
         return self.turn.end.seq if self.turn.end is not None else self.turn.begin.seq
 
-    def of(self, source: str) -> list[StatedText]:
+    def of(self, source: str) -> list[StepText]:
         """The new texts of the input from this source."""
-        return [text for text in self.given if text.passage.source == source]
+        return [text for text in self.new_texts if text.passage.source == source]
 
     @property
     def user_text(self) -> str:
@@ -84,10 +84,10 @@ class RunSteps:
 
     transcript: Transcript
     steps: list[Step]
-    system: list[StatedText]
-    _results: dict[int, StatedText]
+    system: list[StepText]
+    _results: dict[int, StepText]
 
-    def result_of(self, call: ToolRun) -> StatedText | None:
+    def result_of(self, call: ToolRun) -> StepText | None:
         """The result of a tool call as its model saw it; None if no message has it."""
         return self._results.get(id(call))
 
@@ -105,9 +105,9 @@ class RunSteps:
             return None
         return failure_in(call, "" if result is None else result.passage.text)
 
-    def latest_of_user(self, step: Step) -> StatedText | None:
+    def latest_of_user(self, step: Step) -> StepText | None:
         """The latest text of a user in the context of this step, or None."""
-        return None if step.asked is None else self.steps[step.asked].of(USER)[-1]
+        return None if step.question_step is None else self.steps[step.question_step].of(USER)[-1]
 
     def call_quote(self, step: Step, call: ToolRun, value: str | None = None) -> Quoted:
         """Quotes the arguments of a tool call as its model wrote them, or only the value, if they have it."""
@@ -116,11 +116,11 @@ class RunSteps:
             for number, part in enumerate(message["parts"] if message else ()):
                 if output.message is not None and _is_request_of(part, call):
                     passage = passage_of(output.message, number, ASSISTANT, part.get("arguments") or {})
-                    return _value_in(StatedText(output.seq, passage), value)
+                    return _value_in(StepText(output.seq, passage), value)
         if call.begin.arguments is None:
             return {"seq": call.begin.seq, "ref": None, "part": 0, "start": 0, "end": 0, "text": ""}
         passage = passage_of(call.begin.arguments, 0, ASSISTANT, self.transcript.cache.parsed(call.begin.arguments))
-        return _value_in(StatedText(call.begin.seq, passage), value)
+        return _value_in(StepText(call.begin.seq, passage), value)
 
 
 def run_steps(transcript: Transcript) -> RunSteps:
@@ -130,13 +130,13 @@ def run_steps(transcript: Transcript) -> RunSteps:
         if tool.request is not None and id(tool.request.turn) in by_turn:
             by_turn[id(tool.request.turn)].calls.append(tool)
     steps = list(by_turn.values())
-    system: dict[str, StatedText] = {}
-    results: dict[int, StatedText] = {}
+    system: dict[str, StepText] = {}
+    results: dict[int, StepText] = {}
     user_step: int | None = None
     for step in steps:
-        step.given = _texts(transcript, step.turn.new_messages)
+        step.new_texts = _texts(transcript, step.turn.new_messages)
         step.answers = _texts(transcript, step.turn.outputs)
-        step.asked = user_step = step.number if step.of(USER) else user_step
+        step.question_step = user_step = step.number if step.of(USER) else user_step
         for text in step.of(SYSTEM):
             system.setdefault(text.passage.text, text)
         for text in step.of(RESULT):
@@ -145,9 +145,9 @@ def run_steps(transcript: Transcript) -> RunSteps:
     return RunSteps(transcript, steps, list(system.values()), results)
 
 
-def _texts(transcript: Transcript, events: Sequence[ev.MessageAdded]) -> list[StatedText]:
+def _texts(transcript: Transcript, events: Sequence[ev.MessageAdded]) -> list[StepText]:
     return [
-        StatedText(event.seq, passage)
+        StepText(event.seq, passage)
         for event in events
         if event.message is not None and (message := transcript.message(event.message)) is not None
         for passage in passages_of(event.message, message)
@@ -159,6 +159,6 @@ def _is_request_of(part: dict[str, Any], call: ToolRun) -> bool:
     return part.get("type") == "tool_call" and requested is not None and part.get("id") == requested.call_id
 
 
-def _value_in(text: StatedText, value: str | None) -> Quoted:
+def _value_in(text: StepText, value: str | None) -> Quoted:
     start = -1 if value is None else text.passage.text.find(value)
-    return text.beginning() if value is None or start < 0 else text.cite(start, start + len(value))
+    return text.beginning() if value is None or start < 0 else text.quote(start, start + len(value))

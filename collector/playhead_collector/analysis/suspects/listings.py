@@ -10,7 +10,7 @@ from itertools import islice
 from typing import Any, cast
 
 from playhead_collector.analysis.suspects import rules
-from playhead_collector.analysis.suspects.findings import Finding, RunSteps, StatedText, Step
+from playhead_collector.analysis.suspects.findings import Finding, RunSteps, Step, StepText
 from playhead_collector.analysis.suspects.wording import sentences
 from playhead_collector.analysis.texts.passages import RESULT
 from playhead_collector.analysis.texts.words import name_words, numbers_in, plain_number
@@ -47,7 +47,7 @@ class ListedEntry:
 
 def find_in_listings(steps: RunSteps) -> Iterator[Finding]:
     """Yields answers that wrongly call something the cheapest, and offers of unavailable entries."""
-    listings: list[tuple[StatedText, list[ListedEntry]]] = []
+    listings: list[tuple[StepText, list[ListedEntry]]] = []
     for step in steps.steps:
         for result in step.of(RESULT):
             if len(entries := entries_of(result.passage.text)) > 0:
@@ -95,7 +95,7 @@ def _numbers(part: Any) -> dict[str, Decimal]:
 
 
 def _not_the_least(
-    step: Step, answer: StatedText, listings: Sequence[tuple[StatedText, list[ListedEntry]]]
+    step: Step, answer: StepText, listings: Sequence[tuple[StepText, list[ListedEntry]]]
 ) -> Iterator[Finding]:
     text = answer.passage.text
     claim = next((span for span in sentences(text) if _CHEAPEST.search(text[slice(*span)])), None)
@@ -112,7 +112,7 @@ def _not_the_least(
         least = min(totals, default=Decimal(0))
         if named and least not in stated and min(named) > least:
             reason = f"an entry of the listing costs {least} ({path}); the answer has {min(named)} as the least"
-            yield Finding(step.number, rules.NOT_THE_LEAST, reason, (answer.cite(*claim), result.beginning()))
+            yield Finding(step.number, rules.NOT_THE_LEAST, reason, (answer.quote(*claim), result.beginning()))
         return
 
 
@@ -127,7 +127,7 @@ def _priced_path(entries: Sequence[ListedEntry], stated: set[Decimal]) -> str | 
 
 
 def _unavailable(
-    step: Step, answer: StatedText, listings: Sequence[tuple[StatedText, list[ListedEntry]]]
+    step: Step, answer: StepText, listings: Sequence[tuple[StepText, list[ListedEntry]]]
 ) -> Iterator[Finding]:
     """Yields an offer of an entry that has the count 0 in the listing."""
     text = answer.passage.text
@@ -141,7 +141,7 @@ def _unavailable(
             for path, price, count in entry.gone():
                 if (span := _offered_at(text, entry, prices.get(price, ()))) is not None:
                     reason = f"the answer offers what costs {price} ({path}), of which {count} is 0"
-                    yield Finding(step.number, rules.UNAVAILABLE, reason, (answer.cite(*span), result.beginning()))
+                    yield Finding(step.number, rules.UNAVAILABLE, reason, (answer.quote(*span), result.beginning()))
                     return
 
 

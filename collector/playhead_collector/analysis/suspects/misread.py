@@ -11,7 +11,7 @@ from typing import Any, cast
 
 from playhead.wire.operations.reasoning import Quoted
 from playhead_collector.analysis.suspects import rules
-from playhead_collector.analysis.suspects.findings import Finding, RunSteps, StatedText, Step
+from playhead_collector.analysis.suspects.findings import Finding, RunSteps, Step, StepText
 from playhead_collector.analysis.suspects.wording import sentences
 from playhead_collector.analysis.texts.json_records import JsonRecord, json_records
 from playhead_collector.analysis.texts.passages import RESULT
@@ -74,8 +74,8 @@ def find_misreadings(steps: RunSteps) -> Iterator[Finding]:
     """Yields statements of answers that contradict the results before them, and false comparisons of numbers."""
     records = _KnownRecords()
     now = _current_time(steps)
-    lists: dict[str, tuple[int, StatedText]] = {}
-    computed: list[tuple[StatedText, str]] = []
+    lists: dict[str, tuple[int, StepText]] = {}
+    computed: list[tuple[StepText, str]] = []
     instants: list[tuple[datetime, Quoted]] = []
     for step in steps.steps:
         for result in step.of(RESULT):
@@ -84,17 +84,17 @@ def find_misreadings(steps: RunSteps) -> Iterator[Finding]:
             computed += _negative(result)
             instants += _instants(result)
         for answer in step.answers:
-            yield from _comparisons(step, answer)
+            yield from _false_comparisons(step, answer)
             yield from records.contradicted(step, answer)
-            yield from _counts(step, answer, lists)
-            yield from _signs(step, answer, computed[-3:])
+            yield from _wrong_counts(step, answer, lists)
+            yield from _wrong_signs(step, answer, computed[-3:])
             if now is not None:
-                yield from _ages(step, answer, instants[-3:], now)
+                yield from _wrong_ages(step, answer, instants[-3:], now)
         if not step.calls:
             computed.clear()
 
 
-def _comparisons(step: Step, answer: StatedText) -> Iterator[Finding]:
+def _false_comparisons(step: Step, answer: StepText) -> Iterator[Finding]:
     for match in _COMPARED.finditer(answer.passage.text):
         left, right = (Decimal(match[number].replace(",", "")) for number in (1, 4))
         how = match["how"].lower()
@@ -104,18 +104,18 @@ def _comparisons(step: Step, answer: StatedText) -> Iterator[Finding]:
                 step.number,
                 rules.COMPARISON_FALSE,
                 f"{match[0]!r} is false",
-                (answer.cite(match.start(), match.end()),),
+                (answer.quote(match.start(), match.end()),),
             )
 
 
-def _negative(result: StatedText) -> Iterator[tuple[StatedText, str]]:
+def _negative(result: StepText) -> Iterator[tuple[StepText, str]]:
     """Yields the result and its number if the result is a single negative number."""
     number = plain_number(result.passage.text.strip()) if len(result.passage.text) < 40 else None
     if number is not None and number.startswith("-"):
         yield result, number
 
 
-def _signs(step: Step, answer: StatedText, computed: Sequence[tuple[StatedText, str]]) -> Iterator[Finding]:
+def _wrong_signs(step: Step, answer: StepText, computed: Sequence[tuple[StepText, str]]) -> Iterator[Finding]:
     text = answer.passage.text
     for result, number in computed:
         for start, end in sentences(text):
@@ -125,14 +125,14 @@ def _signs(step: Step, answer: StatedText, computed: Sequence[tuple[StatedText, 
             for plain, first, last in numbers_in(sentence):
                 if plain == number[1:]:
                     reason = f"the tool computed {number}, and the answer speaks of {plain} to be paid"
-                    quotes = (result.beginning(), answer.cite(start + first, start + last))
+                    quotes = (result.beginning(), answer.quote(start + first, start + last))
                     yield Finding(step.number, rules.SIGN_MISREAD, reason, quotes)
 
 
 # --- counts ---------------------------------------------------------------------------------------------------------
 
 
-def _lists_in(result: StatedText) -> dict[str, tuple[int, StatedText]]:
+def _lists_in(result: StepText) -> dict[str, tuple[int, StepText]]:
     """Returns the length of each list in the JSON object of a result, by its key, with the result."""
     text = result.passage.text
     if text.lstrip()[:1] != "{" or len(text) > _MAX_OBJECT_LENGTH:
@@ -145,7 +145,7 @@ def _lists_in(result: StatedText) -> dict[str, tuple[int, StatedText]]:
     return {key: (len(cast(list[Any], item)), result) for key, item in items if isinstance(item, list)}
 
 
-def _counts(step: Step, answer: StatedText, lists: Mapping[str, tuple[int, StatedText]]) -> Iterator[Finding]:
+def _wrong_counts(step: Step, answer: StepText, lists: Mapping[str, tuple[int, StepText]]) -> Iterator[Finding]:
     """Yields stated counts that differ from the length of the last returned list of that name.
 
     Only counts at the end of a clause are compared: words that follow may be a condition.
@@ -156,7 +156,7 @@ def _counts(step: Step, answer: StatedText, lists: Mapping[str, tuple[int, State
         if len(named) == 1 and named[0][0] != number:
             length, result = named[0]
             reason = f"the answer says {match[0].strip()!r}, the list that was returned has {length}"
-            quotes = (answer.cite(match.start(), match.end()), result.beginning())
+            quotes = (answer.quote(match.start(), match.end()), result.beginning())
             yield Finding(step.number, rules.COUNT_CONTRADICTED, reason, quotes)
 
 
@@ -182,18 +182,18 @@ def _instant(match: re.Match[str] | None) -> datetime | None:
         return None
 
 
-def _instants(result: StatedText) -> Iterator[tuple[datetime, Quoted]]:
+def _instants(result: StepText) -> Iterator[tuple[datetime, Quoted]]:
     """Yields the times in a result under a key like `created_at`, with their quotes."""
     text = result.passage.text
     for match in _INSTANT.finditer(text):
         key = text[max(0, match.start() - 40) : match.start()].rpartition(",")[2]
         instant = _instant(match)
         if instant is not None and _BEGAN.search(key):
-            yield instant, result.cite(match.start(), match.end())
+            yield instant, result.quote(match.start(), match.end())
 
 
-def _ages(
-    step: Step, answer: StatedText, instants: Sequence[tuple[datetime, Quoted]], now: datetime
+def _wrong_ages(
+    step: Step, answer: StepText, instants: Sequence[tuple[datetime, Quoted]], now: datetime
 ) -> Iterator[Finding]:
     """Yields claims that something is recent (`within the last 24 hours`) if the last returned time is longer ago."""
     text = answer.passage.text
@@ -208,7 +208,7 @@ def _ages(
             reason = (
                 f"{match[0]!r} is said of what was recorded at {instant:%Y-%m-%d %H:%M}; it was {now:%Y-%m-%d %H:%M}"
             )
-            yield Finding(step.number, rules.AGE_CONTRADICTED, reason, (cited, answer.cite(start, end)))
+            yield Finding(step.number, rules.AGE_CONTRADICTED, reason, (cited, answer.quote(start, end)))
 
 
 # --- fields of records ------------------------------------------------------------------------------------------------
@@ -218,9 +218,9 @@ class _KnownRecords:
     """For each identifier in results, the latest record that has it."""
 
     def __init__(self) -> None:
-        self._by_identifier: dict[str, tuple[JsonRecord, StatedText]] = {}
+        self._by_identifier: dict[str, tuple[JsonRecord, StepText]] = {}
 
-    def add(self, result: StatedText) -> None:
+    def add(self, result: StepText) -> None:
         """Adds the records of a result, at most 400."""
         text = result.passage.text
         records = json_records(text)
@@ -236,7 +236,7 @@ class _KnownRecords:
                 if is_identifier(value):
                     self._by_identifier[value] = (record, result)
 
-    def contradicted(self, step: Step, answer: StatedText) -> Iterator[Finding]:
+    def contradicted(self, step: Step, answer: StepText) -> Iterator[Finding]:
         """Yields lines `Label: value` that differ from the record of the identifier above them."""
         text = answer.passage.text
         labels = list(islice(_LABEL.finditer(text), _MAX_LABELS))
@@ -250,11 +250,11 @@ class _KnownRecords:
             if (member := _other_value(record, line[1], line[2])) is not None:
                 key, recorded = member
                 start = result.passage.text.find(recorded, record.start)
-                quotes = (result.cite(start, start + len(recorded)),) if start >= 0 else ()
+                quotes = (result.quote(start, start + len(recorded)),) if start >= 0 else ()
                 reason = (
                     f"the answer has {line[1].strip()} {line[2].strip()[:60]!r}, the result has {key} {recorded[:60]!r}"
                 )
-                quotes = (*quotes, answer.cite(line.start(2), line.end(2)))
+                quotes = (*quotes, answer.quote(line.start(2), line.end(2)))
                 yield Finding(step.number, rules.FIELD_CONTRADICTED, reason, quotes)
 
 

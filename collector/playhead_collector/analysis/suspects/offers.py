@@ -51,9 +51,9 @@ def offer_of(steps: RunSteps, call: Step) -> Step | None:
 
 def _confirmed_offer(steps: RunSteps, step: Step) -> Step | None:
     """Returns the answer before the user's latest words if these confirm it, else None."""
-    if not step.asked or CONFIRMATION.search(steps.steps[step.asked].user_text) is None:
+    if not step.question_step or CONFIRMATION.search(steps.steps[step.question_step].user_text) is None:
         return None
-    answer = steps.steps[step.asked - 1]
+    answer = steps.steps[step.question_step - 1]
     return answer if answer.turn.answer_text and not answer.calls else None
 
 

@@ -16,7 +16,7 @@ from typing import Any, cast
 
 from playhead.wire.operations.reasoning import Quoted
 from playhead_collector.analysis.suspects import rules
-from playhead_collector.analysis.suspects.findings import Finding, RunSteps, StatedText, Step
+from playhead_collector.analysis.suspects.findings import Finding, RunSteps, Step, StepText
 from playhead_collector.analysis.suspects.wording import CONFIRMATION, acts, sentences
 from playhead_collector.analysis.texts.passages import USER
 from playhead_collector.analysis.texts.words import SMALL, fold, is_same_word, name_words, plain_number, words_in
@@ -99,7 +99,7 @@ def _line_with(steps: RunSteps, pattern: re.Pattern[str]) -> Quoted | None:
     for text in steps.system:
         for line in _LINE.finditer(text.passage.text):
             if pattern.search(text.passage.text, line.start(), line.end()) is not None:
-                return text.cite(line.start(), line.end())
+                return text.quote(line.start(), line.end())
     return None
 
 
@@ -119,7 +119,7 @@ def _limits(steps: RunSteps) -> Iterator[_Limit]:
             most = int(match["number"]) if match["number"].isdigit() else _NUMBERS[fold(match["number"])]
             words = [word for word, _, _ in words_in(match["what"]) if len(word) >= _SHORTEST_WORD][:2]
             if words:
-                yield _Limit(most, words, text.cite(match.start(), match.end()))
+                yield _Limit(most, words, text.quote(match.start(), match.end()))
 
 
 def _beyond(steps: RunSteps, step: Step, call: ToolRun, limit: _Limit) -> Iterator[Finding]:
@@ -156,14 +156,14 @@ class _StatedPrice:
     quote: Quoted
 
 
-def _prices(text: StatedText) -> Iterator[_StatedPrice]:
+def _prices(text: StepText) -> Iterator[_StatedPrice]:
     """Yields amounts of money, each with the words around it in its sentence."""
     whole = text.passage.text
     for match in islice(_MONEY.finditer(whole), _MAX_PRICES):
         before = _SENTENCE_END.split(whole[max(0, match.start() - _BESIDE) : match.start()])[-1]
         after = _SENTENCE_END.split(whole[match.end() : match.end() + _BESIDE])[0]
         amount = Decimal((match[1] or match[2]).replace(",", ""))
-        quote = text.cite(match.start() - len(before), match.end() + len(after))
+        quote = text.quote(match.start() - len(before), match.end() + len(after))
         yield _StatedPrice(amount, _words(f"{before} {after}") - _OF_MONEY, quote)
 
 
@@ -192,7 +192,7 @@ def _restrictions(steps: RunSteps) -> list[_Restriction]:
             everywhere.update(words)
             total += 1
             if _RESTRICTS.search(text.passage.text, start, end) is not None and len(words) >= _FEWEST_WORDS:
-                quotes.append(text.cite(start, end))
+                quotes.append(text.quote(start, end))
     return [
         _Restriction(quote, {word: log(1 + total / max(1, everywhere[word])) for word in _words(quote["text"])})
         for quote in quotes[:_MAX_RESTRICTIONS]

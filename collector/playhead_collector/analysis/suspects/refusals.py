@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from playhead.wire.operations.reasoning import Quoted
 from playhead_collector.analysis.suspects import rules
-from playhead_collector.analysis.suspects.findings import Finding, RunSteps, StatedText, Step
+from playhead_collector.analysis.suspects.findings import Finding, RunSteps, Step, StepText
 from playhead_collector.analysis.suspects.wording import (
     DEMAND,
     DONE,
@@ -87,7 +87,7 @@ def _not_done(steps: RunSteps, step: Step, done: set[str]) -> Iterator[Finding]:
             best = _tools_named_in(text[start:end], tools)
             if best and not done & set(best):
                 reason = f"the answer says that it was done, and {best[0]} was not called, or failed"
-                yield Finding(step.number, rules.NOT_DONE, reason, (answer.cite(start, end),))
+                yield Finding(step.number, rules.NOT_DONE, reason, (answer.quote(start, end),))
 
 
 def _tools_named_in(text: str, tools: list[str]) -> list[str]:
@@ -118,7 +118,7 @@ def _share_a_word(left: Quoted, right: Quoted) -> bool:
     return bool(ours & theirs)
 
 
-def _sentence(text: StatedText, pattern: re.Pattern[str]) -> Quoted | None:
+def _sentence(text: StepText, pattern: re.Pattern[str]) -> Quoted | None:
     """Quotes the first sentence in which the pattern occurs; None if it occurs in none."""
     sentence = next((span for span in sentences(text.passage.text) if pattern.search(text.passage.text, *span)), None)
-    return None if sentence is None else text.cite(*sentence)
+    return None if sentence is None else text.quote(*sentence)

@@ -146,7 +146,7 @@ def _suspect(number: int, ranked: RankedStep) -> Suspect:
         "call": turn.begin.seq,
         "turn": ranked.step.number + 1,
         "actor": turn.begin.actor,
-        "does": _does(ranked),
+        "does": _step_text(ranked),
         "points": ranked.points,
         "rule": strongest.name,
         "strength": strongest.strength,
@@ -162,7 +162,7 @@ def _suspect(number: int, ranked: RankedStep) -> Suspect:
     }
 
 
-def _does(ranked: RankedStep) -> str:
+def _step_text(ranked: RankedStep) -> str:
     """The text of the step's answer and its tool calls, cut to 400 characters."""
     turn = ranked.step.turn
     calls = (f"{request.name}({text_of(request.arguments)[:_MAX_LENGTH]})" for request in turn.requests)

@@ -116,7 +116,7 @@ def _failed(steps: RunSteps, step: Step, call: ToolRun) -> Iterator[Finding]:
 
 def find_lost_facts(steps: RunSteps, audits: Sequence[CompressionAudit]) -> Iterator[Finding]:
     """Yields the steps that needed a fact that an audit reports as lost."""
-    begins = [step.given[0].seq if step.given else step.turn.begin.seq for step in steps.steps]
+    begins = [step.new_texts[0].seq if step.new_texts else step.turn.begin.seq for step in steps.steps]
     for audited in audits:
         for fact in audited["lost"]:
             for need in fact["needed"]:

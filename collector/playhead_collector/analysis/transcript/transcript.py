@@ -153,7 +153,7 @@ class _TranscriptBuilder:
                 if span in self._by_span:
                     self._by_span[span].end = event
             case ev.ToolCalled():
-                self._called(event, span)
+                self._add_tool_call(event, span)
             case ev.ToolCompleted() | ev.ToolFailed():
                 if (tool := self._open_tools.pop(span, None)) is not None:
                     tool.end = event
@@ -174,7 +174,7 @@ class _TranscriptBuilder:
         elif (turn := self._by_span.get(span)) is not None:
             turn.outputs.append(event)
             if message is not None:
-                self._said(turn, message)
+                self._add_answer(turn, message)
 
     def _entered(self, event: ev.MessageAdded, message: Message | None) -> None:
         for number, part in enumerate(message["parts"] if message and event.message else ()):
@@ -187,7 +187,7 @@ class _TranscriptBuilder:
                     tool.result_seq, tool.result_message = event.seq, event.message
                     self.transcript.tool_run_by_result[event.message, number] = tool
 
-    def _said(self, turn: Turn, message: Message) -> None:
+    def _add_answer(self, turn: Turn, message: Message) -> None:
         texts = [part for part in message["parts"] if part.get("type") == "text"]
         turn.answer_text += message_text({**message, "parts": texts})
         if turn.answer_text.strip():
@@ -198,7 +198,7 @@ class _TranscriptBuilder:
                 turn.requests.append(ToolRequest(turn, name, call_id, part.get("arguments")))
                 self._requests.append(turn.requests[-1])
 
-    def _called(self, event: ev.ToolCalled, span: str) -> None:
+    def _add_tool_call(self, event: ev.ToolCalled, span: str) -> None:
         arguments = self.transcript.cache.parsed(event.arguments)
         open_ones = [
             candidate for candidate in self._requests if candidate.tool_run is None and candidate.name == event.name

@@ -22,13 +22,13 @@ _METHODS: Mapping[Signal, str] = {
 _RESPONSES: Mapping[Signal, Any] = {"traces": ExportTraceServiceResponse, "logs": ExportLogsServiceResponse}
 _VERDICTS = {
     # Retryable according to OTLP's specification.
-    grpc.StatusCode.CANCELLED: Verdict.AWAY,
-    grpc.StatusCode.DEADLINE_EXCEEDED: Verdict.AWAY,
-    grpc.StatusCode.ABORTED: Verdict.AWAY,
-    grpc.StatusCode.OUT_OF_RANGE: Verdict.AWAY,
-    grpc.StatusCode.UNAVAILABLE: Verdict.AWAY,
-    grpc.StatusCode.DATA_LOSS: Verdict.AWAY,
-    grpc.StatusCode.RESOURCE_EXHAUSTED: Verdict.AWAY,
+    grpc.StatusCode.CANCELLED: Verdict.UNAVAILABLE,
+    grpc.StatusCode.DEADLINE_EXCEEDED: Verdict.UNAVAILABLE,
+    grpc.StatusCode.ABORTED: Verdict.UNAVAILABLE,
+    grpc.StatusCode.OUT_OF_RANGE: Verdict.UNAVAILABLE,
+    grpc.StatusCode.UNAVAILABLE: Verdict.UNAVAILABLE,
+    grpc.StatusCode.DATA_LOSS: Verdict.UNAVAILABLE,
+    grpc.StatusCode.RESOURCE_EXHAUSTED: Verdict.UNAVAILABLE,
     grpc.StatusCode.INTERNAL: Verdict.BROKEN,
     grpc.StatusCode.UNKNOWN: Verdict.BROKEN,
     grpc.StatusCode.UNAUTHENTICATED: Verdict.MISCONFIGURED,

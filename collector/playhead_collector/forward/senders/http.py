@@ -64,7 +64,7 @@ class HttpSender:
                     answer = _read(signal, response, await beginning(response))
                     return without_secrets(answer, self._target.headers.values())
         except (httpx.HTTPError, httpx.InvalidURL, OSError, TimeoutError) as error:
-            return Answer(Verdict.AWAY, shortened(f"cannot be reached ({type(error).__name__}: {error})"))
+            return Answer(Verdict.UNAVAILABLE, shortened(f"cannot be reached ({type(error).__name__}: {error})"))
 
     async def close(self) -> None:
         """Closes connections."""

@@ -55,7 +55,7 @@ class LangfuseMedia:
                     await self._upload(medium)
             except (httpx.HTTPError, httpx.InvalidURL, OSError) as error:
                 reason = shortened(f"takes no media ({type(error).__name__}: {error})")
-                raise UploadFailed(Answer(Verdict.AWAY, reason)) from None
+                raise UploadFailed(Answer(Verdict.UNAVAILABLE, reason)) from None
 
     async def close(self) -> None:
         """Closes connections."""

@@ -52,7 +52,7 @@ def portions(signal: Signal, body: bytes, wire: Wire, limits: DecodeLimits) -> I
     return protobuf.traces(body, limits) if signal == "traces" else protobuf.logs(body, limits)
 
 
-def charge(body: bytes, wire: Wire, limits: DecodeLimits) -> int:
+def budget_bytes(body: bytes, wire: Wire, limits: DecodeLimits) -> int:
     """The size in bytes that a body counts for: its own, or a quarter of the memory to decode it if that is more.
 
     Raises Refused: 413 when it would take too much.

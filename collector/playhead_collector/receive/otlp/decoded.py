@@ -27,13 +27,13 @@ NO_TRACE, NO_SPAN = bytes(16), bytes(8)
 LAST_NS = 2**63 - 1  # in the year 2262; also the largest bigint of Postgres
 
 
-class Unusable(ValueError):
+class InvalidItem(ValueError):
     """A span or log record cannot be stored; the message says why."""
 
 
-def usable(resource: Attributes | Unusable) -> Attributes:
-    """A resource's attributes. Raises Unusable if they could not be read: items of this resource are rejected."""
-    if isinstance(resource, Unusable):
+def checked_attributes(resource: Attributes | InvalidItem) -> Attributes:
+    """A resource's attributes. Raises InvalidItem if they could not be read: items of this resource are rejected."""
+    if isinstance(resource, InvalidItem):
         raise resource
     return resource
 
@@ -87,30 +87,32 @@ class Decoded:
 
 
 def check_ids(trace_id: bytes, span_id: bytes, name: str) -> None:
-    """Checks that a span has both ids. Raises Unusable."""
+    """Checks that a span has both ids. Raises InvalidItem."""
     if not trace_id and not span_id:
-        raise Unusable(f"span {name[:100]!r} has no ids: log records belong to /v1/logs, metrics to /v1/metrics")
+        raise InvalidItem(f"span {name[:100]!r} has no ids: log records belong to /v1/logs, metrics to /v1/metrics")
     if len(trace_id) != 16 or trace_id == NO_TRACE:
-        raise Unusable(
+        raise InvalidItem(
             f"span {name[:100]!r} has trace id '{trace_id[:32].hex()}': it takes 16 bytes that are not all 0"
         )
     if len(span_id) != 8 or span_id == NO_SPAN:
-        raise Unusable(f"span {name[:100]!r} has span id '{span_id[:32].hex()}': it takes 8 bytes that are not all 0")
+        raise InvalidItem(
+            f"span {name[:100]!r} has span id '{span_id[:32].hex()}': it takes 8 bytes that are not all 0"
+        )
 
 
 def optional_id(raw: bytes, size: int, label: str) -> str | None:
-    """The id in hex; None when it is missing or all zeros. Raises Unusable for another size."""
+    """The id in hex; None when it is missing or all zeros. Raises InvalidItem for another size."""
     if not raw or raw == bytes(size):
         return None
     if len(raw) != size:
-        raise Unusable(f"{label} '{raw[:32].hex()}' has {len(raw)} bytes: it takes {size}")
+        raise InvalidItem(f"{label} '{raw[:32].hex()}' has {len(raw)} bytes: it takes {size}")
     return raw.hex()
 
 
 def check_time(ns: int) -> int:
-    """Checks a time in ns since 1970. Raises Unusable for times after 2262."""
+    """Checks a time in ns since 1970. Raises InvalidItem for times after 2262."""
     if not 0 <= ns <= LAST_NS:
-        raise Unusable(f"time {ns} is not between 1970 and 2262: times are nanoseconds since 1970")
+        raise InvalidItem(f"time {ns} is not between 1970 and 2262: times are nanoseconds since 1970")
     return ns
 
 

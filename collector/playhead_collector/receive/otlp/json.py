@@ -8,7 +8,7 @@ names in snake_case, names of enums instead of numbers.
 
 Reads fields and values of OTLP's JSON.  Pure; used by [receive]'s `from_json`.
 
-All functions raise Unusable, with the value in the message, for what they cannot read.
+All functions raise InvalidItem, with the value in the message, for what they cannot read.
 """
 
 import base64
@@ -29,14 +29,14 @@ from playhead_collector.receive.otlp.decoded import (
     MAX_DEPTH,
     Decoded,
     DecodeLimits,
-    Unusable,
+    InvalidItem,
     check_ids,
     check_time,
+    checked_attributes,
     event_of,
     optional_id,
     too_many,
     too_many_parts,
-    usable,
 )
 
 Object = dict[str, Any]
@@ -60,9 +60,9 @@ def plain(value: Any, depth: int = 0) -> Any:
     if value is None:
         return None
     if depth > MAX_DEPTH:
-        raise Unusable(f"an attribute is nested more than {MAX_DEPTH} levels deep: send it flatter, or as JSON text")
+        raise InvalidItem(f"an attribute is nested more than {MAX_DEPTH} levels deep: send it flatter, or as JSON text")
     if not isinstance(value, dict):
-        raise Unusable(f"an attribute's value is {_shown(value)} and not an object such as {{'stringValue': ...}}")
+        raise InvalidItem(f"an attribute's value is {_shown(value)} and not an object such as {{'stringValue': ...}}")
     for name, item in cast(Object, value).items():
         if item is not None and (read := _READ.get(_camel(name))):
             return read(item, depth)
@@ -72,20 +72,20 @@ def plain(value: Any, depth: int = 0) -> Any:
 def _string(value: Any, _: int) -> str:
     if isinstance(value, str):
         return value
-    raise Unusable(f"a stringValue is {_shown(value)}, not text")
+    raise InvalidItem(f"a stringValue is {_shown(value)}, not text")
 
 
 def _boolean(value: Any, _: int) -> bool:
     if isinstance(value, bool):
         return value
-    raise Unusable(f"a boolValue is {_shown(value)}, not true or false")
+    raise InvalidItem(f"a boolValue is {_shown(value)}, not true or false")
 
 
 def _double(value: Any, _: int) -> float:
     try:
         return float(value)  # also accepts 'NaN', 'Infinity' and '-Infinity'
     except (TypeError, ValueError, OverflowError):
-        raise Unusable(f"a doubleValue is {_shown(value)}, not a number") from None
+        raise InvalidItem(f"a doubleValue is {_shown(value)}, not a number") from None
 
 
 def _bytes(value: Any, _: int) -> bytes:
@@ -93,7 +93,7 @@ def _bytes(value: Any, _: int) -> bytes:
         standard = value.translate(str.maketrans("-_", "+/"))  # protobuf's JSON allows both alphabets, padded or not
         return base64.b64decode(standard + "=" * (-len(standard) % 4), validate=True)
     except (AttributeError, TypeError, ValueError, binascii.Error):
-        raise Unusable(f"a bytesValue is {_shown(value)}, not base64") from None
+        raise InvalidItem(f"a bytesValue is {_shown(value)}, not base64") from None
 
 
 def _array(value: Any, depth: int) -> list[Any]:
@@ -111,11 +111,11 @@ def integer(value: Any, _: int = 0) -> int:
     try:
         number = int(value) if isinstance(value, str | int) else round(value)
     except (TypeError, ValueError, OverflowError):
-        raise Unusable(f"{_shown(value)} is not an integer") from None
+        raise InvalidItem(f"{_shown(value)} is not an integer") from None
     if number != value and not isinstance(value, str):
-        raise Unusable(f"{_shown(value)} is not an integer")
+        raise InvalidItem(f"{_shown(value)} is not an integer")
     if not -(2**63) <= number < 2**64:
-        raise Unusable(f"{_shown(value)} has more than 64 bits")
+        raise InvalidItem(f"{_shown(value)} has more than 64 bits")
     return number
 
 
@@ -146,7 +146,7 @@ def list_of(owner: Object, name: str) -> list[Any]:
         return []
     if isinstance(value, list):
         return cast(list[Any], value)
-    raise Unusable(f"{name} is {_shown(value)}, not a list")
+    raise InvalidItem(f"{name} is {_shown(value)}, not a list")
 
 
 def objects(owner: Object, name: str) -> list[Object]:
@@ -164,7 +164,7 @@ def as_object(value: Any, name: str = "it") -> Object:
     """Returns the value, checked to be a message (a JSON object)."""
     if isinstance(value, dict):
         return cast(Object, value)
-    raise Unusable(f"{name} is {_shown(value)}, not an object")
+    raise InvalidItem(f"{name} is {_shown(value)}, not an object")
 
 
 def text(owner: Object, name: str) -> str:
@@ -174,7 +174,7 @@ def text(owner: Object, name: str) -> str:
         return ""
     if isinstance(value, str):
         return value
-    raise Unusable(f"{name} is {_shown(value)}, not text")
+    raise InvalidItem(f"{name} is {_shown(value)}, not text")
 
 
 def hex_of(owner: Object, name: str) -> bytes:
@@ -183,7 +183,7 @@ def hex_of(owner: Object, name: str) -> bytes:
     try:
         return bytes.fromhex(digits)
     except ValueError:
-        raise Unusable(f"{name} is {_shown(digits)}: ids are hex digits in OTLP's JSON") from None
+        raise InvalidItem(f"{name} is {_shown(digits)}: ids are hex digits in OTLP's JSON") from None
 
 
 def time_ns(owner: Object, name: str) -> int:
@@ -245,7 +245,7 @@ READERS: Final[Mapping[str, Callable[[bytes, DecodeLimits], Iterator[Decoded]]]]
     "logs": logs,
     "metrics": metrics,
 }
-_Item = tuple[Object, str, Attributes | Unusable]
+_Item = tuple[Object, str, Attributes | InvalidItem]
 
 
 def _portions(items: list[_Item], limits: DecodeLimits, add: Callable[[Decoded, _Item], None]) -> Iterator[Decoded]:
@@ -257,24 +257,24 @@ def _portions(items: list[_Item], limits: DecodeLimits, add: Callable[[Decoded, 
             try:
                 _check_parts(items[place][0], limits)
                 add(decoded, items[place])
-            except Unusable as error:
+            except InvalidItem as error:
                 decoded.reject(error)
         yield decoded
 
 
 def _add_span(decoded: Decoded, item: _Item) -> None:
     span, scope, resource = item
-    decoded.spans.append(_span(span, scope, usable(resource)))
+    decoded.spans.append(_span(span, scope, checked_attributes(resource)))
 
 
 def _add_log(decoded: Decoded, item: _Item) -> None:
     record, scope, resource = item
-    decoded.add_log(_log(record, scope, usable(resource)))
+    decoded.add_log(_log(record, scope, checked_attributes(resource)))
 
 
 def _check_parts(item: Object, limits: DecodeLimits) -> None:
     if sum(len(list_of(item, name)) for name in ("attributes", "events", "links")) > limits.parts:
-        raise Unusable(f"a span or record has {too_many_parts(limits)}")
+        raise InvalidItem(f"a span or record has {too_many_parts(limits)}")
 
 
 # --- the envelope ----------------------------------------------------------------------------------------------------
@@ -312,11 +312,11 @@ def _loads(body: bytes) -> Any:
         return orjson.loads(whole)
 
 
-def _resource(of_resource: Object) -> Attributes | Unusable:
+def _resource(of_resource: Object) -> Attributes | InvalidItem:
     """The resource's attributes, or the error because of which only this resource's items are rejected."""
     try:
         return attributes_of(object_of(of_resource, "resource"))
-    except Unusable as error:
+    except InvalidItem as error:
         return error
 
 
@@ -330,7 +330,7 @@ def _items(request: Object, *path: str) -> Iterator[_Item]:
                 scope = text(object_of(of_scope, "scope"), "name")
                 for item in objects(of_scope, items):
                     yield item, scope, resource
-    except Unusable as error:
+    except InvalidItem as error:
         raise Refused(400, "bad_otlp", f"the body is JSON, but not OTLP ({error}): see what is sent here") from error
 
 

@@ -40,14 +40,14 @@ from playhead_collector.receive.otlp.decoded import (
     NO_TRACE,
     Decoded,
     DecodeLimits,
-    Unusable,
+    InvalidItem,
     check_ids,
     check_time,
+    checked_attributes,
     event_of,
     optional_id,
     too_many,
     too_many_parts,
-    usable,
 )
 
 # Field numbers of nested messages, by the name of the outer message, as in `opentelemetry/proto`.
@@ -322,12 +322,12 @@ def _portions(body: bytes, limits: DecodeLimits, add: _Add) -> Iterator[Decoded]
                 yield decoded
                 decoded, cost = Decoded(), 0
             try:
-                cost += add(decoded, item, scope, usable(resource))
-            except Unusable as error:
+                cost += add(decoded, item, scope, checked_attributes(resource))
+            except InvalidItem as error:
                 decoded.reject(error)
                 unreadable += isinstance(error, _Unreadable)
             except (DecodeError, Malformed):
-                decoded.reject(Unusable(_UNREADABLE))
+                decoded.reject(InvalidItem(_UNREADABLE))
                 unreadable += 1
     except (DecodeError, Malformed) as error:
         raise _not_otlp(str(error)) from error
@@ -337,7 +337,7 @@ def _portions(body: bytes, limits: DecodeLimits, add: _Add) -> Iterator[Decoded]
     yield decoded
 
 
-def _items(body: bytes, limits: DecodeLimits) -> Iterator[tuple[bytes, str, Attributes | Unusable]]:
+def _items(body: bytes, limits: DecodeLimits) -> Iterator[tuple[bytes, str, Attributes | InvalidItem]]:
     """Each span or record with its scope's name and its resource's attributes. Raises Malformed, DecodeError."""
     for number, offset, end in chunks(body, 0, len(body)):
         if number != _FIRST:
@@ -351,15 +351,15 @@ def _items(body: bytes, limits: DecodeLimits) -> Iterator[tuple[bytes, str, Attr
                         yield body[start:stop], scope, resource
 
 
-def _resource(data: bytes, limits: DecodeLimits) -> Attributes | Unusable:
+def _resource(data: bytes, limits: DecodeLimits) -> Attributes | InvalidItem:
     """The resource's attributes, or the error because of which only this resource's items are rejected."""
     try:
         if len(data) > _LOOK_INTO_BYTES and count_parts(data, "Resource", limits.parts) > limits.parts:
-            return Unusable(f"its resource has {too_many_parts(limits)}")
+            return InvalidItem(f"its resource has {too_many_parts(limits)}")
         return _attributes(Resource.FromString(data).attributes)
     except (DecodeError, Malformed):
         return _Unreadable(_UNREADABLE)
-    except Unusable as error:
+    except InvalidItem as error:
         return error
 
 
@@ -368,7 +368,7 @@ def _scope(data: bytes) -> str:
     return InstrumentationScope.FromString(data).name if len(data) <= _MAX_SCOPE_BYTES else ""
 
 
-class _Unreadable(Unusable):
+class _Unreadable(InvalidItem):
     """The item is not protobuf, or nested too deep."""
 
 
@@ -377,7 +377,7 @@ def _not_otlp(why: str) -> Refused:
 
 
 def _add_span(limits: DecodeLimits, decoded: Decoded, data: bytes, scope: str, resource: Attributes) -> int:
-    """Adds a span; returns its cost in bytes of memory. Raises Unusable, DecodeError, Malformed."""
+    """Adds a span; returns its cost in bytes of memory. Raises InvalidItem, DecodeError, Malformed."""
     if len(data) > _LOOK_INTO_BYTES:
         attributes, rest = _take_attributes(data, "Span", _SPAN_ATTRIBUTES, limits)
     else:
@@ -389,7 +389,7 @@ def _add_span(limits: DecodeLimits, decoded: Decoded, data: bytes, scope: str, r
 
 
 def _add_log(limits: DecodeLimits, decoded: Decoded, data: bytes, scope: str, resource: Attributes) -> int:
-    """Adds a log record; returns its cost in bytes of memory. Raises Unusable, DecodeError, Malformed."""
+    """Adds a log record; returns its cost in bytes of memory. Raises InvalidItem, DecodeError, Malformed."""
     if len(data) > _LOOK_INTO_BYTES:
         attributes, rest = _take_attributes(data, "LogRecord", _LOG_ATTRIBUTES, limits)
     else:
@@ -401,13 +401,14 @@ def _add_log(limits: DecodeLimits, decoded: Decoded, data: bytes, scope: str, re
 
 
 def _take_attributes(data: bytes, message: str, number: int, limits: DecodeLimits) -> tuple[Attributes, bytes]:
-    """Returns a large message's attributes, and the message without them. Raises Unusable, DecodeError, Malformed."""
+    """Returns a large message's attributes, and the message without them. Raises InvalidItem, DecodeError,
+    Malformed."""
     try:
         attributes, rest, parts = take_attributes(data, number, limits.parts, _pair_value)
     except TooManyParts:
-        raise Unusable(f"{_IN_WORDS[message]} has {too_many_parts(limits)}") from None
+        raise InvalidItem(f"{_IN_WORDS[message]} has {too_many_parts(limits)}") from None
     if len(rest) > _LOOK_INTO_BYTES and parts + count_parts(rest, message, limits.parts - parts) > limits.parts:
-        raise Unusable(f"{_IN_WORDS[message]} has {too_many_parts(limits)}")
+        raise InvalidItem(f"{_IN_WORDS[message]} has {too_many_parts(limits)}")
     return attributes, rest
 
 
@@ -492,4 +493,4 @@ def _value(value: AnyValue, depth: int = 0) -> Any:
 
 def _check_depth(depth: int) -> None:
     if depth >= MAX_DEPTH:
-        raise Unusable(f"an attribute is nested more than {MAX_DEPTH} levels deep: send it flatter, or as JSON text")
+        raise InvalidItem(f"an attribute is nested more than {MAX_DEPTH} levels deep: send it flatter, or as JSON text")

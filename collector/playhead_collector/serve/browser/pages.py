@@ -25,7 +25,7 @@ from typing import Final
 from fastapi import APIRouter, Request, Response
 from fastapi.responses import HTMLResponse, PlainTextResponse
 
-from playhead_collector.serve.routing import attach
+from playhead_collector.serve.routing import add_routers
 
 ASSETS: Final = "/assets/"
 # Paths of the UI's pages. All other unknown paths stay a 404 in JSON, since most clients are programs.
@@ -197,5 +197,5 @@ def router(prefix: str) -> APIRouter:
     """Returns the routes of the pages: the API's description below `prefix`, and the web UI. `sign_in` belongs to the
     API."""
     pages = APIRouter()
-    attach(pages, docs_router(prefix), UiFiles().router())
+    add_routers(pages, docs_router(prefix), UiFiles().router())
     return pages

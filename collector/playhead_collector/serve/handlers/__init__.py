@@ -31,7 +31,7 @@ from playhead_collector.serve.handlers import (
 from playhead_collector.serve.handlers.streams import LiveStreams
 from playhead_collector.serve.keyring import Keyring
 from playhead_collector.serve.read_limiter import ReadLimiter
-from playhead_collector.serve.routing import attach, new_router
+from playhead_collector.serve.routing import add_routers, new_router
 from playhead_collector.store.ports import Store
 from playhead_collector.workers.pool import Analysis, InProcessAnalysis
 from playhead_collector.workers.questions import AnalysisSettings
@@ -74,7 +74,7 @@ def router(
     api = new_router()
     if analysis is None:
         analysis = LimitedAnalysis(InProcessAnalysis(store, AnalysisSettings.of(project_id, configured)), reads)
-    asking = AnalysisHandlers(store, runner, project_id, analysis, reads)
+    analysis_handlers = AnalysisHandlers(store, runner, project_id, analysis, reads)
     limited = new_router(reads)
     live = LiveStreams(hub or LiveHub(store, project_id, StreamLimits()), store, project_id, reads.turn)
     streams.add_routes(limited, live)
@@ -82,8 +82,8 @@ def router(
     runs.add_lease_routes(api, store, project_id)
     promises.add_routes(api, store, project_id)
     scores.add_routes(limited, store, runner, project_id)
-    analysis_routes.add_routes(api, asking)
-    asking_models.add_routes(api, asking, configured)
+    analysis_routes.add_routes(api, analysis_handlers)
+    asking_models.add_routes(api, analysis_handlers, configured)
     content.add_routes(limited, store, project_id)
     storage.add_routes(limited, store, project_id)
     search.add_routes(limited, store, project_id, configured.search)
@@ -94,7 +94,7 @@ def router(
     keys.add_routes(operators, store, project_id, keyring)
     session.add_routes(api, keyring)
     content.add_scope_routes(api, {} if not_understood is None else not_understood)
-    attach(api, limited, operators)
+    add_routers(api, limited, operators)
     return api
 
 

@@ -65,13 +65,13 @@ Chosen = Annotated[tuple[RunFilter, str | None], Depends(chosen)]
 class AnalyticsRoutes:
     """Handlers of the HTTP requests. OpenAPI shows their docstrings as descriptions."""
 
-    def __init__(self, asking: AnalysisHandlers) -> None:
-        self._asking = asking
+    def __init__(self, analysis: AnalysisHandlers) -> None:
+        self._analysis = analysis
 
     async def _answer(self, request: Request, name: str, chosen: Chosen, runs: int, **options: Any) -> Response:
         where, outcome = chosen
         options["cohort"] = cohort_options(where, read_outcome(outcome), runs)
-        return await self._asking.answer_across(request, AnalysisQuestion(name, (), options))
+        return await self._analysis.answer_across(request, AnalysisQuestion(name, (), options))
 
     async def statistics(self, request: Request, chosen: Chosen, runs: Runs = _MOST) -> Response:
         """What runs take: turns, tools, tokens, cost, time and context, as mean, p50 and p95; outcomes; use of tools.
@@ -117,8 +117,8 @@ class AnalyticsRoutes:
         return await self._answer(request, "context_contents", chosen, runs, limit=limit)
 
 
-def _add_analytics(api: APIRouter, asking: AnalysisHandlers) -> None:
-    routes = AnalyticsRoutes(asking)
+def _add_analytics(api: APIRouter, analysis: AnalysisHandlers) -> None:
+    routes = AnalyticsRoutes(analysis)
     get(api, "analytics", "/analytics/statistics", routes.statistics, across.RunStatistics)
     get(api, "analytics", "/analytics/transitions", routes.transitions, across.TransitionGraph)
     get(api, "analytics", "/analytics/patterns", routes.patterns, across.DecisionPatterns)
@@ -132,14 +132,14 @@ def _add_analytics(api: APIRouter, asking: AnalysisHandlers) -> None:
 class DecisionsRoutes:
     """Handlers of the HTTP requests. OpenAPI shows their docstrings as descriptions."""
 
-    def __init__(self, asking: AnalysisHandlers) -> None:
-        self._asking = asking
+    def __init__(self, analysis: AnalysisHandlers) -> None:
+        self._analysis = analysis
 
     async def decisions(
         self, request: Request, run: routing.RunId, limit: routing.Limit = 100, cursor: routing.Cursor = None
     ) -> Response:
         """Decisions of the agents: tools, tool arguments, answers, handoffs, approvals, branches, stops."""
-        return await self._asking.answer(request, "decisions", run, limit=limit, after=read_seq(cursor))
+        return await self._analysis.answer(request, "decisions", run, limit=limit, after=read_seq(cursor))
 
     async def decision(self, request: Request, run: routing.RunId, seq: routing.AtEvent) -> Response:
         """A decision with its context, the other options, and the reasons for it.
@@ -147,7 +147,7 @@ class DecisionsRoutes:
         `elsewhere` lists the answers of other model calls with exactly this context. For an event that is not a
         decision: the decision made in the call that the event belongs to.
         """
-        return await self._asking.answer(request, "decision", run, at=seq)
+        return await self._analysis.answer(request, "decision", run, at=seq)
 
     async def tree(
         self, request: Request, run: routing.RunId, limit: routing.Limit = 100, cursor: routing.Cursor = None
@@ -157,11 +157,11 @@ class DecisionsRoutes:
         Those are its forks, the runs above it, and runs with a model call that had exactly the same context; each with
         its first choice and its outcome.
         """
-        return await self._asking.answer(request, "tree", run, limit=limit, after=read_seq(cursor))
+        return await self._analysis.answer(request, "tree", run, limit=limit, after=read_seq(cursor))
 
 
-def _add_decisions(api: APIRouter, asking: AnalysisHandlers) -> None:
-    routes = DecisionsRoutes(asking)
+def _add_decisions(api: APIRouter, analysis: AnalysisHandlers) -> None:
+    routes = DecisionsRoutes(analysis)
     get(api, "why", "/runs/{run}/decisions", routes.decisions, operations.Page[Decision])
     get(api, "why", "/runs/{run}/decisions/{seq}", routes.decision, DecisionDetail)
     get(api, "why", "/runs/{run}/tree", routes.tree, DecisionTree)
@@ -181,8 +181,8 @@ To = Annotated[
 class DiffRoutes:
     """Handlers of the HTTP requests. OpenAPI shows their docstrings as descriptions."""
 
-    def __init__(self, asking: AnalysisHandlers) -> None:
-        self._asking = asking
+    def __init__(self, analysis: AnalysisHandlers) -> None:
+        self._analysis = analysis
 
     async def diff(
         self,
@@ -196,24 +196,24 @@ class DiffRoutes:
 
         `to` may be earlier than `from`. Applied to the state and messages at `from`, the answer gives those at `to`.
         """
-        return await self._asking.answer(request, "diff", run, before=before, after=after, hydrate=hydrate)
+        return await self._analysis.answer(request, "diff", run, before=before, after=after, hydrate=hydrate)
 
 
-def _add_diff(api: APIRouter, asking: AnalysisHandlers) -> None:
-    get(api, "moments", "/runs/{run}/diff", DiffRoutes(asking).diff, Diff)
+def _add_diff(api: APIRouter, analysis: AnalysisHandlers) -> None:
+    get(api, "moments", "/runs/{run}/diff", DiffRoutes(analysis).diff, Diff)
 
 
 class CompressionRoutes:
     """Handlers of the HTTP requests. OpenAPI shows their docstrings as descriptions."""
 
-    def __init__(self, asking: AnalysisHandlers) -> None:
-        self._asking = asking
+    def __init__(self, analysis: AnalysisHandlers) -> None:
+        self._analysis = analysis
 
     async def compressions(
         self, request: Request, run: routing.RunId, limit: routing.Limit = 100, cursor: routing.Cursor = None
     ) -> Response:
         """Compressions of contexts, declared or inferred, with counts of messages and tokens before and after."""
-        return await self._asking.answer(request, "compressions", run, limit=limit, after=read_seq(cursor))
+        return await self._analysis.answer(request, "compressions", run, limit=limit, after=read_seq(cursor))
 
     async def compression(
         self,
@@ -222,11 +222,11 @@ class CompressionRoutes:
         seq: routing.AtEvent,
     ) -> Response:
         """Audit of a compression: what happened to each message, which facts were lost and needed later."""
-        return await self._asking.answer(request, "compression", run, at=seq)
+        return await self._analysis.answer(request, "compression", run, at=seq)
 
 
-def _add_compression(api: APIRouter, asking: AnalysisHandlers) -> None:
-    routes = CompressionRoutes(asking)
+def _add_compression(api: APIRouter, analysis: AnalysisHandlers) -> None:
+    routes = CompressionRoutes(analysis)
     get(api, "moments", "/runs/{run}/compressions", routes.compressions, operations.Page[Compression])
     get(api, "moments", "/runs/{run}/compressions/{seq}", routes.compression, CompressionAudit)
 
@@ -234,8 +234,8 @@ def _add_compression(api: APIRouter, asking: AnalysisHandlers) -> None:
 class CompareRoutes:
     """Handlers of the HTTP requests. OpenAPI shows their docstrings as descriptions."""
 
-    def __init__(self, asking: AnalysisHandlers) -> None:
-        self._asking = asking
+    def __init__(self, analysis: AnalysisHandlers) -> None:
+        self._analysis = analysis
 
     async def compare(
         self,
@@ -249,11 +249,11 @@ class CompareRoutes:
 
         `items` are the pairs after the common beginning. Ids of tool calls are not compared.
         """
-        return await self._asking.answer(request, "compare", a, b, limit=limit, after=read_seq(cursor))
+        return await self._analysis.answer(request, "compare", a, b, limit=limit, after=read_seq(cursor))
 
 
-def _add_compare(api: APIRouter, asking: AnalysisHandlers) -> None:
-    get(api, "runs", "/runs/{a}/compare/{b}", CompareRoutes(asking).compare, Comparison)
+def _add_compare(api: APIRouter, analysis: AnalysisHandlers) -> None:
+    get(api, "runs", "/runs/{a}/compare/{b}", CompareRoutes(analysis).compare, Comparison)
 
 
 Split = Annotated[
@@ -264,8 +264,8 @@ Split = Annotated[
 class TokensRoutes:
     """Handlers of the HTTP requests. OpenAPI shows their docstrings as descriptions."""
 
-    def __init__(self, asking: AnalysisHandlers) -> None:
-        self._asking = asking
+    def __init__(self, analysis: AnalysisHandlers) -> None:
+        self._analysis = analysis
 
     async def tokens(
         self,
@@ -279,32 +279,32 @@ class TokensRoutes:
 
         Each number of tokens has a basis: reported, calibrated or estimated.
         """
-        return await self._asking.answer(request, "tokens", run, limit=limit, after=read_seq(cursor), split=split)
+        return await self._analysis.answer(request, "tokens", run, limit=limit, after=read_seq(cursor), split=split)
 
 
-def _add_tokens(api: APIRouter, asking: AnalysisHandlers) -> None:
-    get(api, "runs", "/runs/{run}/tokens", TokensRoutes(asking).tokens, operations.TokenTimeline)
+def _add_tokens(api: APIRouter, analysis: AnalysisHandlers) -> None:
+    get(api, "runs", "/runs/{run}/tokens", TokensRoutes(analysis).tokens, operations.TokenTimeline)
 
 
 class ProvenanceRoutes:
     """Handlers of the HTTP requests. OpenAPI shows their docstrings as descriptions."""
 
-    def __init__(self, asking: AnalysisHandlers) -> None:
-        self._asking = asking
+    def __init__(self, analysis: AnalysisHandlers) -> None:
+        self._analysis = analysis
 
     async def attributions(
         self, request: Request, run: routing.RunId, limit: routing.Limit = 100, cursor: routing.Cursor = None
     ) -> Response:
         """Reason of each tool call, and origin of every value in its arguments."""
-        return await self._asking.answer(request, "attributions", run, limit=limit, after=read_seq(cursor))
+        return await self._analysis.answer(request, "attributions", run, limit=limit, after=read_seq(cursor))
 
     async def attribution(self, request: Request, run: routing.RunId, seq: routing.AtEvent) -> Response:
         """Reason of the tool call that the event belongs to, and origin of every value in its arguments."""
-        return await self._asking.answer(request, "attribution", run, at=seq)
+        return await self._analysis.answer(request, "attribution", run, at=seq)
 
 
-def _add_provenance(api: APIRouter, asking: AnalysisHandlers) -> None:
-    routes = ProvenanceRoutes(asking)
+def _add_provenance(api: APIRouter, analysis: AnalysisHandlers) -> None:
+    routes = ProvenanceRoutes(analysis)
     get(api, "why", "/runs/{run}/attributions", routes.attributions, operations.Page[Attribution])
     get(api, "why", "/runs/{run}/attributions/{seq}", routes.attribution, Attribution)
 
@@ -318,21 +318,21 @@ Direction = Annotated[
 class CausesRoutes:
     """Handlers of the HTTP requests. OpenAPI shows their docstrings as descriptions."""
 
-    def __init__(self, asking: AnalysisHandlers) -> None:
-        self._asking = asking
+    def __init__(self, analysis: AnalysisHandlers) -> None:
+        self._analysis = analysis
 
     async def causes(
         self, request: Request, run: routing.RunId, seq: routing.AtEvent, direction: Direction = "both"
     ) -> Response:
         """Causes of an event, back to the user's messages, and its effects: nodes and edges of a graph."""
-        return await self._asking.answer(request, "causes", run, at=seq, direction=direction)
+        return await self._analysis.answer(request, "causes", run, at=seq, direction=direction)
 
 
-def _add_causes(api: APIRouter, asking: AnalysisHandlers) -> None:
-    get(api, "why", "/runs/{run}/causes/{seq}", CausesRoutes(asking).causes, CausalGraph)
+def _add_causes(api: APIRouter, analysis: AnalysisHandlers) -> None:
+    get(api, "why", "/runs/{run}/causes/{seq}", CausesRoutes(analysis).causes, CausalGraph)
 
 
-def add_routes(api: APIRouter, asking: AnalysisHandlers) -> None:
+def add_routes(api: APIRouter, analysis: AnalysisHandlers) -> None:
     """Registers the operations of this file."""
     for add in (
         _add_diff,
@@ -344,4 +344,4 @@ def add_routes(api: APIRouter, asking: AnalysisHandlers) -> None:
         _add_causes,
         _add_analytics,
     ):
-        add(api, asking)
+        add(api, analysis)

@@ -60,8 +60,8 @@ Again = Annotated[bool, Body(description="Ask the model again, although an expla
 class ReasoningRoutes:
     """Handlers of the HTTP requests. OpenAPI shows their docstrings as descriptions."""
 
-    def __init__(self, asking: AnalysisHandlers, configured: Configured) -> None:
-        self._asking, self._configured = asking, configured
+    def __init__(self, analysis: AnalysisHandlers, configured: Configured) -> None:
+        self._analysis, self._configured = analysis, configured
 
     async def reasoning(
         self,
@@ -76,7 +76,7 @@ class ReasoningRoutes:
         """
         explainer = self._configured.explainer
         model = explainer.model if explainer else None
-        return await self._asking.answer(request, "reasoning", run, at=seq, model=model)
+        return await self._analysis.answer(request, "reasoning", run, at=seq, model=model)
 
     async def explain(
         self, request: Request, run: routing.RunId, seq: Seq = None, stream: Stream = False, again: Again = False
@@ -90,7 +90,7 @@ class ReasoningRoutes:
         explainer = self._configured.explainer
         if explainer is None:
             raise no_model()
-        record = await self._asking.record(run)
+        record = await self._analysis.record(run)
         brief = await self._brief(request, record, None if seq is None else str(seq))
         stored = None if again else await known_explanation(record, brief, explainer.model)
         streamed = stream or STREAM in request.headers.get("accept", "")
@@ -105,7 +105,7 @@ class ReasoningRoutes:
         return json_answer(await self._keep(record, brief, explainer, text))
 
     async def _brief(self, request: Request, record: RunRecord, moment: str | None) -> ExplanationBrief:
-        body = await self._asking.answered(request, AnalysisQuestion("brief", (record.run,), {"at": moment}))
+        body = await self._analysis.answered(request, AnalysisQuestion("brief", (record.run,), {"at": moment}))
         value: dict[str, Any] = json.loads(body)
         value["refs"] = [parse_ref(ref) for ref in value["refs"]]
         return ExplanationBrief(**value)
@@ -142,8 +142,8 @@ def _event(name: str, value: Any) -> bytes:
     return b"event: " + name.encode() + b"\ndata: " + json_bytes(value) + b"\n\n"
 
 
-def _add_reasoning(api: APIRouter, asking: AnalysisHandlers, configured: Configured) -> None:
-    routes = ReasoningRoutes(asking, configured)
+def _add_reasoning(api: APIRouter, analysis: AnalysisHandlers, configured: Configured) -> None:
+    routes = ReasoningRoutes(analysis, configured)
     get(api, "moments", "/runs/{run}/reasoning/{seq}", routes.reasoning, operations.Reasoning)
     answer, responses = schema(operations.Explanation), _EXPLAINED | refusals(409, 502)
     explain = api.post("/runs/{run}/explain", tags=["moments"], response_model=answer, responses=responses)
@@ -178,8 +178,8 @@ GivenFindSiblings = Annotated[bool, Body(embed=True, description=_FIND)]
 class SuspectsRoutes:
     """Handlers of the HTTP requests. OpenAPI shows their docstrings as descriptions."""
 
-    def __init__(self, asking: AnalysisHandlers, configured: Configured) -> None:
-        self._asking, self._configured = asking, configured
+    def __init__(self, analysis: AnalysisHandlers, configured: Configured) -> None:
+        self._analysis, self._configured = analysis, configured
 
     async def suspects(
         self,
@@ -203,8 +203,8 @@ class SuspectsRoutes:
         self, request: Request, run: str, siblings: list[str] | None, find: dict[str, Any] | None, limit: int
     ) -> Response:
         if find is not None and not siblings:
-            await self._asking.catch_up()
-        return await self._asking.answer(request, "suspects", run, *(siblings or ()), limit=limit, find=find)
+            await self._analysis.catch_up()
+        return await self._analysis.answer(request, "suspects", run, *(siblings or ()), limit=limit, find=find)
 
     async def rerank(
         self,
@@ -235,8 +235,8 @@ def _find_options(task: str | None, outcome: str | None) -> dict[str, Any]:
     return {"task": task, "outcome": None if condition is None else dataclasses.asdict(condition)}
 
 
-def _add_suspects(api: APIRouter, asking: AnalysisHandlers, configured: Configured) -> None:
-    routes = SuspectsRoutes(asking, configured)
+def _add_suspects(api: APIRouter, analysis: AnalysisHandlers, configured: Configured) -> None:
+    routes = SuspectsRoutes(analysis, configured)
     get(api, "why", "/runs/{run}/suspects", routes.suspects, Suspects)
     answer = schema(RerankedSuspects)
     post = api.post("/runs/{run}/suspects/rerank", tags=["why"], response_model=answer, responses=refusals(409, 502))
@@ -265,8 +265,8 @@ class AskAgainBody(BaseModel):
 class AskAgainRoutes:
     """Handlers of the HTTP requests. OpenAPI shows their docstrings as descriptions."""
 
-    def __init__(self, asking: AnalysisHandlers, configured: Configured) -> None:
-        self._asking, self._configured = asking, configured
+    def __init__(self, analysis: AnalysisHandlers, configured: Configured) -> None:
+        self._analysis, self._configured = analysis, configured
         self._turns = ReadLimiter(configured.max_asked, 0, advice="raise PLAYHEAD_MAX_ASKED")
 
     async def ask_again(self, run: routing.RunId, body: AskAgainBody) -> Response:
@@ -276,24 +276,24 @@ class AskAgainRoutes:
         answer is compared with the recorded one, and kept as content beside the run, never as an event of it. 409 when
         no model is configured, 502 when it does not answer.
         """
-        models = self._configured.asked
+        models = self._configured.chat_models
         if models is None:
             raise no_model_to_ask()
-        record = await self._asking.record(run)
+        record = await self._analysis.record(run)
         changes = Changes(body.model, body.system, body.messages)
         async with self._turns.turn():
-            async with self._asking.reads.turn():
+            async with self._analysis.reads.turn():
                 question = await prepare(record, None if body.at is None else str(body.at), changes, models)
             return json_answer(await ask(question, models, self._configured.clock))
 
 
-def _add_ask_again(api: APIRouter, asking: AnalysisHandlers, configured: Configured) -> None:
+def _add_ask_again(api: APIRouter, analysis: AnalysisHandlers, configured: Configured) -> None:
     responses = refusals(413, 502) | conflict("No model is configured that could be asked.")
     add = api.post("/runs/{run}/ask-again", tags=["why"], response_model=schema(AskedAgain), responses=responses)
-    add(AskAgainRoutes(asking, configured).ask_again)
+    add(AskAgainRoutes(analysis, configured).ask_again)
 
 
-def add_routes(api: APIRouter, asking: AnalysisHandlers, configured: Configured) -> None:
+def add_routes(api: APIRouter, analysis: AnalysisHandlers, configured: Configured) -> None:
     """Registers the operations of this file."""
     for add in (_add_reasoning, _add_ask_again, _add_suspects):
-        add(api, asking, configured)
+        add(api, analysis, configured)

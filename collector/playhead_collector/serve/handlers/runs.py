@@ -15,7 +15,7 @@ from playhead.model.times import rfc3339
 from playhead.wire import operations
 from playhead.wire.operations.runs import Released, RunLease, RunLog
 from playhead_collector.errors import Refused
-from playhead_collector.live.messages import View
+from playhead_collector.live.messages import StreamOptions
 from playhead_collector.read.calls import list_llm_calls, list_tool_calls
 from playhead_collector.read.context import answer_context
 from playhead_collector.read.events import EventFilter, list_checkpoints, list_events, list_last_events
@@ -111,7 +111,7 @@ class RunRoutes:
                 raise Refused(400, "bad_parameter", "a stream has no pages: leave out `cursor`, or Accept")
             record = await self._open(run)
             after = after if last is None else max(0, record.last - last)
-            return await self._live.stream(record.run, View(where, preview), last_event_id, limit, after=after)
+            return await self._live.stream(record.run, StreamOptions(where, preview), last_event_id, limit, after=after)
         if last is not None:
             return json_answer(await list_last_events(await self._open(run), where, min(last, limit or last), preview))
         start = read_seq(cursor) if cursor else after

@@ -109,7 +109,7 @@ class ScoreRoutes:
         if stored is None:
             message = f"run {record.run} was deleted just now: `playhead runs` lists the others"
             raise Refused(404, "no_such_run", message)
-        if _said(stored, score) != replace(score, api_key=None):
+        if _as_posted(stored, score) != replace(score, api_key=None):
             message = f"run {record.run} has another score with the id {score.id}: leave `id` out, or send another"
             raise Refused(409, "score_exists", message)
         return json_answer(score_answer(stored))
@@ -167,7 +167,7 @@ async def _span_at(record: RunRecord, moment: str | None) -> str | None:
     return span
 
 
-def _said(stored: StoredScore, posted: ScoreToAdd) -> ScoreToAdd:
+def _as_posted(stored: StoredScore, posted: ScoreToAdd) -> ScoreToAdd:
     """Returns the request that stored this score, without its API key; with its time only if `posted` has a time."""
     scored_ns = None if posted.scored_ns is None else stored.scored_ns
     return ScoreToAdd(

@@ -10,7 +10,7 @@ from starlette.types import Receive, Scope, Send
 
 from playhead_collector.live.follower import Follower
 from playhead_collector.live.hub import LiveHub
-from playhead_collector.live.messages import StreamPosition, View, read_position
+from playhead_collector.live.messages import StreamOptions, StreamPosition, read_position
 from playhead_collector.live.reading import StreamReader
 from playhead_collector.read.events import EventFilter
 from playhead_collector.serve import routing
@@ -57,13 +57,13 @@ class LiveStreams:
         happened, and goes on behind `Last-Event-ID`. Events of one run are in order; a fork's events begin where it
         parts from its parent.
         """
-        view = View(EventFilter(routing.read_kinds(kinds), priority), preview)
+        view = StreamOptions(EventFilter(routing.read_kinds(kinds), priority), preview)
         return await self.stream(None, view, last_event_id, limit, since_ns=routing.read_time(since))
 
     async def stream(
         self,
         run: str | None,
-        view: View,
+        view: StreamOptions,
         last_event_id: str | None,
         limit: int | None,
         *,

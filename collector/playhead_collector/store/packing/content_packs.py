@@ -138,11 +138,11 @@ class OpenPack:
                 return self._content(n)
         return None
 
-    def beginning_with(self, beginning: bytes) -> ContentRef | None:
+    def ref_with_prefix(self, prefix: bytes) -> ContentRef | None:
         """Returns the ref of a content whose digest begins with these bytes (at least four); None if there is none."""
-        numbers = self._at.get(int.from_bytes(beginning[:4], signed=True), ())
+        numbers = self._at.get(int.from_bytes(prefix[:4], signed=True), ())
         refs = (self._content_ref(n) for n in numbers if n < len(self._contents))
-        return next((ref for ref in refs if ref.digest.startswith(beginning)), None)
+        return next((ref for ref in refs if ref.digest.startswith(prefix)), None)
 
     def node(self, ref: ContentRef) -> ThreadNode | None:
         """Returns the thread node with this ref; None if the pack does not have it."""

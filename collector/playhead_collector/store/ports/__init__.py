@@ -38,7 +38,7 @@ from playhead_collector.store.ports.storage import StorageStore
 from playhead_collector.store.ports.uses import SameContextStore, UseStore
 
 if TYPE_CHECKING:
-    from playhead.projection.progress import Progress
+    from playhead.projection.progress import ProjectionState
 
 
 class ExplanationStore(Protocol):
@@ -108,12 +108,12 @@ class ContentReader(Protocol):
         """Returns the given contents that are stored, in a few round trips for any number of refs."""
         ...
 
-    async def beginning_with(self, project_id: int, beginnings: Sequence[bytes]) -> Sequence[ContentRef]:
+    async def refs_with_prefix(self, project_id: int, prefixes: Sequence[bytes]) -> Sequence[ContentRef]:
         """Returns the refs of stored contents whose digest begins with one of these prefixes, which have 16 bytes each.
         In practice, a prefix has one ref."""
         ...
 
-    async def awaits(self, project_id: int, ref: ContentRef) -> bool:
+    async def is_awaited(self, project_id: int, ref: ContentRef) -> bool:
         """Returns whether a run names this content and the content is not stored."""
         ...
 
@@ -204,7 +204,7 @@ async def _read_nothing(_refs: Collection[ContentRef]) -> None: ...
 
 
 @dataclass(slots=True)
-class Footing:
+class ProjectionCursor:
     """Position up to which the store has read a growing run, so that it reads only new rows.
 
     `projection`: the number of the run's projection. `pages`: the pages of spans that were read, with the number of
@@ -220,32 +220,32 @@ class Footing:
 
 
 @dataclass(slots=True)
-class Kept:
-    """The state of a growing run after a projection: `progress` is the projector's, `footing` the store's."""
+class CachedRun:
+    """The state of a growing run after a projection: `progress` is the projector's, `cursor` the store's."""
 
-    progress: "Progress"
-    footing: Footing
+    progress: "ProjectionState"
+    cursor: ProjectionCursor
 
 
 @dataclass(slots=True)
 class RunWork(RunInput):
     """A run under its row lock, with the input of its projection.  Set `result` before leaving the context.
 
-    `kept`: if set, the input has only what is new since that state. After the context, it is the state to keep.
+    `cached`: if set, the input has only what is new since that state. After the context, it is the state to keep.
     """
 
-    kept: Kept | None = None
+    cached: CachedRun | None = None
     start_over: Callable[[], Awaitable[None]] = _start_nothing_over
-    """Reads the whole run, so that it can be projected from nothing, and sets `kept` to None."""
+    """Reads the whole run, so that it can be projected from nothing, and sets `cached` to None."""
     read: Callable[[Collection[ContentRef]], Awaitable[None]] = _read_nothing
     """Reads the stored ones of these messages into `messages`, without parts that are stored separately."""
     result: Projection | None = field(default=None)
 
 
-NOTHING_KEPT: Mapping[str, Kept] = MappingProxyType({})
+NO_CACHED_RUNS: Mapping[str, CachedRun] = MappingProxyType({})
 
 
-class Dirty(NamedTuple):
+class UnprojectedRun(NamedTuple):
     """A run with data that is not projected, and the stored size of its spans in bytes."""
 
     project_id: int
@@ -253,7 +253,7 @@ class Dirty(NamedTuple):
     bytes: int
 
 
-class ToPack(NamedTuple):
+class UnpackedRun(NamedTuple):
     """A sealed run with rows that may still have to be packed. `times`: how often the run was put on the list of runs
     to pack."""
 
@@ -300,16 +300,21 @@ class ProjectionReader(Protocol):
         ...
 
 
-class EventStore(ProjectionReader, Protocol):
+class ProjectionStore(ProjectionReader, Protocol):
     """Stores the projection of each run. It is a cache that can be computed from the spans, except for the order of a
     sealed run's events."""
 
-    def works(
-        self, project_id: int, runs: Sequence[str], *, wait: bool = True, kept: Mapping[str, Kept] = NOTHING_KEPT
+    def locked_runs(
+        self,
+        project_id: int,
+        runs: Sequence[str],
+        *,
+        wait: bool = True,
+        cached: Mapping[str, CachedRun] = NO_CACHED_RUNS,
     ) -> AbstractAsyncContextManager[Sequence[RunWork]]:
         """Locks the given runs that are stored, and yields their input. The lock excludes other workers, but not
-        ingest.  `wait`: waits for runs that another worker has locked; otherwise they are left out.  Of runs in `kept`,
-        only new data is read, unless another worker has projected them since.
+        ingest.  `wait`: waits for runs that another worker has locked; otherwise they are left out.  Of runs in
+        `cached`, only new data is read, unless another worker has projected them since.
 
         On leaving without error, each `result` that is set is stored in the same transaction, and its run is no longer
         dirty (unless more data arrived meanwhile).  Events have to be numbered 1, 2, 3, ...; those of a fork begin
@@ -319,15 +324,15 @@ class EventStore(ProjectionReader, Protocol):
         """
         ...
 
-    def work(self, project_id: int, run: str) -> AbstractAsyncContextManager[RunWork | None]:
-        """The same as `works` for one run; yields None when there is no such run."""
+    def locked_run(self, project_id: int, run: str) -> AbstractAsyncContextManager[RunWork | None]:
+        """The same as `locked_runs` for one run; yields None when there is no such run."""
         ...
 
-    async def is_dirty(self, project_id: int, run: str) -> bool | None:
+    async def has_unprojected_data(self, project_id: int, run: str) -> bool | None:
         """Returns whether the run has data that is not projected; None when there is no such run."""
         ...
 
-    async def dirty_runs(self, limit: int) -> Sequence[Dirty]:
+    async def unprojected_runs(self, limit: int) -> Sequence[UnprojectedRun]:
         """Returns runs with data that is not projected, longest waiting first."""
         ...
 
@@ -350,18 +355,18 @@ class EventStore(ProjectionReader, Protocol):
         """
         ...
 
-    async def runs_to_pack(self, limit: int) -> Sequence[ToPack]:
+    async def runs_to_pack(self, limit: int) -> Sequence[UnpackedRun]:
         """Returns sealed runs whose contents and thread nodes may not be packed yet, without those of projects in which
         a sweep is running."""
         ...
 
-    async def pack(self, due: Sequence[ToPack]) -> int:
+    async def pack(self, due: Sequence[UnpackedRun]) -> int:
         """Packs the contents and thread nodes that sealed runs of one project name, and indexes which contents each run
         had (see `UseStore`). Returns how many were packed. Readers and writers see no difference at any time.  Raises
         StoreCollision when the lock is not available: try again later."""
         ...
 
-    async def leave_unpacked(self, due: Sequence[ToPack]) -> None:
+    async def skip_packing(self, due: Sequence[UnpackedRun]) -> None:
         """Removes runs from the list of runs to pack, until they get new data."""
         ...
 
@@ -394,7 +399,7 @@ class Store(
     ReadStore,
     ContentStore,
     SpanStore,
-    EventStore,
+    ProjectionStore,
     ChangeStore,
     LeaseStore,
     PromiseTable,

@@ -112,12 +112,12 @@ class OutboxStore(Protocol):
     """Stores spans and log events that wait to be forwarded.  Several collectors may work on an outbox at the same
     time."""
 
-    async def take_entries(self, destination: str, limit: int, until_ns: int) -> Sequence[OutboxEntry]:
+    async def claim_entries(self, destination: str, limit: int, until_ns: int) -> Sequence[OutboxEntry]:
         """Returns due entries, longest waiting first. No other worker gets them before `until_ns`. If the worker that
         took them dies, another one gets them after that time."""
         ...
 
-    async def keep_entries(self, entries: Sequence[OutboxEntry], until_ns: int) -> None:
+    async def renew_entries(self, entries: Sequence[OutboxEntry], until_ns: int) -> None:
         """Extends the time until which no other worker gets these entries to `until_ns`."""
         ...
 
@@ -127,7 +127,7 @@ class OutboxStore(Protocol):
         (`playhead.projection.scores.evaluations_on`)."""
         ...
 
-    async def settle_entries(self, settlement: OutboxSettlement) -> None:
+    async def finish_entries(self, settlement: OutboxSettlement) -> None:
         """Stores the results of entries, in one transaction."""
         ...
 

@@ -51,7 +51,7 @@ class EventsDifference:
         return min((self.first, *self.altered))
 
 
-def grown(known: int, new: int, altered: Iterable[RunEvent]) -> EventsDifference:
+def growth_difference(known: int, new: int, altered: Iterable[RunEvent]) -> EventsDifference:
     """Returns the difference of a run that had `known` events and got `new` more at the end, while events in `altered`
     got other data."""
     return EventsDifference(known + 1, known + new, known, tuple(sorted(event.seq for event in altered)))
@@ -127,10 +127,10 @@ async def write(
         altered=[_array(difference.altered) if difference.altered else None for _, _, difference in rows],
         was=[None if difference.was is None else _array(difference.was) for _, _, difference in rows],
     )
-    await tell(conn, project_id, [run for _, run, _ in rows])
+    await notify(conn, project_id, [run for _, run, _ in rows])
 
 
-async def tell(conn: Conn, project_id: int, runs: Sequence[UUID]) -> None:
+async def notify(conn: Conn, project_id: int, runs: Sequence[UUID]) -> None:
     """Sends a NOTIFY with the changed runs. Listeners get it when the transaction commits."""
     for start in range(0, len(runs), _RUNS_TOGETHER):
         payload = [str(project_id), *(run.hex for run in runs[start : start + _RUNS_TOGETHER])]

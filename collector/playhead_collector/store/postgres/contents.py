@@ -69,7 +69,7 @@ async def put(
         await sql.column(conn, "touch_contents", project_id=project_id, refs=refs, today=today) if refs else []
     )
     rest = [by_ref[ref].ref for ref in refs if ref not in stored]
-    packed = await packs.touch(conn, project_id, rest, today)
+    packed = await packs.mark_used(conn, project_id, rest, today)
     new = {ref.digest: by_ref[ref.digest] for ref in rest if ref not in packed}
     if not new:
         return StoredContents([], 0, is_awaited=False)
@@ -118,12 +118,12 @@ async def read(conn: Conn, packs: Packs, project_id: int, refs: Iterable[Content
     return contents
 
 
-async def beginning_with(conn: Conn, packs: Packs, project_id: int, beginnings: Collection[bytes]) -> list[ContentRef]:
+async def refs_with_prefix(conn: Conn, packs: Packs, project_id: int, prefixes: Collection[bytes]) -> list[ContentRef]:
     """Returns the refs of stored contents whose digest begins with one of these prefixes of 16 bytes."""
-    lows, highs = ([beginning + fill * 16 for beginning in beginnings] for fill in (b"\x00", b"\xff"))
+    lows, highs = ([beginning + fill * 16 for beginning in prefixes] for fill in (b"\x00", b"\xff"))
     rows = await sql.column(conn, "refs_between", project_id=project_id, lows=lows, highs=highs)
     # After the rows: contents move from rows to packs, never back.
-    packed = await packs.beginning_with(conn, project_id, beginnings)
+    packed = await packs.refs_with_prefix(conn, project_id, prefixes)
     return list({*map(ContentRef.from_digest, rows), *packed})
 
 
@@ -166,7 +166,7 @@ async def missing(
         await write_context.note_refs(conn, by_digest)
         for digest in await sql.column(conn, "touch", project_id=project_id, refs=list(by_digest), today=today):
             by_digest.pop(digest, None)
-        packed = await packs.touch(conn, project_id, list(map(ContentRef.from_digest, by_digest)), today)
+        packed = await packs.mark_used(conn, project_id, list(map(ContentRef.from_digest, by_digest)), today)
         by_digest = {digest: ref for digest, ref in by_digest.items() if ref.plain not in packed}
     return list(by_digest.values())
 

@@ -81,7 +81,7 @@ LARGEST_SAMPLE = 16 * 1024
 WORTH = 0.9
 
 
-class Learning:
+class DictionaryTrainer:
     """Counts new contents of projects, and trains a dictionary when a project has enough of them."""
 
     def __init__(self, db: Database, dictionaries: Dictionaries) -> None:
@@ -97,11 +97,11 @@ class Learning:
             return
         self._new[project_id] = 0
         try:
-            await self._learn(project_id)
+            await self._train_if_due(project_id)
         except StoreUnavailable:
             log.warning("could not train a dictionary; contents are stored all the same", exc_info=True)
 
-    async def _learn(self, project_id: int) -> None:
+    async def _train_if_due(self, project_id: int) -> None:
         async with self._db.transaction() as conn:
             if not await sql.value(conn, "lock_dictionaries", project_id=project_id):
                 return

@@ -400,7 +400,7 @@ async def delete(conn: Conn, project_id: int, run: UUID, now_ns: int, *, forks: 
         return Deleted((), ())
     await sql.run(conn, "forget_searched_runs", project_id=project_id, runs=stored)
     await sql.run(conn, "delete_runs", project_id=project_id, runs=stored, now=now_ns)
-    await changes.tell(conn, project_id, stored)
+    await changes.notify(conn, project_id, stored)
     return Deleted((run.hex, *(fork.hex for fork in stored if fork != run)), ())
 
 

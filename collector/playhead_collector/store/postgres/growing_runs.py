@@ -16,7 +16,7 @@ from playhead.projection.inputs import Projection
 from playhead_collector.store.packing import span_pages
 from playhead_collector.store.packing.span_pages import PAGE_ITEMS, REPACK_AT_PAGES
 from playhead_collector.store.packing.zstd import decompress_json
-from playhead_collector.store.ports import Footing
+from playhead_collector.store.ports import ProjectionCursor
 from playhead_collector.store.postgres import changes, events
 from playhead_collector.store.postgres import statements as sql
 from playhead_collector.store.postgres.changes import EventsDifference
@@ -30,11 +30,11 @@ _BUSY_EVENTS = 100
 
 
 @dataclass(slots=True)
-class Growth:
+class GrownRun:
     """The new events and spans of a run, and the pages to write for them. `gone`: numbers of the pages to delete."""
 
     run: UUID
-    footing: Footing
+    cursor: ProjectionCursor
     result: Projection
     gone: list[int] = field(default_factory=list[int])
     pages: list[EventPage] = field(default_factory=list[EventPage])
@@ -45,7 +45,7 @@ class Growth:
         LOOSE_PAGES of them."""
         changed = {event.seq for event in self.result.altered}
         changed_pages = [
-            page for page, first, last in self.footing.event_pages if any(first <= seq <= last for seq in changed)
+            page for page, first, last in self.cursor.event_pages if any(first <= seq <= last for seq in changed)
         ]
         loose = self.loose
         return sorted({*changed_pages, *loose}) if len(loose) >= LOOSE_PAGES else changed_pages
@@ -54,17 +54,17 @@ class Growth:
     def loose(self) -> list[int]:
         """Numbers of the pages of events after the last full one."""
         pages: list[int] = []
-        for page, first, last in reversed(self.footing.event_pages):
+        for page, first, last in reversed(self.cursor.event_pages):
             if last - first + 1 >= PAGE_EVENTS:
                 break
             pages.append(page)
         return pages[::-1]
 
-    def grow(self, stored: Mapping[int, Sequence[RunEvent]]) -> None:
+    def make_pages(self, stored: Mapping[int, Sequence[RunEvent]]) -> None:
         """Makes the new pages and updates the footing. `stored`: the events of the `wanted` pages."""
         now = {event.seq: event for event in self.result.altered}
         loose = self.loose
-        there = {page: (page, first, last) for page, first, last in self.footing.event_pages}
+        there = {page: (page, first, last) for page, first, last in self.cursor.event_pages}
         tail = list(self.result.events)
         start = max(there, default=-1) + 1
         if len(loose) >= LOOSE_PAGES:
@@ -78,73 +78,75 @@ class Growth:
         written = {page.page: (page.page, page.first, page.last) for page in self.pages}
         self.gone = [page for page in self.gone if page not in written]
         bounds_of = {page: bounds for page, bounds in there.items() if page not in self.gone} | written
-        self.footing.event_pages = [bounds_of[page] for page in sorted(bounds_of)]
+        self.cursor.event_pages = [bounds_of[page] for page in sorted(bounds_of)]
 
 
-async def write(conn: Conn, project_id: int, grown: Sequence[Growth]) -> dict[UUID, EventsDifference]:
+async def write(conn: Conn, project_id: int, grown_runs: Sequence[GrownRun]) -> dict[UUID, EventsDifference]:
     """Stores events and snapshots. Returns the differences, by run."""
-    counts = [max((last for _, _, last in growth.footing.event_pages), default=0) for growth in grown]
-    wanted = [(growth.run, page) for growth in grown for page in growth.wanted]
-    stored: dict[UUID, dict[int, Sequence[RunEvent]]] = {growth.run: {} for growth in grown}
+    counts = [max((last for _, _, last in growth.cursor.event_pages), default=0) for growth in grown_runs]
+    wanted = [(growth.run, page) for growth in grown_runs for page in growth.wanted]
+    stored: dict[UUID, dict[int, Sequence[RunEvent]]] = {growth.run: {} for growth in grown_runs}
     if wanted:
         columns = {"runs": [run for run, _ in wanted], "pages": [page for _, page in wanted]}
         for row in await sql.rows(conn, "read_pages_of_events", project_id=project_id, **columns):
             page_events = events.unpack(row["run_id"].hex, row["first_seq"], decompress_json(row["body"]))
             stored[row["run_id"]][row["page"]] = page_events
-    if sum(len(growth.result.events) for growth in grown) > _BUSY_EVENTS:
-        await asyncio.to_thread(_grow, grown, stored)
+    if sum(len(growth.result.events) for growth in grown_runs) > _BUSY_EVENTS:
+        await asyncio.to_thread(_make_pages, grown_runs, stored)
     else:
-        _grow(grown, stored)
-    await events.delete_pages(conn, project_id, [(growth.run, page) for growth in grown for page in growth.gone])
-    await events.write_pages(conn, project_id, [(growth.run, None, page) for growth in grown for page in growth.pages])
+        _make_pages(grown_runs, stored)
+    await events.delete_pages(conn, project_id, [(growth.run, page) for growth in grown_runs for page in growth.gone])
+    await events.write_pages(
+        conn, project_id, [(growth.run, None, page) for growth in grown_runs for page in growth.pages]
+    )
     await events.add_snapshots(
-        conn, project_id, [(growth.run, state) for growth in grown for state in _snapshots(growth)]
+        conn, project_id, [(growth.run, state) for growth in grown_runs for state in _snapshots(growth)]
     )
     return {
-        growth.run: changes.grown(before, len(growth.result.events), growth.result.altered)
-        for growth, before in zip(grown, counts, strict=True)
+        growth.run: changes.growth_difference(before, len(growth.result.events), growth.result.altered)
+        for growth, before in zip(grown_runs, counts, strict=True)
     }
 
 
-def _grow(grown: Iterable[Growth], stored: Mapping[UUID, Mapping[int, Sequence[RunEvent]]]) -> None:
-    for growth in grown:
-        growth.grow(stored[growth.run])
+def _make_pages(grown_runs: Iterable[GrownRun], stored: Mapping[UUID, Mapping[int, Sequence[RunEvent]]]) -> None:
+    for growth in grown_runs:
+        growth.make_pages(stored[growth.run])
 
 
-def _snapshots(growth: Growth) -> list[events.Snapshot]:
+def _snapshots(growth: GrownRun) -> list[events.Snapshot]:
     states = growth.result.snapshots
-    packed = events.pack_snapshots(states, growth.footing.history)
+    packed = events.pack_snapshots(states, growth.cursor.history)
     if states:
-        growth.footing.history = len(states[-1].history)
+        growth.cursor.history = len(states[-1].history)
     return packed
 
 
-async def tidy(conn: Conn, project_id: int, grown: Sequence[Growth]) -> None:
+async def merge_small_pages(conn: Conn, project_id: int, grown_runs: Sequence[GrownRun]) -> None:
     """Merges small pages of spans."""
-    for growth in grown:
-        loose = [page for page, items in growth.footing.pages.items() if items < PAGE_ITEMS]
+    for growth in grown_runs:
+        loose = [page for page, items in growth.cursor.pages.items() if items < PAGE_ITEMS]
         if len(loose) < REPACK_AT_PAGES:
             continue
         rows = await sql.rows(conn, "read_these_pages", project_id=project_id, run=growth.run, pages=loose)
-        tidied = await asyncio.to_thread(_tidied, rows)
+        tidied = await asyncio.to_thread(_repacked, rows)
         if tidied is not None:
-            await rewrite(conn, project_id, [(growth.run, growth.footing.pages, tidied)])
+            await replace_pages(conn, project_id, [(growth.run, growth.cursor.pages, tidied)])
 
 
-def _tidied(rows: Sequence[Record]) -> span_pages.RepackedPages | None:
+def _repacked(rows: Sequence[Record]) -> span_pages.RepackedPages | None:
     pages = [span_pages.unpack(row["page"], row["body"]) for row in rows]
     return span_pages.repack(pages, span_pages.merge(pages), thoroughly=False)
 
 
-async def rewrite(
-    conn: Conn, project_id: int, tidied: Sequence[tuple[UUID, dict[int, int], span_pages.RepackedPages]]
+async def replace_pages(
+    conn: Conn, project_id: int, repacked_runs: Sequence[tuple[UUID, dict[int, int], span_pages.RepackedPages]]
 ) -> dict[UUID, int]:
     """Replaces pages of spans, and updates the given number of items by page. Returns the last new page number of each
     run."""
-    ids = [run for run, _, _ in tidied]
-    gone = [number for _, _, repacked in tidied for number in repacked.gone]
+    ids = [run for run, _, _ in repacked_runs]
+    gone = [number for _, _, repacked in repacked_runs for number in repacked.gone]
     await sql.run(conn, "delete_pages", project_id=project_id, runs=ids, pages=gone)
-    written = [(run, page) for run, _, repacked in tidied for page in repacked.pages]
+    written = [(run, page) for run, _, repacked in repacked_runs for page in repacked.pages]
     rows = await sql.rows(
         conn,
         "write_pages",
@@ -154,7 +156,7 @@ async def rewrite(
         items=[page.items for _, page in written],
         bodies=[page.body for _, page in written],
     )
-    pages = {run: sizes for run, sizes, _ in tidied}
+    pages = {run: sizes for run, sizes, _ in repacked_runs}
     for number in gone:
         for sizes in pages.values():
             sizes.pop(number, None)

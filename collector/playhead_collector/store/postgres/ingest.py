@@ -41,7 +41,7 @@ from playhead_collector.store.postgres import threads
 from playhead_collector.store.postgres.connection import WriteContext, begin_write
 from playhead_collector.store.postgres.dictionaries import Dictionaries
 from playhead_collector.store.postgres.packs import Packs
-from playhead_collector.store.postgres.runs import BIGINT, clean, label, whole
+from playhead_collector.store.postgres.runs import BIGINT, clamp_int, label, without_nul
 from playhead_collector.store.postgres.statements import Conn
 from playhead_collector.store.postgres.threads import LineageNumbers
 from playhead_collector.store.run_items import items_by_run
@@ -126,7 +126,7 @@ class RunArrival:
     def started_ns(self) -> int:
         """The time of the first span or log event, in ns since 1970."""
         times = [span.start_ns for span in self.spans] + [log.time_ns for log in self.logs]
-        return whole(min(times), BIGINT)
+        return clamp_int(min(times), BIGINT)
 
     @property
     def is_own(self) -> bool:
@@ -143,7 +143,7 @@ class RunArrival:
     def name(self) -> str | None:
         """The run's name, from its root span; None if the batch does not have it."""
         run_names = [span.attributes[names.RUN_NAME] for span in self.spans if names.RUN_NAME in span.attributes]
-        return clean(str(run_names[0])) if run_names else None
+        return without_nul(str(run_names[0])) if run_names else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,8 +182,8 @@ async def put(
     extensions: Iterable[ThreadExtension],
     today: datetime.date,
 ) -> StoreResult:
-    """Stores contents and threads. As the last step of the transaction, call `wake` for the runs in `waiting` of the
-    result."""
+    """Stores contents and threads. As the last step of the transaction, call `mark_waiting_runs` for the runs in
+    `waiting` of the result."""
     project_id = write_context.project_id
     new, new_bytes, awaited = await content_rows.put(conn, memory.packs, write_context, contents, today)
     grown = await threads.put(conn, memory.packs, memory.lineage_numbers, write_context, extensions, today)
@@ -213,10 +213,10 @@ async def ingest(
     superseded = before - sum(arrival.items for arrival in by_run.values())
     # If nothing else of the batch is kept, its contents are not needed either.
     whole_batch = Batch() if (dropped or superseded) and not by_run else batch
-    stored = await put(conn, memory, write_context, whole_batch.contents, whole_batch.threads, day(now_ns))
+    stored = await put(conn, memory, write_context, whole_batch.contents, whole_batch.threads, date_of(now_ns))
     fresh = await _insert_pages(conn, project_id, by_run)
     news = {run: by_run[run] for run, _ in fresh}
-    pending = await _note_pending(conn, memory.packs, write_context, news, stored.stored, day(now_ns))
+    pending = await _note_pending(conn, memory.packs, write_context, news, stored.stored, date_of(now_ns))
     entries: dict[str, list[Any]] = {}
     if recipients and fresh:
         arrived = {run: ArrivedRun(arrival.spans, arrival.logs, arrival.pages) for run, arrival in news.items()}
@@ -299,13 +299,13 @@ async def _mark_news(
         await sql.run(conn, "mark_news", **news)
 
 
-async def wake(conn: Conn, project_id: int, runs: Iterable[UUID], now_ns: int) -> None:
+async def mark_waiting_runs(conn: Conn, project_id: int, runs: Iterable[UUID], now_ns: int) -> None:
     """Marks runs as having news because content arrived for which they waited."""
     if in_order := sorted(runs):
         await sql.run(conn, "wake", project_id=project_id, runs=in_order, now=now_ns)
 
 
-def day(now_ns: int) -> datetime.date:
+def date_of(now_ns: int) -> datetime.date:
     """Returns the UTC date of a time in ns since 1970, for `last_seen`."""
     return datetime.datetime.fromtimestamp(now_ns // _SECOND, datetime.UTC).date()
 

@@ -19,15 +19,15 @@ from playhead_collector.store.ports.outbox import (
 )
 from playhead_collector.store.postgres import statements as sql
 from playhead_collector.store.postgres.projecting import read_spans
-from playhead_collector.store.postgres.runs import clean
+from playhead_collector.store.postgres.runs import without_nul
 from playhead_collector.store.postgres.scores import posted
 from playhead_collector.store.postgres.statements import Conn
 
 _ALL_RUNS = 1 << 56
 
 
-async def take(conn: Conn, destination: str, limit: int, now_ns: int, until_ns: int) -> list[OutboxEntry]:
-    """See `OutboxStore.take_entries`."""
+async def claim(conn: Conn, destination: str, limit: int, now_ns: int, until_ns: int) -> list[OutboxEntry]:
+    """See `OutboxStore.claim_entries`."""
     parameters = {"destination": destination, "now": now_ns, "until": until_ns, "how_many": limit}
     rows = await sql.rows(conn, "take_entries", **parameters)
     return sorted(map(_entry, rows), key=lambda entry: entry.number)
@@ -66,10 +66,10 @@ def _wanted(keys: frozenset[bytes] | None, key: bytes) -> bool:
     return keys is None or key in keys
 
 
-async def settle(conn: Conn, settlement: OutboxSettlement) -> None:
-    """See `OutboxStore.settle_entries`."""
+async def finish(conn: Conn, settlement: OutboxSettlement) -> None:
+    """See `OutboxStore.finish_entries`."""
     if settlement.dead:
-        await _bury(conn, settlement.dead)
+        await _move_to_dead_letters(conn, settlement.dead)
     if settlement.later:
         later = settlement.later
         await sql.run(
@@ -89,7 +89,7 @@ def _joined(keys: Iterable[bytes] | None) -> bytes | None:
     return None if keys is None else join(keys)
 
 
-async def _bury(conn: Conn, dead: Sequence[Remaining]) -> None:
+async def _move_to_dead_letters(conn: Conn, dead: Sequence[Remaining]) -> None:
     rows = await sql.rows(conn, "destinations_of", entries=[remaining.entry.number for remaining in dead])
     destinations = {row["entry"]: row["destination"] for row in rows}
     # Without entries that were dropped meanwhile.
@@ -103,7 +103,7 @@ async def _bury(conn: Conn, dead: Sequence[Remaining]) -> None:
         spans=[_joined(remaining.spans) for remaining in existing],
         logs=[_joined(remaining.logs) for remaining in existing],
         created=[remaining.entry.created_ns for remaining in existing],
-        reasons=[clean(remaining.reason or "") for remaining in existing],
+        reasons=[without_nul(remaining.reason or "") for remaining in existing],
     )
 
 

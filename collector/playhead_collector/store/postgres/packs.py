@@ -37,36 +37,36 @@ class Packs:
         packs = await self._with(conn, project_id, refs)
         return {ref: content for ref in refs for pack in packs if (content := pack.content(ref)) is not None}
 
-    async def beginning_with(self, conn: Conn, project_id: int, beginnings: Collection[bytes]) -> set[ContentRef]:
+    async def refs_with_prefix(self, conn: Conn, project_id: int, prefixes: Collection[bytes]) -> set[ContentRef]:
         """Returns refs of contents whose digest begins with one of these prefixes of 16 bytes."""
         packs = await self._with(
-            conn, project_id, [ContentRef.from_digest(beginning + bytes(16)) for beginning in beginnings]
+            conn, project_id, [ContentRef.from_digest(beginning + bytes(16)) for beginning in prefixes]
         )
-        return {
-            ref for beginning in beginnings for pack in packs if (ref := pack.beginning_with(beginning)) is not None
-        }
+        return {ref for beginning in prefixes for pack in packs if (ref := pack.ref_with_prefix(beginning)) is not None}
 
     async def nodes(self, conn: Conn, project_id: int, refs: Collection[ContentRef]) -> dict[ContentRef, ThreadNode]:
         """Returns thread nodes by their refs."""
         packs = await self._with(conn, project_id, refs)
         return {ref: node for ref in refs for pack in packs if (node := pack.node(ref)) is not None}
 
-    async def held(self, conn: Conn, project_id: int, refs: Collection[ContentRef]) -> set[ContentRef]:
+    async def packed_refs(self, conn: Conn, project_id: int, refs: Collection[ContentRef]) -> set[ContentRef]:
         """Returns the given refs that are packed, as contents or as nodes."""
-        return set(await self._held(conn, project_id, refs))
+        return set(await self._packed_dates(conn, project_id, refs))
 
-    async def touch(
+    async def mark_used(
         self, conn: Conn, project_id: int, refs: Collection[ContentRef], today: datetime.date
     ) -> set[ContentRef]:
-        """Returns the same as `held`. Also sets the refs' last use to today, if their packs are older, so that a sweep
-        keeps them."""
-        dates = await self._held(conn, project_id, refs)
+        """Returns the same as `packed_refs`. Also sets the refs' last use to today, if their packs are older, so that a
+        sweep keeps them."""
+        dates = await self._packed_dates(conn, project_id, refs)
         # Packs of today are kept anyway.
         if old := [ref.digest for ref, packed in dates.items() if packed < today]:
             await sql.run(conn, "note_packed_seen", project_id=project_id, refs=old, today=today)
         return set(dates)
 
-    async def _held(self, conn: Conn, project_id: int, refs: Collection[ContentRef]) -> dict[ContentRef, datetime.date]:
+    async def _packed_dates(
+        self, conn: Conn, project_id: int, refs: Collection[ContentRef]
+    ) -> dict[ContentRef, datetime.date]:
         packs = await self._with(conn, project_id, refs)
         return {ref: pack.packed for ref in refs for pack in packs if pack.content(ref) or pack.node(ref)}
 

@@ -15,7 +15,7 @@ import orjson
 from playhead.model.event import RunEvent, ScoreRecorded
 from playhead.projection.search_rows import DecisionRow, ErrorRow, SearchRows, ToolCallRow, search_rows
 from playhead_collector.store.postgres import statements as sql
-from playhead_collector.store.postgres.runs import BIGINT, clean, whole
+from playhead_collector.store.postgres.runs import BIGINT, clamp_int, without_nul
 from playhead_collector.store.postgres.statements import Conn
 
 
@@ -54,7 +54,7 @@ def _tool_calls(rows: Sequence[tuple[UUID, ToolCallRow]]) -> dict[str, Any]:
     return {
         "runs": [run for run, _ in rows],
         "seqs": [row.seq for _, row in rows],
-        "times": [whole(row.time_ns, BIGINT) for _, row in rows],
+        "times": [clamp_int(row.time_ns, BIGINT) for _, row in rows],
         "tools": [row.tool for _, row in rows],
         "agents": [row.agent for _, row in rows],
         "outcomes": [row.outcome for _, row in rows],
@@ -66,7 +66,7 @@ def _decisions(rows: Sequence[tuple[UUID, DecisionRow]]) -> dict[str, Any]:
     return {
         "runs": [run for run, _ in rows],
         "seqs": [row.seq for _, row in rows],
-        "times": [whole(row.time_ns, BIGINT) for _, row in rows],
+        "times": [clamp_int(row.time_ns, BIGINT) for _, row in rows],
         "kinds": [row.kind for _, row in rows],
         "agents": [row.agent for _, row in rows],
         "abouts": [row.about for _, row in rows],
@@ -78,7 +78,7 @@ def _errors(rows: Sequence[tuple[UUID, ErrorRow]]) -> dict[str, Any]:
     return {
         "runs": [run for run, _ in rows],
         "seqs": [row.seq for _, row in rows],
-        "times": [whole(row.time_ns, BIGINT) for _, row in rows],
+        "times": [clamp_int(row.time_ns, BIGINT) for _, row in rows],
         "kinds": [row.kind for _, row in rows],
         "types": [row.error_type for _, row in rows],
         "agents": [row.agent for _, row in rows],
@@ -110,20 +110,20 @@ async def write_scores(conn: Conn, project_id: int, events: Mapping[UUID, Sequen
 def columns_of(value: float | bool | str, label: str | None) -> dict[str, Any]:
     """Returns a score's value and label as columns."""
     if isinstance(value, str):
-        return {"number": None, "is_boolean": False, "label": clean(value)[:_LABEL]}
-    clean_label = None if label is None else clean(label)[:_LABEL]
+        return {"number": None, "is_boolean": False, "label": without_nul(value)[:_LABEL]}
+    clean_label = None if label is None else without_nul(label)[:_LABEL]
     return {"number": float(value), "is_boolean": isinstance(value, bool), "label": clean_label}
 
 
 def _score_row(run: UUID, event: ScoreRecorded) -> dict[str, Any]:
     return {
         "run_id": run.hex,
-        "score_id": clean(event.id),
-        "scored_ns": whole(event.time_ns, BIGINT),
-        "name": clean(event.name)[:_NAME],
-        "span": None if event.about is None else clean(event.about),
-        "source": clean(event.source),
-        "comment": None if event.comment is None else clean(event.comment),
+        "score_id": without_nul(event.id),
+        "scored_ns": clamp_int(event.time_ns, BIGINT),
+        "name": without_nul(event.name)[:_NAME],
+        "span": None if event.about is None else without_nul(event.about),
+        "source": without_nul(event.source),
+        "comment": None if event.comment is None else without_nul(event.comment),
         "explanation": None if event.explanation is None else event.explanation.digest.hex(),
         **columns_of(event.value, event.label),
     }

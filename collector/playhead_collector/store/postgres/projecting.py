@@ -34,7 +34,7 @@ from playhead_collector.errors import StoreCollision
 from playhead_collector.store.packing import span_pages
 from playhead_collector.store.packing.span_pages import MergedSpans, RepackedPages, SpanPage
 from playhead_collector.store.packing.zstd import decompress_json
-from playhead_collector.store.ports import Footing, Kept, RunWork, StoredPage
+from playhead_collector.store.ports import CachedRun, ProjectionCursor, RunWork, StoredPage
 from playhead_collector.store.postgres import (
     changes,
     contents,
@@ -48,7 +48,7 @@ from playhead_collector.store.postgres import (
 from playhead_collector.store.postgres import statements as sql
 from playhead_collector.store.postgres.changes import EventsDifference, difference
 from playhead_collector.store.postgres.connection import Database, begin_write
-from playhead_collector.store.postgres.ingest import StoreMemory, day
+from playhead_collector.store.postgres.ingest import StoreMemory, date_of
 from playhead_collector.store.postgres.packs import Packs
 from playhead_collector.store.postgres.runs import Summary, id_of, label
 from playhead_collector.store.postgres.statements import Conn
@@ -132,25 +132,25 @@ class _ToStore:
 
     locked: _Locked
     result: Projection
-    tidied: RepackedPages | None
+    repacked: RepackedPages | None
     packed: events.Packed
     pages: dict[int, int]
     """Stored pages of spans, with the number of items in each."""
 
 
 @asynccontextmanager
-async def working(
+async def lock_runs(
     conn: Conn,
     packs: Packs,
     project_id: int,
     ids: Sequence[UUID],
-    kept: Mapping[str, Kept],
+    cached: Mapping[str, CachedRun],
     *,
     wait: bool,
     now_ns: int,
 ) -> AsyncGenerator[Sequence[RunWork]]:
     """Yields the input of the given runs that are stored. They are locked until the transaction of `conn` ends.
-    Without `wait`, runs that others have locked are left out. Of runs in `kept`, only new data is read.
+    Without `wait`, runs that others have locked are left out. Of runs in `cached`, only new data is read.
 
     Raises ThreadsNotStored: store the threads in another transaction, which takes the locks that ingest takes, and call
     this again.
@@ -166,7 +166,7 @@ async def working(
         yield ()
         return
     reader = _RunReader(conn, packs, project_id)
-    locked = await reader.read(rows, kept)
+    locked = await reader.read(rows, cached)
     if missing := [thread for entry in locked for ref, thread in entry.threads.items() if ref not in entry.work.nodes]:
         raise ThreadsNotStored(missing)
     yield [entry.work for entry in locked]
@@ -204,28 +204,28 @@ class _RunReader:
     packs: Packs
     project_id: int
 
-    async def read(self, rows: Sequence[Record], kept: Mapping[str, Kept]) -> list[_Locked]:
-        """Reads each run completely, or for a run in `kept` only what is new since that state."""
-        going = {row["run_id"]: entry for row in rows if (entry := _valid(row, kept.get(row["run_id"].hex)))}
+    async def read(self, rows: Sequence[Record], cached: Mapping[str, CachedRun]) -> list[_Locked]:
+        """Reads each run completely, or for a run in `cached` only what is new since that state."""
+        going = {row["run_id"]: entry for row in rows if (entry := _valid(row, cached.get(row["run_id"].hex)))}
         ids = [row["run_id"] for row in rows]
-        seen = [page for entry in going.values() for page in entry.footing.pages]
+        seen = [page for entry in going.values() for page in entry.cursor.pages]
         pages = await sql.rows(self.conn, "read_pages", project_id=self.project_id, runs=ids, seen=seen)
         unpacked = await _unpacked(pages, ids)
         if split := {run.hex for run in going if any(map(is_message_record, unpacked[run][1].logs))}:
             # Pages that were read before may have records of the same call.
-            return await self.read(rows, {run: entry for run, entry in kept.items() if run not in split})
+            return await self.read(rows, {run: entry for run, entry in cached.items() if run not in split})
         locked = [self._locked(row, *unpacked[row["run_id"]], going.get(row["run_id"])) for row in rows]
-        wanted = [(await self._refs(entry), _lineages(entry.work.kept)) for entry in locked]
+        wanted = [(await self._refs(entry), _lineages(entry.work.cached)) for entry in locked]
         nodes = await threads.read_many(self.conn, self.packs, self.project_id, wanted)
         for entry, run_nodes in zip(locked, nodes, strict=True):
             entry.work.nodes, entry.work.roles, entry.lineages = run_nodes.nodes, run_nodes.roles, run_nodes.lineages
-        await self._look_for_missing([entry.work for entry in locked if entry.work.kept is not None])
+        await self._look_for_missing([entry.work for entry in locked if entry.work.cached is not None])
         return locked
 
-    def _locked(self, row: Record, pages: Sequence[SpanPage], merged: MergedSpans, kept: Kept | None) -> _Locked:
+    def _locked(self, row: Record, pages: Sequence[SpanPage], merged: MergedSpans, cached: CachedRun | None) -> _Locked:
         work = RunWork(row["run_id"].hex, merged.spans, merged.logs, {}, {}, None, row["arrived_ns"])
         locked = _Locked(row, pages, merged, work)
-        work.shared, work.kept = row["shared"], kept
+        work.shared, work.cached = row["shared"], cached
         work.read = partial(_read_messages, self.conn, self.packs, self.project_id, work.messages)
         work.start_over = partial(self._start_over, locked)
         return locked
@@ -236,8 +236,8 @@ class _RunReader:
         refs = span_pages.named_refs(work.spans, work.logs)
         locked.threads = recorded_threads(work.logs)
         refs |= locked.threads.keys()
-        if work.kept is not None:
-            return refs | work.kept.progress.missing
+        if work.cached is not None:
+            return refs | work.cached.progress.missing
         if parent := parent_of(work.spans):
             number = (await _projections(self.conn, self.project_id, [parent])).get(parent)
             locked.parent = parent, number
@@ -248,7 +248,7 @@ class _RunReader:
 
     async def _look_for_missing(self, works: Iterable[RunWork]) -> None:
         for work in works:
-            missing = work.kept.progress.missing if work.kept is not None else ()
+            missing = work.cached.progress.missing if work.cached is not None else ()
             if missing:
                 work.roles = {**work.roles, **await contents.roles_of(self.conn, self.packs, self.project_id, missing)}
 
@@ -256,17 +256,19 @@ class _RunReader:
         again = (await self.read([locked.row], {}))[0]
         locked.pages, locked.merged, locked.lineages = again.pages, again.merged, again.lineages
         locked.threads, locked.parent = again.threads, again.parent
-        for name in ("spans", "logs", "nodes", "roles", "sealed", "parent", "kept"):
+        for name in ("spans", "logs", "nodes", "roles", "sealed", "parent", "cached"):
             setattr(locked.work, name, getattr(again.work, name))
 
 
-def _valid(row: Record, kept: Kept | None) -> Kept | None:
+def _valid(row: Record, cached: CachedRun | None) -> CachedRun | None:
     """Returns the kept state; None if another process has projected the run since, or the run is sealed."""
-    return kept if kept is not None and kept.footing.projection == row["projection"] and not row["sealed"] else None
+    return (
+        cached if cached is not None and cached.cursor.projection == row["projection"] and not row["sealed"] else None
+    )
 
 
-def _lineages(kept: Kept | None) -> Mapping[int, int]:
-    return {} if kept is None else kept.footing.lineages
+def _lineages(cached: CachedRun | None) -> Mapping[int, int]:
+    return {} if cached is None else cached.cursor.lineages
 
 
 async def _unpacked(rows: Sequence[Record], ids: Iterable[UUID]) -> dict[UUID, tuple[list[SpanPage], MergedSpans]]:
@@ -298,12 +300,12 @@ async def _read_messages(
 
 
 async def _store_projections(conn: Conn, packs: Packs, project_id: int, done: Sequence[_Locked], now_ns: int) -> None:
-    whole = [entry for entry in done if entry.work.kept is None]
-    growths = [_growth(entry) for entry in done if entry.work.kept is not None]
+    whole = [entry for entry in done if entry.work.cached is None]
+    growths = [_grown_run(entry) for entry in done if entry.work.cached is not None]
     differences = await _store_whole(conn, project_id, whole) if whole else {}
     if growths:
         differences |= await growing_runs.write(conn, project_id, growths)
-        await growing_runs.tidy(conn, project_id, growths)
+        await growing_runs.merge_small_pages(conn, project_id, growths)
         added = {entry.run: entry.result.events for entry in growths}
         await same_context.write(conn, project_id, added, [])
         await projected_rows.write_search_rows(conn, project_id, added, [])
@@ -315,12 +317,12 @@ async def _store_projections(conn: Conn, packs: Packs, project_id: int, done: Se
     if changed := {run: entry.first_changed for run, entry in differences.items() if entry.changes_events}:
         newest = max(entry.row["arrived_ns"] for entry in done)
         await wake_forks(conn, project_id, ids, changed, newest)
-    overtaken = await _overtaken(conn, project_id, done)
+    overtaken = await _forks_with_newer_parent(conn, project_id, done)
     news = {entry.run: entry.row["news"] for entry in done if entry.run not in overtaken}
     await sql.run(conn, "forget_news", project_id=project_id, runs=list(news), news=list(news.values()))
 
 
-async def _overtaken(conn: Conn, project_id: int, done: Iterable[_Locked]) -> set[UUID]:
+async def _forks_with_newer_parent(conn: Conn, project_id: int, done: Iterable[_Locked]) -> set[UUID]:
     """Returns forks whose parent was projected after it had been read here. They keep their news, to be projected
     again.
 
@@ -338,15 +340,15 @@ async def _projections(conn: Conn, project_id: int, ids: Sequence[UUID]) -> dict
     return {row["run_id"]: row["projection"] for row in rows}
 
 
-def _growth(locked: _Locked) -> growing_runs.Growth:
+def _grown_run(locked: _Locked) -> growing_runs.GrownRun:
     work = locked.work
-    assert work.kept is not None and work.result is not None  # noqa: S101, PT018 - for the type checker
-    footing = work.kept.footing
+    assert work.cached is not None and work.result is not None  # noqa: S101, PT018 - for the type checker
+    footing = work.cached.cursor
     footing.pages |= {page.number: page.items for page in locked.pages}
     for lineage, depth in locked.lineages.items():
         footing.lineages[lineage] = max(footing.lineages.get(lineage, 0), depth)
-    work.kept = Kept(work.result.progress, footing) if work.result.progress is not None else None
-    return growing_runs.Growth(locked.run, footing, work.result)
+    work.cached = CachedRun(work.result.progress, footing) if work.result.progress is not None else None
+    return growing_runs.GrownRun(locked.run, footing, work.result)
 
 
 async def _store_whole(conn: Conn, project_id: int, done: Sequence[_Locked]) -> dict[UUID, EventsDifference]:
@@ -366,7 +368,7 @@ async def _store_whole(conn: Conn, project_id: int, done: Sequence[_Locked]) -> 
     await projected_rows.write_scores(conn, project_id, written)
     for entry in to_store:
         if entry.result.progress is not None:
-            entry.locked.work.kept = Kept(entry.result.progress, _footing(entry))
+            entry.locked.work.cached = CachedRun(entry.result.progress, _cursor_of(entry))
     if busy:
         return await asyncio.to_thread(_differences, to_store, stored, before)
     return _differences(to_store, stored, before)
@@ -389,10 +391,10 @@ def _differences(
     return differences
 
 
-def _footing(stored: _ToStore) -> Footing:
+def _cursor_of(stored: _ToStore) -> ProjectionCursor:
     events_of = [(page.page, page.first, page.last) for page in stored.packed.pages]
     history = len(stored.result.snapshots[-1].history) if stored.result.snapshots else 0
-    return Footing(0, stored.pages, events_of, history, stored.locked.lineages)
+    return ProjectionCursor(0, stored.pages, events_of, history, stored.locked.lineages)
 
 
 async def _shared_history(conn: Conn, project_id: int, result: Projection | None) -> int:
@@ -425,10 +427,10 @@ def _pack(locked: _Locked, result: Projection, history: int) -> _ToStore:
 
 
 async def _tidy(conn: Conn, project_id: int, to_store: Iterable[_ToStore]) -> None:
-    tidied = [(entry, entry.tidied) for entry in to_store if entry.tidied is not None]
+    tidied = [(entry, entry.repacked) for entry in to_store if entry.repacked is not None]
     if not tidied:
         return
-    numbers = await growing_runs.rewrite(
+    numbers = await growing_runs.replace_pages(
         conn, project_id, [(entry.packed.run, entry.pages, repacked) for entry, repacked in tidied]
     )
     for entry, _ in tidied:
@@ -442,7 +444,7 @@ async def _settle_pending(conn: Conn, packs: Packs, project_id: int, ids: Sequen
     rows = await sql.rows(conn, "settle_pending", **settled, packed=[])
     if any(row["pending"] for row in rows):
         refs = await sql.column(conn, "pending_of", **settled)
-        if packed := await packs.held(conn, project_id, [ContentRef.from_digest(ref) for ref in refs]):
+        if packed := await packs.packed_refs(conn, project_id, [ContentRef.from_digest(ref) for ref in refs]):
             rows = await sql.rows(conn, "settle_pending", **settled, packed=[ref.digest for ref in packed])
     return {row["run_id"]: row["pending"] for row in rows}
 
@@ -460,8 +462,8 @@ async def _write_rows(conn: Conn, packs: Packs, project_id: int, done: Sequence[
             row = replace(result.row, run=entry.run.hex, content_pending=waiting.get(entry.run, 0))
             settled = result.settled and not row.content_pending and row.ended_ns is not None
             summaries.append(Summary(row, number, settled))
-        if entry.work.kept is not None:
-            entry.work.kept.footing.projection = number
+        if entry.work.cached is not None:
+            entry.work.cached.cursor.projection = number
     await runs.write(conn, project_id, summaries)
     if sealed := [runs.id_of(entry.row.run) for entry in summaries if entry.row.sealed]:
         await sql.run(conn, "due_for_packing", project_id=project_id, runs=sealed)
@@ -473,37 +475,39 @@ _ATTEMPTS = 5
 
 
 @asynccontextmanager
-async def works(
+async def locked_runs(
     db: Database,
     memory: StoreMemory,
     project_id: int,
     ids: Sequence[UUID],
-    kept: Mapping[str, Kept],
+    cached: Mapping[str, CachedRun],
     *,
     wait: bool,
     now_ns: int,
 ) -> AsyncGenerator[Sequence[RunWork]]:
-    """See `ports.EventStore.works`."""
-    await _adopt_orphans(db, memory, project_id, day(now_ns))
+    """See `ports.ProjectionStore.locked_runs`."""
+    await _store_orphans(db, memory, project_id, date_of(now_ns))
     for _ in range(_ATTEMPTS):
         try:
             async with (
                 db.attempt() as conn,
-                working(conn, memory.packs, project_id, ids, kept, wait=wait, now_ns=now_ns) as run_works,
+                lock_runs(conn, memory.packs, project_id, ids, cached, wait=wait, now_ns=now_ns) as run_works,
             ):
                 yield run_works
             return
         except ThreadsNotStored as missing:
-            await _store_threads(db, memory, project_id, missing.threads, day(now_ns))
+            await _store_threads(db, memory, project_id, missing.threads, date_of(now_ns))
     raise StoreCollision("log records of these runs arrive faster than their threads are stored: try again")
 
 
-async def _adopt_orphans(db: Database, memory: StoreMemory, project_id: int, today: datetime.date) -> None:
+async def _store_orphans(db: Database, memory: StoreMemory, project_id: int, today: datetime.date) -> None:
     """Stores waiting thread extensions whose parents have arrived."""
     async with db.reading() as conn:
         waiting = await sql.value(conn, "has_orphans", project_id=project_id)
     if waiting:
-        await db.transact(lambda conn: threads.adopt(conn, memory.packs, memory.lineage_numbers, project_id, today))
+        await db.transact(
+            lambda conn: threads.store_orphans(conn, memory.packs, memory.lineage_numbers, project_id, today)
+        )
 
 
 async def _store_threads(

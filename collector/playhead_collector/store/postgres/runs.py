@@ -35,12 +35,12 @@ _FIELDS = tuple(field.name for field in fields(RunRow) if field.name not in (*_O
 _BIG = {"started_ns", "ended_ns", "input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tokens"}
 
 
-def clean(text: str) -> str:
+def without_nul(text: str) -> str:
     """Replaces NUL and lone surrogates in the text, which Postgres refuses. Spans and events keep the original."""
     return text.replace("\x00", "\ufffd").encode("utf-8", "replace").decode()
 
 
-def whole(number: int, largest: int) -> int:
+def clamp_int(number: int, largest: int) -> int:
     """Limits the number to the column's range, since a number of a span may have any value."""
     return max(-largest, min(number, largest))
 
@@ -56,7 +56,7 @@ def id_of(run: str) -> UUID:
 def label(name: str, value: str) -> str:
     """Joins a field's name and value to one text. All labels of a run are in one array column, which needs only one
     index."""
-    return f"{name}:{clean(value)}"
+    return f"{name}:{without_nul(value)}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +79,7 @@ def _json_of(summary: Summary) -> dict[str, Any]:
     values = {name: _storable(name, getattr(row, name)) for name in _FIELDS}
     values |= {"run_id": row.run, "shared_run": None if row.shared is None else id_of(row.fork_of or "")}
     values |= {"labels": _labels(row), "search": _search(row), "usage": _usage_json(row)}
-    values |= {"continued_by": list(map(clean, row.continued_by))}
+    values |= {"continued_by": list(map(without_nul, row.continued_by))}
     processes = [{name: _storable(name, value) for name, value in asdict(process).items()} for process in row.processes]
     values |= {"processes": processes or None}
     values |= {"projection": summary.projection, "settled": summary.settled}
@@ -123,7 +123,7 @@ async def _ids(conn: Conn, project_id: int, bounds: dict[str, Any], score: Score
 
 async def facts(conn: Conn, project_id: int, where: RunFilter, score: str | None, limit: int) -> Sequence[RunFacts]:
     """See `ports.cohorts.CohortStore.run_facts`."""
-    name = None if score is None else clean(score)
+    name = None if score is None else without_nul(score)
     rows = await sql.rows(
         conn, "run_facts", project_id=project_id, score_name=name, how_many=limit, **_conditions(where)
     )
@@ -132,7 +132,7 @@ async def facts(conn: Conn, project_id: int, where: RunFilter, score: str | None
 
 async def facts_of(conn: Conn, project_id: int, runs: Sequence[str], score: str | None) -> Sequence[RunFacts]:
     """See `ports.cohorts.CohortStore.facts_of_runs`."""
-    name = None if score is None else clean(score)
+    name = None if score is None else without_nul(score)
     rows = await sql.rows(conn, "facts_of_runs", project_id=project_id, runs=list(map(id_of, runs)), score_name=name)
     return _facts(rows)
 
@@ -146,20 +146,20 @@ def _conditions(where: RunFilter) -> dict[str, Any]:
     wanted = {name: getattr(where, name) for name in (*_ONE, *_MANY.values())}
     return {
         "labels": [label(name, value) for name, value in wanted.items() if value is not None],
-        "search": clean(where.text or "").lower(),
+        "search": without_nul(where.text or "").lower(),
         "id_part": where.id_part or "",
-        "since": -BIGINT if where.since_ns is None else whole(where.since_ns, BIGINT),
-        "until": BIGINT if where.until_ns is None else whole(where.until_ns, BIGINT),
+        "since": -BIGINT if where.since_ns is None else clamp_int(where.since_ns, BIGINT),
+        "until": BIGINT if where.until_ns is None else clamp_int(where.until_ns, BIGINT),
     }
 
 
 def _score_bounds(condition: ScoreCondition) -> dict[str, Any]:
     """Returns the parameters for a condition on a score: its number has to be from `score_low` to `score_high`, or its
     label `score_label`."""
-    bounds: dict[str, Any] = {"score_name": clean(condition.name), "score_low": None, "score_high": None}
+    bounds: dict[str, Any] = {"score_name": without_nul(condition.name), "score_low": None, "score_high": None}
     bounds["score_label"], value = None, condition.value
     if isinstance(value, str):
-        bounds["score_label"] = clean(value)
+        bounds["score_label"] = without_nul(value)
     elif value is not None:
         match condition.comparison:
             case ">=":
@@ -177,9 +177,9 @@ def _score_bounds(condition: ScoreCondition) -> dict[str, Any]:
 
 def _storable(name: str, value: Any) -> Any:
     if isinstance(value, str):
-        return clean(value)
+        return without_nul(value)
     if isinstance(value, int) and not isinstance(value, bool):
-        return whole(value, BIGINT if name in _BIG else INT)
+        return clamp_int(value, BIGINT if name in _BIG else INT)
     return value
 
 
@@ -190,7 +190,7 @@ def _labels(row: RunRow) -> list[str]:
 
 def _search(row: RunRow) -> str:
     texts = (row.name, row.session, row.user, *row.agents, *row.tags)
-    text = clean("\n".join(text.lower() for text in texts if text))
+    text = without_nul("\n".join(text.lower() for text in texts if text))
     return text.encode()[:_SEARCH_BYTES].decode("utf-8", "ignore")
 
 

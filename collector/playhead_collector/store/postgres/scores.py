@@ -22,7 +22,7 @@ from playhead_collector.store.postgres import statements as sql
 from playhead_collector.store.postgres.connection import Database, begin_write
 from playhead_collector.store.postgres.ingest import fill_log
 from playhead_collector.store.postgres.projected_rows import columns_of
-from playhead_collector.store.postgres.runs import BIGINT, LAST_RUN, clean, id_of, whole
+from playhead_collector.store.postgres.runs import BIGINT, LAST_RUN, clamp_int, id_of, without_nul
 from playhead_collector.store.postgres.statements import Conn
 
 
@@ -78,8 +78,8 @@ class PostgresScoreStore:
                 name=_cleaned(where.name),
                 source=_cleaned(where.source),
                 latest=where.latest,
-                since=-BIGINT if where.since_ns is None else whole(where.since_ns, BIGINT),
-                until=BIGINT if where.until_ns is None else whole(where.until_ns, BIGINT),
+                since=-BIGINT if where.since_ns is None else clamp_int(where.since_ns, BIGINT),
+                until=BIGINT if where.until_ns is None else clamp_int(where.until_ns, BIGINT),
                 before_ns=BIGINT if before is None else before[0],
                 before_run=LAST_RUN if before is None else id_of(before[1]),
                 before_id="" if before is None else before[2],
@@ -96,8 +96,8 @@ async def posted(conn: Conn, project_id: int, run: UUID) -> list[LogEvent]:
 def _columns(score: ScoreToAdd) -> dict[str, Any]:
     return {
         "score_id": score.id,
-        "scored_ns": None if score.scored_ns is None else whole(score.scored_ns, BIGINT),
-        "name": clean(score.name),
+        "scored_ns": None if score.scored_ns is None else clamp_int(score.scored_ns, BIGINT),
+        "name": without_nul(score.name),
         "span": score.span,
         "source": POSTED,
         "author": _cleaned(score.author),
@@ -108,7 +108,7 @@ def _columns(score: ScoreToAdd) -> dict[str, Any]:
 
 
 def _cleaned(text: str | None) -> str | None:
-    return None if text is None else clean(text)
+    return None if text is None else without_nul(text)
 
 
 def _score(row: Record) -> StoredScore:

@@ -27,7 +27,7 @@ from playhead_collector.store.ports.search import (
 from playhead_collector.store.postgres import statements as sql
 from playhead_collector.store.postgres.changes import PostgresChangeStore
 from playhead_collector.store.postgres.connection import begin_write
-from playhead_collector.store.postgres.runs import BIGINT, LAST_RUN, id_of, whole
+from playhead_collector.store.postgres.runs import BIGINT, LAST_RUN, clamp_int, id_of
 from playhead_collector.store.postgres.statements import Conn
 
 COMPLETED, RETURNED_ERROR = ToolOutcome.COMPLETED, ToolOutcome.RETURNED_ERROR
@@ -66,7 +66,7 @@ class PostgresSearchStore(PostgresChangeStore):
         return {ContentRef.from_digest(digest) for digest in digests}
 
     async def index_run(self, project_id: int, run: IndexedRun, texts: Sequence[SearchedText], language: str) -> bool:
-        row = {"run": id_of(run.run), "started": whole(run.started_ns, BIGINT), "body": compress_json(run.body)}
+        row = {"run": id_of(run.run), "started": clamp_int(run.started_ns, BIGINT), "body": compress_json(run.body)}
         row |= {"terms": sorted(set(run.terms)), "seen": sorted({key_of(ref) for ref in run.seen})}
         returned = {
             "seqs": list(run.returned_errors),
@@ -173,8 +173,8 @@ def _texts_within(where: RunBounds) -> dict[str, Any]:
 
 def _times(where: RunBounds) -> dict[str, Any]:
     return {
-        "since": -BIGINT if where.since_ns is None else whole(where.since_ns, BIGINT),
-        "until": BIGINT if where.until_ns is None else whole(where.until_ns, BIGINT),
+        "since": -BIGINT if where.since_ns is None else clamp_int(where.since_ns, BIGINT),
+        "until": BIGINT if where.until_ns is None else clamp_int(where.until_ns, BIGINT),
     }
 
 

@@ -19,16 +19,16 @@ from playhead.projection.run_row import RunRow
 from playhead.wire.pack import ThreadExtension
 from playhead_collector.errors import ContentMissing
 from playhead_collector.store.ports import (
-    NOTHING_KEPT,
+    NO_CACHED_RUNS,
     Batch,
-    Dirty,
+    CachedRun,
     Ingested,
-    Kept,
     RunFilter,
     RunWork,
     StoredPage,
     ThreadNodes,
-    ToPack,
+    UnpackedRun,
+    UnprojectedRun,
 )
 from playhead_collector.store.ports.keys import ApiKey, MayRemove
 from playhead_collector.store.ports.outbox import (
@@ -55,8 +55,8 @@ from playhead_collector.store.postgres import (
 from playhead_collector.store.postgres import statements as sql
 from playhead_collector.store.postgres.cohorts import PostgresCohortStore
 from playhead_collector.store.postgres.connection import Database, DatabaseTimeouts, begin_write
-from playhead_collector.store.postgres.dictionaries import Learning
-from playhead_collector.store.postgres.ingest import StoreMemory, StoreResult, day
+from playhead_collector.store.postgres.dictionaries import DictionaryTrainer
+from playhead_collector.store.postgres.ingest import StoreMemory, StoreResult, date_of
 from playhead_collector.store.postgres.leases import PostgresLeaseStore
 from playhead_collector.store.postgres.promises import PostgresPromiseStore
 from playhead_collector.store.postgres.runs import id_of
@@ -98,7 +98,7 @@ class PostgresStore(
         super().__init__(db, clock)
         self._recipients = recipients
         self._memory = StoreMemory()
-        self._learning = Learning(db, self._memory.packs.dictionaries)
+        self._dictionary_trainer = DictionaryTrainer(db, self._memory.packs.dictionaries)
 
     async def ready(self) -> None:
         await self._db.ready()
@@ -115,18 +115,18 @@ class PostgresStore(
 
         async def attempt(conn: Conn) -> StoreResult:
             write_context = await begin_write(conn, project_id)
-            stored = await ingest.put(conn, self._memory, write_context, content_list, extensions, day(now))
-            await ingest.wake(conn, project_id, stored.waiting, now)
+            stored = await ingest.put(conn, self._memory, write_context, content_list, extensions, date_of(now))
+            await ingest.mark_waiting_runs(conn, project_id, stored.waiting, now)
             return stored
 
         stored = await self._db.transact(attempt)
-        await self._learning.stored(project_id, stored.new_contents)
+        await self._dictionary_trainer.stored(project_id, stored.new_contents)
         return stored.unknown_parents
 
     async def missing(self, project_id: int, refs: Sequence[ContentRef]) -> Sequence[ContentRef]:
         async def attempt(conn: Conn) -> Sequence[ContentRef]:
             return await contents.missing(
-                conn, self._memory.packs, await begin_write(conn, project_id), refs, day(self._clock())
+                conn, self._memory.packs, await begin_write(conn, project_id), refs, date_of(self._clock())
             )
 
         return await self._db.transact(attempt)
@@ -141,11 +141,11 @@ class PostgresStore(
         async with self._db.reading() as conn:
             return await contents.read(conn, self._memory.packs, project_id, refs)
 
-    async def beginning_with(self, project_id: int, beginnings: Sequence[bytes]) -> Sequence[ContentRef]:
+    async def refs_with_prefix(self, project_id: int, prefixes: Sequence[bytes]) -> Sequence[ContentRef]:
         async with self._db.reading() as conn:
-            return await contents.beginning_with(conn, self._memory.packs, project_id, beginnings)
+            return await contents.refs_with_prefix(conn, self._memory.packs, project_id, prefixes)
 
-    async def awaits(self, project_id: int, ref: ContentRef) -> bool:
+    async def is_awaited(self, project_id: int, ref: ContentRef) -> bool:
         async with self._db.reading() as conn:
             return await sql.value(conn, "is_awaited", project_id=project_id, ref=ref.digest)
 
@@ -155,8 +155,8 @@ class PostgresStore(
         if not nodes:
             # Its parent may have been stored by a transaction that could not see that this thread waits for it.
             await self._db.transact(
-                lambda conn: threads.adopt(
-                    conn, self._memory.packs, self._memory.lineage_numbers, project_id, day(self._clock())
+                lambda conn: threads.store_orphans(
+                    conn, self._memory.packs, self._memory.lineage_numbers, project_id, date_of(self._clock())
                 )
             )
             async with self._db.reading() as conn:
@@ -182,7 +182,7 @@ class PostgresStore(
         ingested, stored = await self._db.transact(
             lambda conn: ingest.ingest(conn, self._memory, project_id, batch, by_run, now, self._recipients)
         )
-        await self._learning.stored(project_id, stored.new_contents)
+        await self._dictionary_trainer.stored(project_id, stored.new_contents)
         return ingested
 
     async def spans(self, project_id: int, run: str) -> Sequence[Span]:
@@ -200,27 +200,34 @@ class PostgresStore(
     # --- events and runs ----------------------------------------------------------------------------------------------
 
     @asynccontextmanager
-    async def works(
-        self, project_id: int, runs: Sequence[str], *, wait: bool = True, kept: Mapping[str, Kept] = NOTHING_KEPT
+    async def locked_runs(
+        self,
+        project_id: int,
+        runs: Sequence[str],
+        *,
+        wait: bool = True,
+        cached: Mapping[str, CachedRun] = NO_CACHED_RUNS,
     ) -> AsyncGenerator[Sequence[RunWork]]:
         ids, now = [id_of(run) for run in runs], self._clock()
-        async with projecting.works(self._db, self._memory, project_id, ids, kept, wait=wait, now_ns=now) as run_works:
+        async with projecting.locked_runs(
+            self._db, self._memory, project_id, ids, cached, wait=wait, now_ns=now
+        ) as run_works:
             yield run_works
 
     @asynccontextmanager
-    async def work(self, project_id: int, run: str) -> AsyncGenerator[RunWork | None]:
-        async with self.works(project_id, [run]) as run_works:
+    async def locked_run(self, project_id: int, run: str) -> AsyncGenerator[RunWork | None]:
+        async with self.locked_runs(project_id, [run]) as run_works:
             yield run_works[0] if run_works else None
 
-    async def is_dirty(self, project_id: int, run: str) -> bool | None:
+    async def has_unprojected_data(self, project_id: int, run: str) -> bool | None:
         async with self._db.reading() as conn:
             news = await sql.row(conn, "news", project_id=project_id, run=id_of(run))
         return None if news is None else news["dirty"]
 
-    async def dirty_runs(self, limit: int) -> Sequence[Dirty]:
+    async def unprojected_runs(self, limit: int) -> Sequence[UnprojectedRun]:
         async with self._db.reading() as conn:
             rows = await sql.rows(conn, "dirty_runs", how_many=limit)
-        return [Dirty(project_id, run.hex, size) for project_id, run, size in rows]
+        return [UnprojectedRun(project_id, run.hex, size) for project_id, run, size in rows]
 
     async def sealable_runs(self, quiet_since_ns: int, lost_since_ns: int, limit: int) -> Sequence[tuple[int, str]]:
         async with self._db.reading() as conn:
@@ -238,20 +245,22 @@ class PostgresStore(
         async with self._db.transaction() as conn:
             lost = await sql.rows(conn, "mark_lost", **times, how_many=limit)
             for project_id in {row["project_id"] for row in lost}:
-                await changes.tell(conn, project_id, [row["run_id"] for row in lost if row["project_id"] == project_id])
+                await changes.notify(
+                    conn, project_id, [row["run_id"] for row in lost if row["project_id"] == project_id]
+                )
         return len(lost)
 
-    async def runs_to_pack(self, limit: int) -> Sequence[ToPack]:
+    async def runs_to_pack(self, limit: int) -> Sequence[UnpackedRun]:
         async with self._db.reading() as conn:
             rows = await sql.rows(conn, "runs_to_pack", how_many=limit)
-        return [ToPack(project_id, run.hex, times) for project_id, run, times in rows]
+        return [UnpackedRun(project_id, run.hex, times) for project_id, run, times in rows]
 
-    async def pack(self, due: Sequence[ToPack]) -> int:
-        moved = await pack_and_index(self._db, self._memory.packs, due, day(self._clock()))
-        await self.leave_unpacked(due)
+    async def pack(self, due: Sequence[UnpackedRun]) -> int:
+        moved = await pack_and_index(self._db, self._memory.packs, due, date_of(self._clock()))
+        await self.skip_packing(due)
         return moved
 
-    async def leave_unpacked(self, due: Sequence[ToPack]) -> None:
+    async def skip_packing(self, due: Sequence[UnpackedRun]) -> None:
         runs, times = [id_of(entry.run) for entry in due], [entry.times for entry in due]
         async with self._db.transaction() as conn:
             await sql.run(conn, "are_packed", project_id=due[0].project_id, runs=runs, times=times)
@@ -344,11 +353,11 @@ class PostgresStore(
 
     # --- forwarding ---------------------------------------------------------------------------------------------------
 
-    async def take_entries(self, destination: str, limit: int, until_ns: int) -> Sequence[OutboxEntry]:
+    async def claim_entries(self, destination: str, limit: int, until_ns: int) -> Sequence[OutboxEntry]:
         async with self._db.transaction() as conn:
-            return await outbox.take(conn, destination, limit, self._clock(), until_ns)
+            return await outbox.claim(conn, destination, limit, self._clock(), until_ns)
 
-    async def keep_entries(self, entries: Sequence[OutboxEntry], until_ns: int) -> None:
+    async def renew_entries(self, entries: Sequence[OutboxEntry], until_ns: int) -> None:
         async with self._db.transaction() as conn:
             await sql.run(conn, "keep_entries", entries=[entry.number for entry in entries], until=until_ns)
 
@@ -356,9 +365,9 @@ class PostgresStore(
         async with self._db.reading() as conn:
             return await outbox.items(conn, entry)
 
-    async def settle_entries(self, settlement: OutboxSettlement) -> None:
+    async def finish_entries(self, settlement: OutboxSettlement) -> None:
         async with self._db.transaction() as conn:
-            await outbox.settle(conn, settlement)
+            await outbox.finish(conn, settlement)
 
     async def outbox_status(self) -> Sequence[OutboxStatus]:
         async with self._db.reading() as conn:

@@ -87,7 +87,7 @@ async def put(
     return grown
 
 
-async def adopt(
+async def store_orphans(
     conn: Conn, packs: Packs, lineage_numbers: LineageNumbers, project_id: int, today: datetime.date
 ) -> None:
     """Stores the kept extensions whose parent has arrived.

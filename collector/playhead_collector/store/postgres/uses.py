@@ -10,7 +10,7 @@ from playhead.model.event import RunEvent
 from playhead.model.ref import ContentRef
 from playhead.projection.content_uses import call_threads, count_uses
 from playhead_collector.store.packing.content_packs import key_of
-from playhead_collector.store.ports import ToPack
+from playhead_collector.store.ports import UnpackedRun
 from playhead_collector.store.ports.uses import ContentUse, UseTotals
 from playhead_collector.store.postgres import events, threads
 from playhead_collector.store.postgres import statements as sql
@@ -79,7 +79,7 @@ class PostgresUseStore:
         return newest, len(waiting) > _MOST_READ
 
 
-async def pack_and_index(db: Database, packs: Packs, due: Sequence[ToPack], today: datetime.date) -> int:
+async def pack_and_index(db: Database, packs: Packs, due: Sequence[UnpackedRun], today: datetime.date) -> int:
     """Packs the contents that runs of one project name, and writes the index of the contents that each run had. Returns
     how many were packed.  Raises StoreCollision."""
     project_id, runs = due[0].project_id, [entry.run for entry in due]

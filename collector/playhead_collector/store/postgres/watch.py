@@ -53,7 +53,7 @@ class DatabaseWatch:
         self._answered_at = float("-inf")
         self._failure: Exception | None = None
         self._is_silent = False
-        self._asked = asyncio.Event()
+        self._probe_done = asyncio.Event()
         self._lost = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
 
@@ -84,7 +84,7 @@ class DatabaseWatch:
         if self._failure is None and not self._is_fresh():
             with suppress(TimeoutError):
                 async with asyncio.timeout(_WAIT_SECONDS):
-                    await self._asked.wait()
+                    await self._probe_done.wait()
         if isinstance(self._failure, asyncpg.SyntaxOrAccessError):
             raise self._failure
         if self._failure is not None or not self._is_fresh():
@@ -115,8 +115,8 @@ class DatabaseWatch:
             log.warning("Postgres answers again")
         elif self._is_silent and not was_silent:
             log.warning("Postgres does not answer: what waits for it is given up (%s)", _words(failure))
-        self._asked.set()
-        self._asked = asyncio.Event()
+        self._probe_done.set()
+        self._probe_done = asyncio.Event()
         return self._is_silent and not was_silent
 
     async def _ask(self, seconds: float) -> Exception | None:

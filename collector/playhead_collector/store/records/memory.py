@@ -86,8 +86,8 @@ class MemoryRecords:
         with self._lock:
             return {plain: self._nodes[plain] for ref in threads if (plain := ref.plain) in self._nodes}
 
-    def beginning_with(self, beginnings: Iterable[bytes]) -> Sequence[ContentRef]:
-        wanted = set(beginnings)
+    def refs_with_prefix(self, prefixes: Iterable[bytes]) -> Sequence[ContentRef]:
+        wanted = set(prefixes)
         with self._lock:
             return [ref for ref in self._contents if ref.digest[:16] in wanted]
 

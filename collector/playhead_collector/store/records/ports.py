@@ -58,7 +58,7 @@ class RecordSource(Protocol):
         """Returns the last node of each of these threads that is recorded completely."""
         ...
 
-    def beginning_with(self, beginnings: Iterable[bytes]) -> Sequence[ContentRef]:
+    def refs_with_prefix(self, prefixes: Iterable[bytes]) -> Sequence[ContentRef]:
         """Returns the refs of recorded contents whose digest begins with one of these prefixes of 16 bytes."""
         ...
 
@@ -69,7 +69,8 @@ class RunProjection:
 
     `events`: the run's own events, without those that a fork shares with its parent.  `awaited`: refs that the run
     names and that are not recorded.  `last_ns`: when the last record was made; `is_quiet`: whether that was so long ago
-    that an ended run is sealed.  `above`: version of the parent's projection (`RecordProjector.version_above`).
+    that an ended run is sealed.  `parent_version`: version of the parent's projection
+    (`RecordProjector.parent_version`).
     """
 
     version: str
@@ -79,7 +80,7 @@ class RunProjection:
     awaited: frozenset[ContentRef]
     last_ns: int
     is_quiet: bool
-    above: str | None = None
+    parent_version: str | None = None
 
 
 class ProjectionCache(Protocol):

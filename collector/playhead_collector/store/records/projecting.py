@@ -24,7 +24,7 @@ from playhead_collector.store.packing.thread_nodes import role_in, role_named
 from playhead_collector.store.records.ports import ProjectionCache, RecordSource, RunProjection, RunRecords
 
 # The most ancestors that are read of a fork. More than these are a circle, or not a real history.
-MAX_ABOVE = 50
+MAX_ANCESTORS = 50
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +52,7 @@ class RecordProjector:
         levels: list[Sequence[RunEvent]] = []
         upto: int | None = None
         projection = self.projection(run)
-        while projection is not None and len(levels) <= MAX_ABOVE:
+        while projection is not None and len(levels) <= MAX_ANCESTORS:
             events = projection.events
             levels.append(events if upto is None else [event for event in events if event.seq <= upto])
             shared = projection.row.shared
@@ -70,7 +70,7 @@ class RecordProjector:
             return cached
         # Loading the projector takes longer than reading a cached projection, and few runs have new records.
 
-        made = RunMaker(self).project(run, version, cached, below)
+        made = UncachedProjector(self).project(run, version, cached, below)
         self.cache.put(run, made)
         return made
 
@@ -80,7 +80,7 @@ class RecordProjector:
             return False
         if cached.awaited and self.recorded(cached.awaited):
             return False
-        return cached.above == self.version_above(row.fork_of, below)
+        return cached.parent_version == self.parent_version(row.fork_of, below)
 
     def is_quiet(self, last_ns: int, row: RunRow) -> bool:
         """Returns whether the last record is so old that an ended run is sealed."""
@@ -90,13 +90,13 @@ class RecordProjector:
         """Returns the given refs whose content or thread is recorded."""
         return {*self.source.contents(refs), *self.source.last_nodes(refs)} & set(refs)
 
-    def version_above(self, parent: str | None, below: Sequence[str]) -> str | None:
+    def parent_version(self, parent: str | None, below: Sequence[str]) -> str | None:
         """Returns a text that changes when the projection of the parent, or of one of its ancestors, changes. None:
         there is no parent, it is not recorded, or the parents form a circle or are too many."""
-        if parent is None or parent in below or len(below) > MAX_ABOVE:
+        if parent is None or parent in below or len(below) > MAX_ANCESTORS:
             return None
         above = self._projected(parent, below)
-        return None if above is None else f"{above.version}/{above.above or ''}/{above.row.sealed}"
+        return None if above is None else f"{above.version}/{above.parent_version or ''}/{above.row.sealed}"
 
 
 def chain_to(nodes: Mapping[ContentRef, ThreadNode], tip: ContentRef) -> list[ThreadNode]:
@@ -110,7 +110,7 @@ def chain_to(nodes: Mapping[ContentRef, ThreadNode], tip: ContentRef) -> list[Th
 
 
 @dataclass(frozen=True, slots=True)
-class RunMaker:
+class UncachedProjector:
     """Projects a run. Gets the runs from which it was forked from `projector`."""
 
     projector: RecordProjector
@@ -124,7 +124,7 @@ class RunMaker:
         records = self.projector.source.records(run)
         chosen = merged(records)
         parent_id = named_parent(chosen.spans)
-        above = self.projector.version_above(parent_id, (*below, run))
+        above = self.projector.parent_version(parent_id, (*below, run))
         parent = self._parent(parent_id) if parent_id is not None and above is not None else None
         work = RunInput(run, chosen.spans, chosen.logs, {}, {}, None, records.last_ns, parent=parent)
         work.shared = None if earlier is None else earlier.row.shared
@@ -145,7 +145,7 @@ class RunMaker:
             awaited=frozenset(pending | (messages - stored.keys())),
             last_ns=records.last_ns,
             is_quiet=self.projector.is_quiet(records.last_ns, result.row),
-            above=above,
+            parent_version=above,
         )
 
     def _until_read(self, work: RunInput) -> Projection:
@@ -153,7 +153,7 @@ class RunMaker:
         now = self.projector.clock()
         result = project(work, now, self.projector.settings)
         while result.unread:
-            work.asked.update(result.unread)
+            work.looked_up.update(result.unread)
             for ref, content in self.projector.source.contents(result.unread).items():
                 with suppress(ValueError, RecursionError):
                     work.messages[ref] = read_message(content.data)
@@ -167,7 +167,7 @@ class RunMaker:
         if projection is None:
             return None
         sealed = projection.row.sealed
-        while above is not None and projection is not None and len(levels) <= MAX_ABOVE:
+        while above is not None and projection is not None and len(levels) <= MAX_ANCESTORS:
             levels.append(self.projector.merged(above).spans)
             above = projection.row.fork_of if projection.row.shared is not None else None
             projection = self.projector.projection(above) if above else None

@@ -64,10 +64,10 @@ class RecordStore(RecordLists):
             if (stored_content := stored.get(ref.plain)) is not None
         }
 
-    async def beginning_with(self, project_id: int, beginnings: Sequence[bytes]) -> Sequence[ContentRef]:
-        return self._source.beginning_with(beginnings)
+    async def refs_with_prefix(self, project_id: int, prefixes: Sequence[bytes]) -> Sequence[ContentRef]:
+        return self._source.refs_with_prefix(prefixes)
 
-    async def awaits(self, project_id: int, ref: ContentRef) -> bool:
+    async def is_awaited(self, project_id: int, ref: ContentRef) -> bool:
         return any(ref.plain in projection.awaited for projection in self._projections())
 
     async def thread(self, project_id: int, ref: ContentRef) -> Sequence[ThreadNode]:

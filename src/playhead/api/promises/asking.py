@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal, cast, get_args
 
 from playhead.api.promises.store import promise_store
 from playhead.api.promises.waiting import OnReminder, Question, shown_prompt, wait
-from playhead.calls.steps import Waiting, drive, drive_async
+from playhead.calls.steps import Steps, run_steps, run_steps_async
 from playhead.errors import Denied, NoRecord, SettingInvalid, Unanswered
 from playhead.kernel.guard import warn_once
 from playhead.model import promises as p
@@ -54,7 +54,7 @@ def approval(
         kind=p.APPROVAL, action=action, risk=risk, details=details, key=key, seconds=timeout, suspend=suspend,
         remind_after=remind_after, on_reminder=on_reminder,
     )  # fmt: skip
-    return drive(decided(question))
+    return run_steps(decided(question))
 
 
 async def approval_async(
@@ -73,7 +73,7 @@ async def approval_async(
         kind=p.APPROVAL, action=action, risk=risk, details=details, key=key, seconds=timeout, suspend=suspend,
         remind_after=remind_after, on_reminder=on_reminder,
     )  # fmt: skip
-    return await drive_async(decided(question))
+    return await run_steps_async(decided(question))
 
 
 def ask(
@@ -95,7 +95,7 @@ def ask(
         kind=p.INPUT, action=question, details=details, schema=_json_schema(schema), seconds=timeout, suspend=suspend,
         remind_after=remind_after, on_reminder=on_reminder,
     )  # fmt: skip
-    return drive(_value(request, schema))
+    return run_steps(_value(request, schema))
 
 
 async def ask_async(
@@ -113,7 +113,7 @@ async def ask_async(
         kind=p.INPUT, action=question, details=details, schema=_json_schema(schema), seconds=timeout, suspend=suspend,
         remind_after=remind_after, on_reminder=on_reminder,
     )  # fmt: skip
-    return await drive_async(_value(request, schema))
+    return await run_steps_async(_value(request, schema))
 
 
 def wait_for(event: str, *, key: str, timeout: float | None = None, suspend: bool = False) -> Any:
@@ -122,7 +122,7 @@ def wait_for(event: str, *, key: str, timeout: float | None = None, suspend: boo
     `playhead answer payment VALUE --key ORDER` or `POST /promises` gives the value, even before a run waits for it. All
     runs that wait for the same event and key get the same value.
     """
-    return drive(_value(Question(kind=p.EVENT, name=event, key=str(key), seconds=timeout, suspend=suspend), None))
+    return run_steps(_value(Question(kind=p.EVENT, name=event, key=str(key), seconds=timeout, suspend=suspend), None))
 
 
 async def wait_for_async(
@@ -134,7 +134,7 @@ async def wait_for_async(
 ) -> Any:
     """The same as `wait_for`, without blocking other tasks."""
     question = Question(kind=p.EVENT, name=event, key=str(key), seconds=timeout, suspend=suspend)
-    return await drive_async(_value(question, None))
+    return await run_steps_async(_value(question, None))
 
 
 def interrupt(run: str, *, reason: str | None = None, by: str | None = None) -> None:
@@ -160,7 +160,7 @@ def interrupt_of(run: str, reason: str | None, by: str | None) -> Promise:
     }  # fmt: skip
 
 
-def decided(question: Question) -> Waiting[PromiseAnswer]:
+def decided(question: Question) -> Steps[PromiseAnswer]:
     """Returns the steps that wait for an approval; the result is the answer. Raises Denied and Unanswered."""
     answer = yield from wait(question)
     if answer["outcome"] == p.EXPIRED:
@@ -171,7 +171,7 @@ def decided(question: Question) -> Waiting[PromiseAnswer]:
     return answer
 
 
-def _value(question: Question, schema: Any) -> Waiting[Any]:
+def _value(question: Question, schema: Any) -> Steps[Any]:
     answer = yield from wait(question)
     if answer["outcome"] == p.EXPIRED:
         subject = question.action or f"{question.name} {question.key}"
@@ -239,7 +239,7 @@ def needs_rule(tool_rule: ToolRule | None) -> bool:
 
 def approved_first(
     tool_rule: ToolRule | None, name: str, arguments: dict[str, Any], *, idempotent: bool
-) -> Waiting[None]:
+) -> Steps[None]:
     """Returns the steps that wait until a person approves a tool's call, if the rule asks for that. Raises Denied.
 
     `tool_rule`: the tool's own rule; None: the process's rule. If a rule function raises, the call needs approval.

@@ -26,7 +26,7 @@ from playhead.api.scope import log_event_of
 from playhead.calls import runtime
 from playhead.calls.lifecycle import current_span
 from playhead.calls.span import ObservedSpan
-from playhead.calls.steps import Waiting
+from playhead.calls.steps import Steps
 from playhead.errors import Unanswered
 from playhead.kernel.forks import fork_safe_lock
 from playhead.model import names
@@ -41,7 +41,7 @@ _MAX_REMEMBERED = 1000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PendingWait:
+class FrameworkWait:
     """One thing that a framework waits for.
 
     `wait_id`: the framework's id for the wait. `conversation`: an id that makes `wait_id` unique among all
@@ -92,7 +92,7 @@ class _OpenedWaits:
         self._found: OrderedDict[tuple[str, str, str], list[_OpenedWait]] = OrderedDict()
         self._mutex = fork_safe_lock()
 
-    def add(self, wait: PendingWait, opened: _OpenedWait) -> None:
+    def add(self, wait: FrameworkWait, opened: _OpenedWait) -> None:
         """Remembers an opened wait, in place of an earlier one of the same run."""
         key = (wait.framework, wait.wait_id, wait.digest)
         with self._mutex:
@@ -101,7 +101,7 @@ class _OpenedWaits:
             if len(self._found) > _MAX_REMEMBERED:
                 self._found.popitem(last=False)
 
-    def of(self, wait: PendingWait, run: str | None) -> _OpenedWait | None:
+    def of(self, wait: FrameworkWait, run: str | None) -> _OpenedWait | None:
         """Returns the opened wait of this run; else that of this conversation; else, without a conversation, the only
         one that is still open. None if there is none."""
         with self._mutex:
@@ -120,7 +120,7 @@ _opened = _OpenedWaits()
 # --- when a framework stops -------------------------------------------------------------------------------------------
 
 
-def open_wait(span: ObservedSpan, wait: PendingWait) -> None:
+def open_wait(span: ObservedSpan, wait: FrameworkWait) -> None:
     """Opens the wait's promise, and records the request on `span`. The promise is in the journal's folder when this
     returns; the collector gets it in the background. Does nothing if an agent inside has opened it already."""
     earlier = _opened.of(wait, span.run.id)
@@ -139,7 +139,7 @@ def open_wait(span: ObservedSpan, wait: PendingWait) -> None:
         _note_request(span, wait, promise["id"], key)
 
 
-def _new_promise(span: ObservedSpan, wait: PendingWait, number: int) -> tuple[Promise, str]:
+def _new_promise(span: ObservedSpan, wait: FrameworkWait, number: int) -> tuple[Promise, str]:
     """Returns a new promise for a wait, and its key. In a resumed run it has the id that the record names; a fork has
     promises of its own."""
     place = f"{place_of(span)}:{wait.kind} {wait.digest}"
@@ -151,7 +151,7 @@ def _new_promise(span: ObservedSpan, wait: PendingWait, number: int) -> tuple[Pr
     return _promise(wait, promise_id, span, span.run.id), key
 
 
-def _promise(wait: PendingWait, promise_id: str, span: ObservedSpan | None, run: str | None) -> Promise:
+def _promise(wait: FrameworkWait, promise_id: str, span: ObservedSpan | None, run: str | None) -> Promise:
     return {
         "id": promise_id,
         "kind": wait.kind,
@@ -168,7 +168,7 @@ def _promise(wait: PendingWait, promise_id: str, span: ObservedSpan | None, run:
     }
 
 
-def _note_request(span: ObservedSpan, wait: PendingWait, promise_id: str, key: str) -> None:
+def _note_request(span: ObservedSpan, wait: FrameworkWait, promise_id: str, key: str) -> None:
     attributes: dict[str, Any] = {names.WAIT_ID: promise_id, names.PROMISE_KEY: key}
     if wait.kind == p.APPROVAL:
         attributes |= {names.PROMISE_ACTION: wait.action, names.TOOL_NAME: wait.name}
@@ -180,7 +180,7 @@ def _note_request(span: ObservedSpan, wait: PendingWait, promise_id: str, key: s
 # --- when it continues ------------------------------------------------------------------------------------------------
 
 
-def settle_wait(span: ObservedSpan, wait: PendingWait, outcome: str, value: Any = None) -> None:
+def record_wait_answer(span: ObservedSpan, wait: FrameworkWait, outcome: str, value: Any = None) -> None:
     """Records on `span` the answer with which the framework continues (value, who answered, milliseconds waited), and
     answers the promise with it if it has no answer yet."""
     opened = _opened.of(wait, span.run.id)
@@ -223,7 +223,7 @@ def _is_same(stored: PromiseAnswer, answer: PromiseAnswer) -> bool:
 
 def _note_answer(
     span: ObservedSpan,
-    wait: PendingWait,
+    wait: FrameworkWait,
     attributes: dict[str, Any],
     answer: PromiseAnswer,
     created: str | None,
@@ -241,20 +241,20 @@ def _note_answer(
         log_event_of(span, names.INPUT_RECEIVED, attributes, {**reason, names.VALUE_REF: value})
 
 
-def _scope(wait: PendingWait, span: ObservedSpan | None) -> str | None:
+def _scope(wait: FrameworkWait, span: ObservedSpan | None) -> str | None:
     return span.run.id if wait.conversation is None and span is not None else None
 
 
 # --- for the program --------------------------------------------------------------------------------------------------
 
 
-def answers_to(waits: Sequence[PendingWait], question: Question) -> Waiting[list[PromiseAnswer]]:
+def answers_to(waits: Sequence[FrameworkWait], question: Question) -> Steps[list[PromiseAnswer]]:
     """Returns the steps that open the promises of all waits, then wait for their answers; the result is the answers in
     the same order. `question`: how long to wait, and whether to suspend. Raises Suspended, Unanswered and
     JournalUnusable."""
     runtime.recorder()  # set up from the environment, if nothing was configured yet
     span, store = current_span(), promise_store()
-    opened: list[_OpenedWait] = yield lambda: [_asked(wait, span, store) for wait in waits]
+    opened: list[_OpenedWait] = yield lambda: [_open_promise(wait, span, store) for wait in waits]
     began = time.monotonic()
     for wait, entry in zip(waits, opened, strict=True):
         if entry.answer is None:
@@ -267,7 +267,7 @@ def answers_to(waits: Sequence[PendingWait], question: Question) -> Waiting[list
     return [entry.answer for entry in opened if entry.answer is not None]
 
 
-def _asked(wait: PendingWait, span: ObservedSpan | None, store: PromiseStore) -> _OpenedWait:
+def _open_promise(wait: FrameworkWait, span: ObservedSpan | None, store: PromiseStore) -> _OpenedWait:
     """Returns the promise of this wait. Opens it if it does not exist, and opens a new one if the last one expired."""
     entry = _opened.of(wait, _run_of(span))
     if entry is None:
@@ -285,12 +285,12 @@ def _asked(wait: PendingWait, span: ObservedSpan | None, store: PromiseStore) ->
     return entry
 
 
-def known_waits(waits: Sequence[PendingWait]) -> Waiting[list[PendingWait]]:
+def opened_waits(waits: Sequence[FrameworkWait]) -> Steps[list[FrameworkWait]]:
     """Returns the steps whose result is the waits that have a promise, in this process or in the store."""
     runtime.recorder()
     store = promise_store()
 
-    def are_known() -> list[PendingWait]:
+    def are_known() -> list[FrameworkWait]:
         return [wait for wait in waits if _opened.of(wait, None) or store.read(wait.promise_id(None))]
 
     return (yield are_known)

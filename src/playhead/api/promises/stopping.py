@@ -12,9 +12,9 @@ from playhead.calls.replay import Replay, ReplayAnswer, ResponseRestorer
 from playhead.calls.run import ActiveRun
 from playhead.calls.span import ObservedSpan
 from playhead.errors import Interrupted, JournalUnusable
-from playhead.kernel.guard import swallowed
+from playhead.kernel.guard import log_internal_error
 from playhead.model import names
-from playhead.model.objects.interrupts import let_through
+from playhead.model.objects.interrupts import reraise_if_for_program
 from playhead.model.promises import ANSWERED
 from playhead.model.times import parse_time, rfc3339
 
@@ -61,7 +61,7 @@ class StoppedRun:
         if self._before is not None:
             self._before.enter_enclosing(span)
 
-    def unannounced_ends(self, span: ObservedSpan) -> None:
+    def on_unrecorded_end(self, span: ObservedSpan) -> None:
         """Does nothing: the call stays open."""
 
     def run_ended(self, root: ObservedSpan) -> None:
@@ -105,11 +105,11 @@ def stop_run(run: ActiveRun, error: BaseException) -> None:
 
 
 def watch_for_interrupts(run: ActiveRun) -> None:
-    """Registers the run, so that `look_for_interrupts` looks for requests to stop it."""
+    """Registers the run, so that `poll_interrupts` looks for requests to stop it."""
     _runs[run.id] = run  # without a lock: a signal's handler may begin a run while this thread does
 
 
-def look_for_interrupts() -> None:
+def poll_interrupts() -> None:
     """Stops the runs of this process that a person asked to stop, at their next call. Never raises.
 
     If the folder cannot be read, it is read again next time; the journal's writer reports such errors.
@@ -125,11 +125,11 @@ def look_for_interrupts() -> None:
     except (JournalUnusable, OSError):
         return
     except BaseException as error:  # noqa: BLE001 - the guard
-        let_through(error)
-        swallowed("look for interrupts", error)
+        reraise_if_for_program(error)
+        log_internal_error("look for interrupts", error)
 
 
-def watching(values: Callable[[ObservedSpan], None] | None) -> Callable[[ObservedSpan], None]:
+def watching_for_interrupts(values: Callable[[ObservedSpan], None] | None) -> Callable[[ObservedSpan], None]:
     """Returns the function to call with the first call of each run: it registers the run for interrupts, then calls
     `values`, which records the values that runs read (None: they are not recorded)."""
 
@@ -141,13 +141,13 @@ def watching(values: Callable[[ObservedSpan], None] | None) -> Callable[[Observe
     return started
 
 
-def looking_first(before_read: Callable[[], bool]) -> Callable[[], bool]:
+def polling_interrupts_before(before_read: Callable[[], bool]) -> Callable[[], bool]:
     """Returns `before_read`, the function that the delivery thread calls before each read of the journal, extended: it
     first looks for requests to stop runs."""
 
     def look() -> bool:
         if _runs:
-            look_for_interrupts()
+            poll_interrupts()
         return before_read()
 
     return look

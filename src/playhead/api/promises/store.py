@@ -50,9 +50,9 @@ class PromiseStore(Protocol):
         """Returns the open promises, oldest first; with `answered` also the answered ones. May raise ClientError."""
         ...
 
-    def decide(self, promise_id: str, answer: PromiseAnswer, asked: Promise | None = None) -> Promise:
-        """Stores a person's answer, and returns the promise. `asked`: the promise itself, for an answer that may come
-        before a run asks for it.
+    def decide(self, promise_id: str, answer: PromiseAnswer, new_promise: Promise | None = None) -> Promise:
+        """Stores a person's answer, and returns the promise. `new_promise`: the promise itself, for an answer that may
+        come before a run asks for it.
 
         Raises NotFound, Conflict if it has an answer already, and other ClientErrors."""
         ...

@@ -19,13 +19,13 @@ from playhead.calls import runtime
 from playhead.calls.lifecycle import current_span
 from playhead.calls.recorder import Recorder
 from playhead.calls.span import ObservedSpan
-from playhead.calls.steps import Waiting
+from playhead.calls.steps import Steps
 from playhead.errors import Suspended
-from playhead.kernel.guard import swallowed
+from playhead.kernel.guard import log_internal_error
 from playhead.model import names
 from playhead.model import promises as p
 from playhead.model.canonical import content_of, value_of
-from playhead.model.objects.interrupts import let_through
+from playhead.model.objects.interrupts import reraise_if_for_program
 from playhead.model.objects.masking import Mask
 from playhead.model.objects.plain_forms import safe_repr
 from playhead.model.times import parse_time, rfc3339
@@ -58,7 +58,7 @@ class Question:
     on_reminder: OnReminder | None = None
 
 
-def wait(question: Question) -> Waiting[PromiseAnswer]:
+def wait(question: Question) -> Steps[PromiseAnswer]:
     """Returns the steps that open a question's promise and wait; the result is the answer. Raises Suspended, and
     JournalUnusable if the promise cannot be stored."""
     runtime.recorder()  # set up from the environment, if nothing was configured yet
@@ -85,7 +85,7 @@ def wait(question: Question) -> Waiting[PromiseAnswer]:
 
 def until_answered(
     question: Question, store: PromiseStore, promise: Promise, span: ObservedSpan | None
-) -> Waiting[PromiseAnswer]:
+) -> Steps[PromiseAnswer]:
     """Returns the steps that wait for the answer to an open promise; the result is the answer, with outcome `expired`
     after the timeout. Raises Suspended."""
     began, pause, reminded = time.monotonic(), _FIRST_POLL_SECONDS, False
@@ -172,7 +172,7 @@ def shown_details(details: Any, span: ObservedSpan | None) -> Any:
     to = _recorder_of(span)
     if to is None:
         return value_of(content_of(details, _DEFAULT_MASK))
-    return to.shown(details, span.redact if span is not None else None)
+    return to.displayable(details, span.redact if span is not None else None)
 
 
 def _recorder_of(span: ObservedSpan | None) -> Recorder | None:
@@ -209,8 +209,8 @@ def _remind(question: Question, promise: Promise) -> None:
         if question.on_reminder is not None:
             question.on_reminder(promise)
     except BaseException as error:  # noqa: BLE001 - the guard: it is the user's code
-        let_through(error)
-        swallowed("call a reminder", error)
+        reraise_if_for_program(error)
+        log_internal_error("call a reminder", error)
 
 
 def _note_request(span: ObservedSpan, promise: Promise, key: str) -> None:

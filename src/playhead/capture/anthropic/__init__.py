@@ -19,26 +19,26 @@ from opentelemetry.instrumentation.instrumentor import BaseInstrumentor
 from playhead.capture.anthropic import messages as messages_api
 from playhead.capture.anthropic.message_stream import observing_async_helper, observing_helper
 from playhead.capture.anthropic.messages import read_request, read_response, restore, with_message
-from playhead.capture.client_methods import ClientApi, MethodCall, observing, observing_async
+from playhead.capture.client_methods import ClientApi, MethodCall, recording_method, recording_method_async
 from playhead.capture.frameworks.observing import (
-    Begin,
+    StartSpan,
     call,
     call_async,
     is_inside_run,
     is_observed,
-    none_on_error,
-    recorded_result,
+    log_errors_and_return_none,
+    record_returned,
     tool,
 )
 from playhead.capture.patching import Instrumentation, Wrap, Wrapper
-from playhead.capture.stainless import record_result
+from playhead.capture.stainless import end_with_result
 from playhead.model import names
 
 __all__ = ["SUPPORTS", "AnthropicInstrumentor", "patch", "read_request", "read_response", "unpatch"]
 
 
-@none_on_error
-def _begin(instance: Any, args: Any, kwargs: Any) -> Begin | None:
+@log_errors_and_return_none
+def _begin(instance: Any, args: Any, kwargs: Any) -> StartSpan | None:
     if not is_inside_run() or is_observed(instance.func):
         return None
     tool_input = args[0] if args else kwargs.get("input")
@@ -52,7 +52,7 @@ def call_tool(wrapped: Any, instance: Any, args: Any, kwargs: Any) -> Any:
     return wrapped(*args, **kwargs) if begin is None else call(begin, names.TOOL_RESULT_REF, wrapped, args, kwargs)
 
 
-call_tool_async = recorded_result(_begin, partial(call_async, output=names.TOOL_RESULT_REF))
+call_tool_async = record_returned(_begin, partial(call_async, output=names.TOOL_RESULT_REF))
 
 
 SUPPORTS = "anthropic >= 0.60"
@@ -108,15 +108,15 @@ _MESSAGES = ClientApi(
     restore=_restore,
     with_message=_with_message,
     with_edit=_with_edit,
-    record_result=record_result,
-    keep_chunk=messages_api.kept_event,
+    end_with_result=end_with_result,
+    keep_chunk=messages_api.copy_of_event,
     one_shot=("messages", "tools", "system"),
 )
 
 
 def _wraps() -> Iterator[Wrap]:
     """Yields the methods with their wrappers; not every version of the library has all of them."""
-    plain, later = observing(_MESSAGES), observing_async(_MESSAGES)
+    plain, later = recording_method(_MESSAGES), recording_method_async(_MESSAGES)
     wrappers: dict[tuple[str, str], Wrapper] = {
         ("Messages", "create"): plain,
         ("Messages", "parse"): plain,

@@ -7,10 +7,10 @@ observed request.  In a version without the attribute, the helper works, and its
 from collections.abc import Awaitable, Callable, Generator, Mapping
 from typing import Any, cast
 
-from playhead.capture.client_methods import ClientApi, observing, observing_async, with_lists
+from playhead.capture.client_methods import ClientApi, recording_method, recording_method_async, with_iterators_read
 from playhead.capture.patching import Wrapper
-from playhead.kernel.guard import swallowed
-from playhead.model.objects.interrupts import let_through
+from playhead.kernel.guard import log_internal_error
+from playhead.model.objects.interrupts import reraise_if_for_program
 
 _REQUEST = "__api_request"
 # Bounds the helpers of other instrumentations around the client's.  There are three such instrumentations.
@@ -19,25 +19,25 @@ _MAX_LAYERS = 8
 
 def observing_helper(api: ClientApi) -> Wrapper:
     """Returns the wrapper for `stream` of the plain client."""
-    return _observing_helper(api, observing(api), _Request)
+    return _observing_helper(api, recording_method(api), _Request)
 
 
 def observing_async_helper(api: ClientApi) -> Wrapper:
     """Returns the wrapper for `stream` of the asynchronous client, which also returns its helper at once."""
-    return _observing_helper(api, observing_async(api), _AsyncRequest)
+    return _observing_helper(api, recording_method_async(api), _AsyncRequest)
 
 
 def _observing_helper(api: ClientApi, observe: Wrapper, kind: "type[_Request | _AsyncRequest]") -> Wrapper:
     def stream(wrapped: Any, instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        kwargs = with_lists(api, kwargs)
+        kwargs = with_iterators_read(api, kwargs)
         helper = wrapped(*args, **kwargs)
         try:
             holder, name = _held(helper)
             request = kind(wrapped, kwargs, holder[name], lambda ask: observe(ask, instance, args, kwargs))
             holder[name] = request
         except BaseException as error:  # noqa: BLE001 - the guard: another version
-            let_through(error)
-            swallowed("record a stream of anthropic", error)
+            reraise_if_for_program(error)
+            log_internal_error("record a stream of anthropic", error)
         return helper
 
     return stream

@@ -27,8 +27,8 @@ from playhead.capture.stainless import (
     TRANSPORT,
     AnswerForm,
     answer_json,
-    described,
-    dumped,
+    request_json,
+    schema_of_class,
     settings_of,
     usage_of,
 )
@@ -36,14 +36,14 @@ from playhead.dialect import anthropic as dialect
 from playhead.dialect.parts import provider_edits
 from playhead.model import names
 from playhead.model.canonical import canonical_json, parse_json
-from playhead.model.objects.interrupts import let_through
+from playhead.model.objects.interrupts import reraise_if_for_program
 
 # Type of a delta with a piece of a text → the block's key for that text.
 _PIECES = {"text_delta": "text", "thinking_delta": "thinking"}
 _NO_TOKENS = {"input_tokens": 0, "output_tokens": 0}
 
 
-def whole_message(events: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
+def joined_message(events: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
     """Returns the message in its unstreamed form, as far as it was received."""
     message: dict[str, Any] = {}
     blocks: dict[int, dict[str, Any]] = {}
@@ -218,7 +218,7 @@ def read_request(client: Any, kwargs: Mapping[str, Any], method: str = "create")
     arguments = kwargs
     if not kwargs.keys().isdisjoint(_ELSEWHERE):
         arguments = _with_output_format({key: value for key, value in kwargs.items() if key not in _HEADERS})
-    settings, attributes = settings_of(arguments, _NOT_SETTINGS, _REQUEST_ATTRIBUTES, described)
+    settings, attributes = settings_of(arguments, _NOT_SETTINGS, _REQUEST_ATTRIBUTES, schema_of_class)
     if method == "stream":
         settings["stream"] = attributes[names.REQUEST_STREAM] = True
     system = kwargs.get("system")
@@ -240,7 +240,7 @@ def read_request(client: Any, kwargs: Mapping[str, Any], method: str = "create")
         settings=settings,
         attributes=attributes,
         shape=shape,
-        whole=whole,
+        uncut_prefix=whole,
     )
 
 
@@ -252,8 +252,8 @@ def sent_messages(kwargs: Mapping[str, Any]) -> tuple[list[Any], int]:
     natives: Any = kwargs.get("messages") or ()
     messages: list[Any] = natives if type(natives) is list else [*natives]  # pyright: ignore[reportUnknownVariableType]
     begin = _known_turns(messages, prompt)
-    cut = dialect.cut_plain_turns(messages, prompt, begin)
-    return (dialect.cut_turns(map(_sent, messages), prompt), 0) if cut is None else cut
+    cut = dialect.split_plain_turns(messages, prompt, begin)
+    return (dialect.split_turns(map(_sent, messages), prompt), 0) if cut is None else cut
 
 
 def _known_turns(messages: list[Any], prompt: Any) -> list[Any] | None:
@@ -269,8 +269,8 @@ def _known_turns(messages: list[Any], prompt: Any) -> list[Any] | None:
     first = 0 if prompt is None else 1
     for thread in span.run.threads.threads[:]:
         begin: list[Any] = thread.messages[:]
-        if thread.whole < len(begin):
-            thread.whole = whole = dialect.count_whole(begin, thread.whole)
+        if thread.uncut_prefix < len(begin):
+            thread.uncut_prefix = whole = dialect.count_uncut(begin, thread.uncut_prefix)
             del begin[whole:]
         if len(begin) > first and _begins_with(messages, prompt, begin):
             for index in thread.numeric:  # in Python `1 == True`, so the recorder has to compare these itself
@@ -288,13 +288,13 @@ def _begins_with(messages: list[Any], prompt: Any, begin: list[Any]) -> bool:
             return messages[: len(begin)] == begin
         return begin[0]["content"] == prompt and len(begin[0]) == 2 and [begin[0], *messages[: len(begin) - 1]] == begin
     except BaseException as error:  # noqa: BLE001 - it is the user's code, and may raise anything
-        let_through(error)
+        reraise_if_for_program(error)
         return False
 
 
 def _sent(message: Any) -> Any:
     if type(message) is not dict:
-        message = dumped(message)
+        message = request_json(message)
     native = cast("dict[str, Any]", message)
     content = native.get("content")
     if type(content) is str or content is None:
@@ -314,14 +314,14 @@ def _sent_content(content: Any) -> Any:
 
 
 def _sent_block(block: Any) -> Any:
-    sent = cast("object", block) if type(block) is dict else dumped(block)
+    sent = cast("object", block) if type(block) is dict else request_json(block)
     if not isinstance(sent, dict):
         return sent
     fields = cast("dict[str, Any]", sent)
     inner = fields.get("content")
     if type(inner) is not list or all(type(item) is dict for item in cast("list[Any]", inner)):
         return fields
-    return {**fields, "content": [dumped(item) for item in cast("list[Any]", inner)]}
+    return {**fields, "content": [request_json(item) for item in cast("list[Any]", inner)]}
 
 
 def _tools(tools: Any) -> list[Any] | None:
@@ -333,7 +333,7 @@ def _tools(tools: Any) -> list[Any] | None:
 
 
 def _tool(tool: Any) -> Any:
-    return tool.to_dict() if type(tool) is not dict and hasattr(tool, "to_dict") else dumped(tool)
+    return tool.to_dict() if type(tool) is not dict and hasattr(tool, "to_dict") else request_json(tool)
 
 
 def _with_output_format(kwargs: dict[str, Any]) -> dict[str, Any]:
@@ -355,8 +355,8 @@ def output_format(kind: Any) -> Any:
 
         return {"type": "json_schema", "schema": transform_schema(TypeAdapter(kind).json_schema())}
     except BaseException as error:  # noqa: BLE001 - another version of the library, or a class that it does not take
-        let_through(error)
-        return described(kind) if isinstance(kind, type) else kind
+        reraise_if_for_program(error)
+        return schema_of_class(kind) if isinstance(kind, type) else kind
 
 
 def read_response(response: Any, run: ActiveRun, kwargs: Mapping[str, Any]) -> ModelResponse | None:
@@ -367,11 +367,11 @@ def read_response(response: Any, run: ActiveRun, kwargs: Mapping[str, Any]) -> M
 
 
 def assemble(events: list[Any], run: ActiveRun, kwargs: Mapping[str, Any]) -> ModelResponse | None:
-    """Reads the events of a stream, or the results of `kept_event`; None if there are none."""
-    return _streamed([kept_event(event) for event in events], run, kwargs) if events else None
+    """Reads the events of a stream, or the results of `copy_of_event`; None if there are none."""
+    return _streamed([copy_of_event(event) for event in events], run, kwargs) if events else None
 
 
-def kept_event(event: Any) -> Any:
+def copy_of_event(event: Any) -> Any:
     """Returns the JSON of an event as received: programs change events in place, by adding deltas to earlier blocks."""
     return event if type(event) is dict else _dumped(event)  # pyright: ignore[reportUnknownVariableType]
 
@@ -387,7 +387,7 @@ def with_edit(kwargs: Mapping[str, Any], messages: list[Any] | None) -> dict[str
         return dict(kwargs)
     if isinstance(kwargs.get("thread"), Mapping):
         return None
-    system, joined = dialect.join_turns(messages)
+    system, joined = dialect.merge_turns(messages)
     changed: dict[str, Any] = {**kwargs, "messages": joined}
     if system is None:
         changed.pop("system", None)
@@ -409,7 +409,7 @@ def _provider_of_kind(kind: type[Any]) -> str:
 
 
 def _streamed(events: list[dict[str, Any]], run: ActiveRun, kwargs: Mapping[str, Any]) -> ModelResponse:
-    response = _response(whole_message(events), run, kwargs)
+    response = _response(joined_message(events), run, kwargs)
     return ModelResponse(response.messages, {"stream": events}, response.reasoning, response.attributes)
 
 
@@ -496,5 +496,5 @@ def with_message(recorded: Any, message: Any, *, model: str, streamed: bool) -> 
 def _recorded_metadata(recorded: Any) -> dict[str, Any]:
     answer = cast("dict[str, Any]", recorded) if isinstance(recorded, dict) else {}
     if isinstance(answer.get("stream"), list):
-        answer = whole_message(answer["stream"])
+        answer = joined_message(answer["stream"])
     return {key: value for key, value in answer.items() if key not in _RECORDED_KEYS_REPLACED}

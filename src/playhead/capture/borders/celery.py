@@ -8,8 +8,8 @@ from typing import Any
 
 from playhead.calls.borders import WorkBorder
 from playhead.kernel.forks import fork_safe_lock
-from playhead.kernel.guard import swallowed
-from playhead.model.objects.interrupts import let_through
+from playhead.kernel.guard import log_internal_error
+from playhead.model.objects.interrupts import reraise_if_for_program
 
 SUPPORTS = "celery >= 5.4"
 _NAME = "playhead"
@@ -47,8 +47,8 @@ def _began(sender: Any = None, task_id: Any = None, **_: Any) -> None:
         with _ExecutedTasks.mutex:
             _ExecutedTasks.borders[task_id] = border
     except BaseException as error:  # noqa: BLE001 - the guard
-        let_through(error)
-        swallowed("note that a task of Celery begins", error)
+        reraise_if_for_program(error)
+        log_internal_error("note that a task of Celery begins", error)
 
 
 def _ended(task_id: Any = None, **_: Any) -> None:
@@ -58,5 +58,5 @@ def _ended(task_id: Any = None, **_: Any) -> None:
         if border is not None:
             border.end()
     except BaseException as error:  # noqa: BLE001 - the guard
-        let_through(error)
-        swallowed("note that a task of Celery has ended", error)
+        reraise_if_for_program(error)
+        log_internal_error("note that a task of Celery has ended", error)

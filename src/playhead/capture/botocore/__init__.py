@@ -28,7 +28,7 @@ _BODY = "body"
 
 
 def record_converse(api: ClientApi, observed: ObservedModelCall, result: Any, call: MethodCall) -> Any:
-    """`RecordResult` of Converse: the answer is a dictionary, or a stream of events in one."""
+    """`EndCall` of Converse: the answer is a dictionary, or a stream of events in one."""
     run, headers = observed.span.run, kept_headers(result)
     if call.args[0] in STREAMED:
         recording = StreamRecording(observed, lambda seen: _events(api, headers, seen, call))
@@ -40,7 +40,7 @@ def record_converse(api: ClientApi, observed: ObservedModelCall, result: Any, ca
 
 
 def record_invoked(api: ClientApi, observed: ObservedModelCall, result: Any, call: MethodCall) -> Any:
-    """`RecordResult` of InvokeModel: the answer is a body to read, or a stream of chunks."""
+    """`EndCall` of InvokeModel: the answer is a body to read, or a stream of chunks."""
     run, headers = observed.span.run, kept_headers(result)
     if call.args[0] in STREAMED:
         recording = StreamRecording(observed, lambda seen: _events(api, headers, seen, call))
@@ -99,7 +99,7 @@ _CONVERSE = ClientApi(
     restore=_restore,
     with_message=lambda raw, message, call: converse.with_message(raw, message, streamed=_is_streamed(call)),
     with_edit=converse.with_edit,
-    record_result=record_converse,
+    end_with_result=record_converse,
 )
 _INVOKE = ClientApi(
     read_request=invoke.read_request,
@@ -110,7 +110,7 @@ _INVOKE = ClientApi(
     restore=_restore,
     with_message=invoke.with_message,
     with_edit=lambda call, messages, system: invoke.with_edit(call, messages),
-    record_result=record_invoked,
+    end_with_result=record_invoked,
 )
 _APIS = {
     "Converse": _CONVERSE,

@@ -21,7 +21,7 @@ from playhead.model.canonical import canonical_json, parse_json
 _ABOUT = ("usage", "metrics", "trace", "performanceConfig", "serviceTier")
 
 
-def whole_answer(events: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+def joined_answer(events: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """Returns the answer in its unstreamed form, as far as it was received."""
     answer: dict[str, Any] = {}
     role = "assistant"
@@ -237,7 +237,7 @@ def request_of(model: Any, body: Mapping[str, Any], *, streamed: bool) -> ModelR
         provider=PROVIDER,
         operation="chat",
         model=str(model or ""),
-        messages=dialect.cut_turns(messages, sent(body.get("system"))),
+        messages=dialect.split_turns(messages, sent(body.get("system"))),
         to_message=dialect.to_message,
         from_message=dialect.from_message,
         tools=None if tools is None else sent(tools),
@@ -249,7 +249,7 @@ def request_of(model: Any, body: Mapping[str, Any], *, streamed: bool) -> ModelR
 
 def read_recorded(raw: Mapping[str, Any]) -> ModelResponse:
     """Reads a recorded answer: `{"headers", "body"}`, or `{"headers", "stream"}` with its events."""
-    body = whole_answer(raw["stream"]) if "stream" in raw else raw["body"]
+    body = joined_answer(raw["stream"]) if "stream" in raw else raw["body"]
     response = response_of(body, raw)
     headers: Mapping[str, str] = raw.get("headers") or {}
     if request_id := headers.get("x-amzn-requestid"):
@@ -302,7 +302,7 @@ def with_edit(call: MethodCall, messages: list[Any] | None, system: str | None) 
     if messages is None:
         return call
     operation, parameters = call.args
-    prompt, joined = dialect.join_turns(map(given_message, messages))
+    prompt, joined = dialect.merge_turns(map(given_message, messages))
     changed = {**parameters, "messages": joined, "system": prompt}
     if prompt is None:
         del changed["system"]

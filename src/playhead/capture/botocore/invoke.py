@@ -20,9 +20,9 @@ from typing import Any, Protocol, Self, cast
 
 from playhead.capture.anthropic import messages
 from playhead.capture.anthropic import messages as messages_api
-from playhead.capture.anthropic.messages import whole_message
+from playhead.capture.anthropic.messages import joined_message
 from playhead.capture.botocore import converse
-from playhead.capture.botocore.converse import PROVIDER, events_of, sent, usage_attributes, whole_answer
+from playhead.capture.botocore.converse import PROVIDER, events_of, joined_answer, sent, usage_attributes
 from playhead.capture.botocore.streams import STREAMED, body_bytes
 from playhead.capture.client_methods import MethodCall
 from playhead.capture.model_call import ModelRequest, ModelResponse
@@ -84,7 +84,7 @@ class OneText:
             shape={"dialect": DIALECT, "input": self._key, "before": len(earlier)},
         )
 
-    def whole(self, chunks: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    def join_chunks(self, chunks: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
         texts: list[str] = []
         answer: dict[str, Any] = {}
         for chunk in chunks:
@@ -180,7 +180,7 @@ class Family(Protocol):
         """Reads the request."""
         ...
 
-    def whole(self, chunks: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    def join_chunks(self, chunks: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
         """Joins the chunks of a stream to one answer, as far as they were received."""
         ...
 
@@ -223,8 +223,8 @@ class _Anthropic:
         request.provider, request.model = converse.PROVIDER, model
         return request
 
-    def whole(self, chunks: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-        return whole_message([{name: value for name, value in chunk.items() if name != _METRICS} for chunk in chunks])
+    def join_chunks(self, chunks: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+        return joined_message([{name: value for name, value in chunk.items() if name != _METRICS} for chunk in chunks])
 
     def read_answer(self, answer: Mapping[str, Any], raw: Any) -> ModelResponse:
         response = messages_api.read_recorded(dict(answer), cast(Any, None), {})
@@ -247,8 +247,8 @@ class _Nova:
     def read_request(self, model: str, body: dict[str, Any]) -> ModelRequest:
         return converse.request_of(model, body, streamed=False)
 
-    def whole(self, chunks: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-        return whole_answer([{name: value for name, value in chunk.items() if name != _METRICS} for chunk in chunks])
+    def join_chunks(self, chunks: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+        return joined_answer([{name: value for name, value in chunk.items() if name != _METRICS} for chunk in chunks])
 
     def read_answer(self, answer: Mapping[str, Any], raw: Any) -> ModelResponse:
         return converse.response_of(answer, raw)
@@ -262,7 +262,7 @@ class _Nova:
             {**native, "content": [{"text": native["content"]}]} if isinstance(native.get("content"), str) else native
             for native in messages
         ]
-        system, joined = bedrock.join_turns(as_blocks)
+        system, joined = bedrock.merge_turns(as_blocks)
         changed = {name: value for name, value in body.items() if name != "system"} | {"messages": joined}
         return changed if system is None else {**changed, "system": system}
 
@@ -285,7 +285,7 @@ class _Chat:
             attributes=attributes,
         )
 
-    def whole(self, chunks: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    def join_chunks(self, chunks: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
         """Joins texts and arguments of tool calls.  Mistral's chunks have a `message` where others have a `delta`."""
         choice: dict[str, Any] = {"message": {"role": "assistant"}}
         answer: dict[str, Any] = {}
@@ -356,7 +356,7 @@ class _Embeddings:
         attributes = {} if dimensions is None else {names.EMBEDDING_DIMENSIONS: dimensions}
         return ModelRequest.of_embeddings(converse.PROVIDER, model, inputs, settings=settings, attributes=attributes)
 
-    def whole(self, chunks: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    def join_chunks(self, chunks: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
         return dict(chunks[0]) if chunks else {}
 
     def read_answer(self, answer: Mapping[str, Any], raw: Any) -> ModelResponse:
@@ -419,7 +419,7 @@ def read_recorded(raw: Mapping[str, Any], call: MethodCall) -> ModelResponse:
     headers: Mapping[str, str] = raw.get("headers") or {}
     response = ModelResponse([], raw)
     if family is not None and (chunks or isinstance(answer, dict)):
-        whole = cast("dict[str, Any]", answer) if chunks is None else family.whole(chunks)
+        whole = cast("dict[str, Any]", answer) if chunks is None else family.join_chunks(chunks)
         response = family.read_answer(whole, raw)
     counts = {to: int(headers[name]) for name, to in _COUNTS.items() if headers.get(name, "").isdecimal()}
     metrics: Mapping[str, Any] = chunks[-1].get(_METRICS) or {} if chunks else {}

@@ -28,9 +28,9 @@ import wrapt
 from playhead.calls.replay import ReplayAnswer
 from playhead.capture.streams import StreamRecording
 from playhead.errors import CannotRestore
-from playhead.kernel.guard import swallowed
+from playhead.kernel.guard import log_internal_error
 from playhead.model.canonical import canonical_json
-from playhead.model.objects.interrupts import let_through
+from playhead.model.objects.interrupts import reraise_if_for_program
 
 
 def observe_events(stream: Any, recording: StreamRecording, copy_of: Callable[[Any], Any]) -> None:
@@ -48,8 +48,8 @@ def _copied(copy_of: Callable[[Any], Any], event: Any) -> Any:
     try:
         return copy_of(event)
     except BaseException as error:  # noqa: BLE001 - the guard
-        let_through(error)
-        swallowed("record an event of a stream", error)
+        reraise_if_for_program(error)
+        log_internal_error("record an event of a stream", error)
         return {}
 
 
@@ -85,7 +85,7 @@ class ObservedBody(wrapt.ObjectProxy):  # pyright: ignore[reportMissingTypeArgum
         super().__init__(raw)  # pyright: ignore[reportUnknownMemberType]
         self._self_raw = raw
         self._self_left = length
-        self._self_watch = recording
+        self._self_recording = recording
         self._self_read: list[bytes] = []
 
     def read(self, *args: Any, **kwargs: Any) -> Any:
@@ -109,30 +109,30 @@ class ObservedBody(wrapt.ObjectProxy):  # pyright: ignore[reportMissingTypeArgum
 
     def close(self) -> Any:
         """Ends the call with the bytes read so far, and closes the body."""
-        self._self_watch.chunks = [b"".join(self._self_read)]
-        self._self_watch.finish(aborted=True)
+        self._self_recording.chunks = [b"".join(self._self_read)]
+        self._self_recording.finish(aborted=True)
         return self._self_raw.close()
 
     def _reading(self, read: Callable[[], Any]) -> Any:
         try:
             return read()
         except BaseException as error:
-            self._self_watch.chunks = [b"".join(self._self_read)]
-            self._self_watch.fail(error)
+            self._self_recording.chunks = [b"".join(self._self_read)]
+            self._self_recording.fail(error)
             raise
 
     def _note(self, data: bytes, *, is_last: bool) -> None:
-        self._self_watch.begun = True
-        if self._self_watch.call is None:
+        self._self_recording.begun = True
+        if self._self_recording.call is None:
             return
         self._self_read.append(data)
         if self._self_left is not None:
             self._self_left -= len(data)
             is_last = is_last or self._self_left <= 0
         if is_last:
-            self._self_watch.finish_unstreamed(b"".join(self._self_read))
+            self._self_recording.finish_unstreamed(b"".join(self._self_read))
         else:  # the answer to record if the program drops the body now
-            self._self_watch.chunks = self._self_read
+            self._self_recording.chunks = self._self_read
 
 
 class RecordedBytes(io.BytesIO):

@@ -18,10 +18,17 @@ from typing import Any, cast
 from weakref import WeakKeyDictionary
 
 from playhead.calls.functions import NO_RESULT, EventReader, iterate_async
-from playhead.calls.lifecycle import current_span, detach, enter, fail, inside, set_payload
+from playhead.calls.lifecycle import as_current, current_span, detach, enter, fail, set_payload
 from playhead.calls.span import ObservedSpan
 from playhead.capture.claude_agent.turn import ClaudeTurn, system_message
-from playhead.capture.frameworks.observing import Begin, agent, call_async, is_observed, none_on_error, tool
+from playhead.capture.frameworks.observing import (
+    StartSpan,
+    agent,
+    call_async,
+    is_observed,
+    log_errors_and_return_none,
+    tool,
+)
 from playhead.capture.mcp import trace_context
 from playhead.capture.patching import Instrumentation, Wrap
 from playhead.errors import RunStopped
@@ -43,7 +50,7 @@ def build_server(wrapped: Any, instance: Any, args: Any, kwargs: Any) -> Any:
     return made
 
 
-@none_on_error
+@log_errors_and_return_none
 def _note_observed(server: Any, run_tool: Any) -> None:
     """Remembers which tools of the server are under `@observe`.  `run_tool`: the SDK's function that calls the tools;
     its closure has them."""
@@ -57,7 +64,7 @@ async def handle_request(wrapped: Any, instance: Any, args: Any, kwargs: Any) ->
     if call is None:
         return await wrapped(*args, **kwargs)
     around, begin, message_id = call
-    with inside(around):
+    with as_current(around):
         try:
             answer = await call_async(begin, _result(wrapped, *args, **kwargs), names.TOOL_RESULT_REF)
         except RunStopped as stopped:
@@ -85,9 +92,9 @@ async def _stop(connection: Any, stopped: RunStopped) -> None:
     await anyio.sleep_forever()  # until the connection is closed
 
 
-@none_on_error
-def _call(connection: Any, server_name: str, message: dict[str, Any]) -> tuple[ObservedSpan, Begin, Any] | None:
-    """Returns the enclosing span, the `Begin` of the call, and the message's id; None: it is not recorded here."""
+@log_errors_and_return_none
+def _call(connection: Any, server_name: str, message: dict[str, Any]) -> tuple[ObservedSpan, StartSpan, Any] | None:
+    """Returns the enclosing span, the `StartSpan` of the call, and the message's id; None: it is not recorded here."""
     around = turn_spans.get(connection) or current_span()
     if around is None or message.get("method") != "tools/call":
         return None
@@ -113,7 +120,7 @@ async def _result(wrapped: Any, server_name: str, message: dict[str, Any]) -> An
     return answer["result"] if "result" in answer else {"error": answer.get("error")}
 
 
-@none_on_error
+@log_errors_and_return_none
 def _note_error(answer: dict[str, Any]) -> None:
     """Marks a tool call as failed if its result is an error."""
     span = current_span()
@@ -153,7 +160,7 @@ class _ClaudeSession:
         self.turn = None if span is None else ClaudeTurn(span, self._messages, self._own_tools)
         return span
 
-    @none_on_error
+    @log_errors_and_return_none
     def add_prompt(self, content: Any) -> None:
         """Adds the program's prompt to the conversation."""
         if self._span is not None and names.INPUT_REF not in self._span.attributes:
@@ -166,7 +173,7 @@ class _ClaudeSession:
             self._note(prompt)
             yield prompt
 
-    @none_on_error
+    @log_errors_and_return_none
     def _note(self, prompt: Any) -> None:
         self.add_prompt(prompt["message"]["content"])
 
@@ -186,7 +193,7 @@ def _process_query(wrapped: Any, instance: Any, args: Any, kwargs: Any) -> Any:
     )
 
 
-@none_on_error
+@log_errors_and_return_none
 def _read_query(args: Any, kwargs: Any) -> tuple[_ClaudeSession, Any, dict[str, Any]]:
     parameters = {**dict(zip(("prompt", "options", "transport"), args, strict=False)), **kwargs}
     prompt = parameters.pop("prompt")
@@ -216,7 +223,7 @@ def _take(session: _ClaudeSession, message: Any) -> Any:
 _sessions: WeakKeyDictionary[Any, _ClaudeSession] = WeakKeyDictionary()
 
 
-@none_on_error
+@log_errors_and_return_none
 def _begin_turn(client: Any, prompt: Any) -> _ClaudeSession:
     """Begins a turn with this prompt, or adds the prompt to the client's current turn."""
     session = _sessions.get(client)
@@ -272,7 +279,7 @@ async def _client_messages(wrapped: Any, instance: Any, args: Any, kwargs: Any) 
         await messages.aclose()
 
 
-@none_on_error
+@log_errors_and_return_none
 def _take_of_client(client: Any, message: Any) -> None:
     session = _sessions.get(client)
     if type(message).__name__ == "AssistantMessage" and (session is None or session.turn is None):
@@ -286,7 +293,7 @@ def _take_of_client(client: Any, message: Any) -> None:
         turn.finish()
 
 
-@none_on_error
+@log_errors_and_return_none
 def _fail_turn(client: Any, raised: BaseException) -> None:
     session = _sessions.get(client)
     if session is not None and session.turn is not None:

@@ -10,11 +10,11 @@ Converts messages of the Claude Agent SDK to the form of Anthropic's API.
 from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
-from playhead.calls.lifecycle import detach, enter, finish, inside
+from playhead.calls.lifecycle import as_current, detach, enter, finish
 from playhead.calls.run import ActiveRun
 from playhead.calls.span import ObservedSpan
 from playhead.capture.anthropic.messages import read_recorded
-from playhead.capture.frameworks.observing import agent, none_on_error, set_session, tool
+from playhead.capture.frameworks.observing import agent, log_errors_and_return_none, set_session, tool
 from playhead.capture.model_call import CallStart, ModelRequest, ObservedModelCall
 from playhead.dialect import anthropic as dialect
 from playhead.model import names
@@ -82,7 +82,7 @@ class _AnsweredModelCall:
             usage["output_tokens"] = output_tokens
         answer = native_answer(self.message, self.blocks, usage)
         if self.observed is not None:
-            with inside(self.observed.span):
+            with as_current(self.observed.span):
                 self.observed.end(lambda: read_recorded(answer, ActiveRun(recorded=False), {}))
 
 
@@ -105,7 +105,7 @@ class _ClaudeConversation:
         self._call.blocks += message.content
 
     def _begin(self, message: Any) -> ObservedModelCall | None:
-        with inside(self.span):
+        with as_current(self.span):
             observed = ObservedModelCall.start(lambda: self._request(str(message.model)), began=self._asked)
             if observed is not None:
                 detach(observed.span)
@@ -116,7 +116,7 @@ class _ClaudeConversation:
             provider="anthropic",
             operation="chat",
             model=model,
-            messages=dialect.cut_turns(self.messages, None),
+            messages=dialect.split_turns(self.messages, None),
             to_message=dialect.to_message,
             from_message=dialect.from_message,
             shape={"dialect": dialect.NAME},
@@ -152,7 +152,7 @@ class ClaudeTurn:
         """Id of a tool call → name of the agent that it starts."""
         self._own_tools = own_tools
 
-    @none_on_error
+    @log_errors_and_return_none
     def take(self, message: Any) -> None:
         """Takes the next message."""
         kind = type(message).__name__
@@ -161,7 +161,7 @@ class ClaudeTurn:
         elif kind == "UserMessage":
             self._take_input(message)
         elif kind == "SystemMessage" and message.subtype == "init":
-            with inside(self.span):
+            with as_current(self.span):
                 set_session(message.data.get("session_id"))
         elif kind == "ResultMessage":
             self._end(message)
@@ -170,7 +170,7 @@ class ClaudeTurn:
         """Ends the turn's span."""
         finish(self.span, None if self.answer is None else names.OUTPUT_REF, self.answer)
 
-    @none_on_error
+    @log_errors_and_return_none
     def end_inside(self) -> None:
         """Ends the open calls and agents inside the turn."""
         self._main.end_call()
@@ -189,7 +189,7 @@ class ClaudeTurn:
         if outer is None:
             return self._main
         if asked_by not in self._inside:
-            with inside(outer):
+            with as_current(outer):
                 span = agent(self._names[asked_by], None)()
                 if span is None:
                     return self._main
@@ -207,7 +207,7 @@ class ClaudeTurn:
 
     def _begin_tool(self, conversation: _ClaudeConversation, block: Any) -> None:
         """Begins the call of a tool that Claude Code runs itself."""
-        with inside(conversation.span):
+        with as_current(conversation.span):
             span = tool(block.name, block.input, block.id)()
             if span is None:
                 return

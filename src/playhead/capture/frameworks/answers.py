@@ -7,14 +7,14 @@ For LangGraph, OpenAI Agents and pydantic-ai; the instrumentation of each finds 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, cast
 
-from playhead.api.promises.pending import PendingWait, answers_to, known_waits
+from playhead.api.promises.pending import FrameworkWait, answers_to, opened_waits
 from playhead.api.promises.waiting import OnReminder, Question
-from playhead.calls.steps import Waiting, drive, drive_async
+from playhead.calls.steps import Steps, run_steps, run_steps_async
 from playhead.errors import PlayheadError
 from playhead.model.promises import INPUT
 from playhead.wire.operations.promises import PromiseAnswer
 
-_Answers = Sequence[tuple[PendingWait, PromiseAnswer]]
+_Answers = Sequence[tuple[FrameworkWait, PromiseAnswer]]
 _GoOn = Callable[[_Answers], Any]
 _INTERRUPTS = "__interrupt__"
 
@@ -41,7 +41,7 @@ def answers(
     question = Question(
         kind=INPUT, seconds=timeout, suspend=suspend, remind_after=remind_after, on_reminder=on_reminder
     )
-    return drive(_steps(waiting, question))
+    return run_steps(_steps(waiting, question))
 
 
 async def answers_async(
@@ -56,10 +56,10 @@ async def answers_async(
     question = Question(
         kind=INPUT, seconds=timeout, suspend=suspend, remind_after=remind_after, on_reminder=on_reminder
     )
-    return await drive_async(_steps(waiting, question))
+    return await run_steps_async(_steps(waiting, question))
 
 
-def _steps(waiting: Any, question: Question) -> Waiting[Any]:
+def _steps(waiting: Any, question: Question) -> Steps[Any]:
     interrupts = _interrupts(waiting)
     if interrupts:
         waits, go_on = _of_langgraph(interrupts)
@@ -95,7 +95,7 @@ def _interrupts(waiting: Any) -> list[Any]:
     return list(items) if all(type(item).__name__ == "Interrupt" for item in items) else []
 
 
-def _of_langgraph(interrupts: list[Any]) -> tuple[list[PendingWait], _GoOn]:
+def _of_langgraph(interrupts: list[Any]) -> tuple[list[FrameworkWait], _GoOn]:
     from playhead.capture.langgraph.interrupts import wait_of  # noqa: PLC0415 - of the framework that is in use
 
     def go_on(pairs: _Answers) -> Any:
@@ -109,7 +109,7 @@ def _of_langgraph(interrupts: list[Any]) -> tuple[list[PendingWait], _GoOn]:
 # --- OpenAI Agents ----------------------------------------------------------------------------------------------------
 
 
-def _of_openai_agents(waiting: Any) -> tuple[list[PendingWait], _GoOn]:
+def _of_openai_agents(waiting: Any) -> tuple[list[FrameworkWait], _GoOn]:
     from playhead.capture.openai_agents.interruptions import decide, wait_of  # noqa: PLC0415 - as above
 
     if hasattr(waiting, "interruptions") and not waiting.interruptions:
@@ -122,7 +122,7 @@ def _of_openai_agents(waiting: Any) -> tuple[list[PendingWait], _GoOn]:
 # --- pydantic-ai ------------------------------------------------------------------------------------------------------
 
 
-def _of_pydantic_ai(waiting: Any) -> tuple[list[PendingWait], _GoOn]:
+def _of_pydantic_ai(waiting: Any) -> tuple[list[FrameworkWait], _GoOn]:
     from playhead.capture.pydantic_ai.deferred import results_of, waits_of  # noqa: PLC0415 - as above
 
     return waits_of(waiting), results_of
@@ -133,12 +133,12 @@ def _is_messages(waiting: Any) -> bool:
     return bool(messages) and type(messages[-1]).__name__ == "ModelResponse"
 
 
-def _of_messages(messages: list[Any]) -> Waiting[tuple[list[PendingWait], _GoOn]]:
+def _of_messages(messages: list[Any]) -> Steps[tuple[list[FrameworkWait], _GoOn]]:
     """Finds the open calls by their promises: messages do not say which calls need approval or an external result."""
     from playhead.capture.pydantic_ai.deferred import results_of, waits_in  # noqa: PLC0415 - as above
 
     waits = waits_in(messages)
-    open_waits = yield from known_waits(waits)
+    open_waits = yield from opened_waits(waits)
     if waits and not open_waits:
         raise PlayheadError("nobody has asked for these calls: give `answers` the result of the agent that ended so")
     return open_waits, results_of

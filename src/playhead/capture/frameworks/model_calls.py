@@ -27,22 +27,22 @@ from weakref import WeakSet
 
 from playhead.calls import runtime
 from playhead.calls.begin import CONTEXTS, CURRENT, NEXT_RUN
-from playhead.calls.lifecycle import detach, inside
+from playhead.calls.lifecycle import as_current, detach
 from playhead.calls.replay import ResponseRestorer
 from playhead.calls.span import ObservedSpan
 from playhead.capture.client_methods import MethodCall
 from playhead.capture.model_call import (
     CallStart,
+    InnerCallMark,
     ModelRequest,
     ModelResponse,
-    ModelScope,
     ObservedModelCall,
     ResponseReplayer,
 )
 from playhead.capture.patching import Wrapper
 from playhead.errors import CannotRestore, RunStopped
-from playhead.kernel.guard import swallowed
-from playhead.model.objects.interrupts import let_through
+from playhead.kernel.guard import log_internal_error
+from playhead.model.objects.interrupts import reraise_if_for_program
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,20 +128,20 @@ class FrameworkModelCall:
     """One call of a framework's model.  Its methods raise only RunStopped, in resumed runs; `answer` also raises the
     recorded error.
 
-    Use: `begin`; if it `has_answer`, return `answer()`; else call the method of `asked` inside `current()`, and then
+    Use: `begin`; if it `has_answer`, return `answer()`; else call the method of `call` inside `current()`, and then
     one of `end`, `end_stream` and `fail`.
     """
 
-    __slots__ = ("_api", "_began", "_chunks", "_is_decided", "_kind", "_scope", "asked", "observed")
+    __slots__ = ("_api", "_began", "_chunks", "_inner_call", "_is_decided", "_kind", "call", "observed")
 
-    def __init__(self, api: FrameworkModelApi, asked: MethodCall):
-        self.asked = asked
-        self._kind: type = type(asked.client)
+    def __init__(self, api: FrameworkModelApi, call: MethodCall):
+        self.call = call
+        self._kind: type = type(call.client)
         self.observed: ObservedModelCall | None = None
         """The recorded call; None: not recorded here, or not known yet."""
         self._api = api
         self._began = CallStart.now()
-        self._scope = ModelScope()
+        self._inner_call = InnerCallMark()
         self._is_decided = False
         self._chunks: list[Any] = []
 
@@ -153,7 +153,7 @@ class FrameworkModelCall:
             self._start()
         self._is_decided = self.observed is not None
         if self.observed is not None and self.observed.edited is not None:
-            self.asked = self.observed.edited
+            self.call = self.observed.edited
 
     @property
     def has_answer(self) -> bool:
@@ -167,7 +167,7 @@ class FrameworkModelCall:
 
     def current(self) -> AbstractContextManager[None]:
         """Returns the context in which to run the framework's method, or one step of its stream."""
-        return self._scope.current() if self.observed is None else inside(self.observed.span)
+        return self._inner_call.current() if self.observed is None else as_current(self.observed.span)
 
     def end(self, result: Any) -> None:
         """Ends the call with the method's result."""
@@ -198,8 +198,8 @@ class FrameworkModelCall:
         try:  # now, since frameworks change chunks later
             self._chunks.append(self._api.dump(chunk))
         except BaseException as error:  # noqa: BLE001 - the guard
-            let_through(error)
-            swallowed("record a chunk of a model's answer", error)
+            reraise_if_for_program(error)
+            log_internal_error("record a chunk of a model's answer", error)
 
     def end_stream(self, *, aborted: bool = False) -> None:
         """Ends the call with the chunks so far; `aborted`: the reader stopped before the end of the stream."""
@@ -228,17 +228,17 @@ class FrameworkModelCall:
             return
         self._is_decided = True
         try:
-            (_KnownModelClasses.with_client if self._scope.is_claimed else _KnownModelClasses.without_client).add(
+            (_KnownModelClasses.with_client if self._inner_call.is_set else _KnownModelClasses.without_client).add(
                 self._kind
             )
         except BaseException as error:  # noqa: BLE001 - the guard: a class without weak references
-            let_through(error)
-            swallowed("remember a model's class", error)
-        if not self._scope.is_claimed:
+            reraise_if_for_program(error)
+            log_internal_error("remember a model's class", error)
+        if not self._inner_call.is_set:
             self._start(began=self._began)
 
     def _start(self, *, began: CallStart | None = None, only_if_known: bool = False) -> None:
-        api, call = self._api, self.asked
+        api, call = self._api, self.call
         self.observed = observed = ObservedModelCall.start(
             lambda: api.read_request(call),
             lambda _: ResponseReplayer(
@@ -280,7 +280,7 @@ def observing_model(api: FrameworkModelApi) -> Wrapper:
         recording.begin()
         if recording.has_answer:
             return recording.answer()
-        method_call = recording.asked
+        method_call = recording.call
         try:
             with recording.current():
                 result = wrapped(*method_call.args, **method_call.kwargs)
@@ -301,7 +301,7 @@ def observing_model_async(api: FrameworkModelApi) -> Wrapper:
         recording.begin()
         if recording.has_answer:
             return recording.answer()
-        method_call = recording.asked
+        method_call = recording.call
         try:
             with recording.current():
                 result = await wrapped(*method_call.args, **method_call.kwargs)
@@ -323,7 +323,7 @@ def observing_model_stream(api: FrameworkModelApi) -> Wrapper:
         if recording.has_answer:
             yield from recording.answer()
             return
-        method_call = recording.asked
+        method_call = recording.call
         chunks: Any = None
         try:
             with recording.current():
@@ -355,7 +355,7 @@ def observing_model_stream_async(api: FrameworkModelApi) -> Wrapper:
             for chunk in cast("Iterable[Any]", recording.answer()):
                 yield chunk
             return
-        method_call = recording.asked
+        method_call = recording.call
         chunks: Any = None
         leaving = False
         try:

@@ -18,28 +18,28 @@ import inspect
 from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping
 from typing import Any, ParamSpec, TypeVar, cast
 
-from playhead.api.observe import Observation
+from playhead.api.observe import ObserveOptions
 from playhead.calls import functions
 from playhead.calls.lifecycle import current_span, enter, fail_and_detach
 from playhead.calls.proxy import ObservedFunction
 from playhead.calls.run import root_attributes
 from playhead.calls.span import ObservedSpan
 from playhead.capture.patching import Wrapper
-from playhead.kernel.guard import swallowed
+from playhead.kernel.guard import log_internal_error
 from playhead.model import names
-from playhead.model.objects.interrupts import let_through
+from playhead.model.objects.interrupts import reraise_if_for_program
 
 P = ParamSpec("P")
 T = TypeVar("T")
-Begin = Callable[[], ObservedSpan | None]
+StartSpan = Callable[[], ObservedSpan | None]
 
-_TOOL = Observation(None, "tool", True, True, None, {}, None)
-_RETRIEVER = Observation(None, "retriever", True, True, None, {}, None)
-_GUARDRAIL = Observation(None, "guardrail", True, True, None, {}, None)
-_AGENT = Observation(None, "agent", True, True, None, {}, None)
+_TOOL = ObserveOptions(None, "tool", True, True, None, {}, None)
+_RETRIEVER = ObserveOptions(None, "retriever", True, True, None, {}, None)
+_GUARDRAIL = ObserveOptions(None, "guardrail", True, True, None, {}, None)
+_AGENT = ObserveOptions(None, "agent", True, True, None, {}, None)
 
 
-def none_on_error(read: Callable[P, T]) -> Callable[P, T | None]:
+def log_errors_and_return_none(read: Callable[P, T]) -> Callable[P, T | None]:
     """Decorator for functions that inspect a framework's objects: any error is logged, and the result is None."""
 
     @functools.wraps(read)
@@ -47,8 +47,8 @@ def none_on_error(read: Callable[P, T]) -> Callable[P, T | None]:
         try:
             return read(*args, **kwargs)
         except BaseException as error:  # noqa: BLE001 - the guard
-            let_through(error)
-            swallowed(f"observe what {read.__module__.rpartition('.')[2]} does", error)
+            reraise_if_for_program(error)
+            log_internal_error(f"observe what {read.__module__.rpartition('.')[2]} does", error)
             return None
 
     return quiet
@@ -66,8 +66,8 @@ def _layers(function: Any) -> Iterator[Any]:
         function = inner or (None if isinstance(function, ObservedFunction) else getattr(function, "__wrapped__", None))
 
 
-def tool(name: str, arguments: dict[str, Any], call_id: Any, *, is_agent: bool = False) -> Begin:
-    """Returns a `Begin` for the span of a tool call, with its arguments and the id of the model's request.
+def tool(name: str, arguments: dict[str, Any], call_id: Any, *, is_agent: bool = False) -> StartSpan:
+    """Returns a `StartSpan` for the span of a tool call, with its arguments and the id of the model's request.
 
     `is_agent`: the tool only runs an agent, so it is idempotent: a call that was cut off is made again on resume.
     """
@@ -77,22 +77,22 @@ def tool(name: str, arguments: dict[str, Any], call_id: Any, *, is_agent: bool =
     return lambda: _TOOL.begin(name, arguments, more)
 
 
-def retriever(name: str, query: dict[str, Any]) -> Begin:
-    """Returns a `Begin` for the span of a retrieval. `query`: the search arguments by name."""
+def retriever(name: str, query: dict[str, Any]) -> StartSpan:
+    """Returns a `StartSpan` for the span of a retrieval. `query`: the search arguments by name."""
     return lambda: _RETRIEVER.begin(name, query, {})
 
 
-def guardrail(name: str, checked: dict[str, Any]) -> Begin:
-    """Returns a `Begin` for the span of a check of an agent's input or output. `checked`: the values by name."""
+def guardrail(name: str, checked: dict[str, Any]) -> StartSpan:
+    """Returns a `StartSpan` for the span of a check of an agent's input or output. `checked`: the values by name."""
     return lambda: _GUARDRAIL.begin(name, checked, {})
 
 
-def agent(name: str, agent_input: Any, *, session: Any = None) -> Begin:
-    """Returns a `Begin` for the span of an agent: a run if none is current, else an agent of the current run.
+def agent(name: str, agent_input: Any, *, session: Any = None) -> StartSpan:
+    """Returns a `StartSpan` for the span of an agent: a run if none is current, else an agent of the current run.
     `agent_input`: the agent's input, or None. `session`: the session of the run, if a run begins here."""
     observation = _AGENT
     if session is not None:
-        observation = Observation(None, "agent", True, True, None, root_attributes(session, None, None), None)
+        observation = ObserveOptions(None, "agent", True, True, None, root_attributes(session, None, None), None)
     return lambda: observation.begin(name, None if agent_input is None else {"input": agent_input}, {})
 
 
@@ -105,12 +105,12 @@ def set_session(session: Any) -> None:
         root.attributes.setdefault(names.CONVERSATION, str(session))
 
 
-def recorded_result(read: Callable[[Any, Any, Any], T | None], record: Callable[[T, Any], Any]) -> Wrapper:
+def record_returned(read: Callable[[Any, Any, Any], T | None], record: Callable[[T, Any], Any]) -> Wrapper:
     """Returns a wrapper that calls the function, passes its result (a coroutine, a stream, a context manager) to
     `record`, and returns what `record` returns.
 
-    `read` gets the object, args and kwargs of the call, and returns what to record, e.g. a `Begin`; None: nothing is
-    recorded.
+    `read` gets the object, args and kwargs of the call, and returns what to record, e.g. a `StartSpan`; None: nothing
+    is recorded.
     """
 
     def wrapper(wrapped: Any, instance: Any, args: Any, kwargs: Any) -> Any:
@@ -151,7 +151,7 @@ def is_inside_run() -> bool:
 
 
 def call(
-    begin: Begin, output: str, wrapped: Callable[..., Any], args: Any, kwargs: Any, fit: functions.Fit | None = None
+    begin: StartSpan, output: str, wrapped: Callable[..., Any], args: Any, kwargs: Any, fit: functions.Fit | None = None
 ) -> Any:
     """Calls a plain function and records the call, or returns the recorded answer. `fit` converts an outcome that a
     person set."""
@@ -159,7 +159,7 @@ def call(
     return wrapped(*args, **kwargs) if span is None else functions.call(span, output, wrapped, args, kwargs, fit)
 
 
-def call_async(begin: Begin, made: Awaitable[Any], output: str, fit: functions.Fit | None = None) -> Awaitable[Any]:
+def call_async(begin: StartSpan, made: Awaitable[Any], output: str, fit: functions.Fit | None = None) -> Awaitable[Any]:
     """Awaits a framework's coroutine and records the call, or returns the recorded answer. `fit`: as in `call`."""
     coroutine = made if inspect.iscoroutine(made) else _awaited(made)
     return functions.call_async(begin, output, cast("Coroutine[Any, Any, Any]", coroutine), fit)
@@ -174,7 +174,7 @@ EndSpan = Callable[[ObservedSpan, Any, Any, Any], None]
 FailSpan = Callable[[ObservedSpan, BaseException], None]
 
 
-def with_own_span(begin: BeginSpan, end: EndSpan, fail: FailSpan = fail_and_detach) -> Wrapper:
+def with_span(begin: BeginSpan, end: EndSpan, fail: FailSpan = fail_and_detach) -> Wrapper:
     """Returns the wrapper for a plain method."""
 
     def run(wrapped: Any, instance: Any, args: Any, kwargs: Any) -> Any:
@@ -193,7 +193,7 @@ def with_own_span(begin: BeginSpan, end: EndSpan, fail: FailSpan = fail_and_deta
     return run
 
 
-def with_own_span_async(begin: BeginSpan, end: EndSpan, fail: FailSpan = fail_and_detach) -> Wrapper:
+def with_span_async(begin: BeginSpan, end: EndSpan, fail: FailSpan = fail_and_detach) -> Wrapper:
     """Returns the wrapper for a method whose result is awaited."""
 
     async def run(wrapped: Any, instance: Any, args: Any, kwargs: Any) -> Any:

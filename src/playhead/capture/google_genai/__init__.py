@@ -18,15 +18,21 @@ from typing import Any, cast
 
 from opentelemetry.instrumentation.instrumentor import BaseInstrumentor
 
-from playhead.capture.client_methods import ClientApi, MethodCall, observing, observing_async, record_result
+from playhead.capture.client_methods import (
+    ClientApi,
+    MethodCall,
+    end_with_result,
+    recording_method,
+    recording_method_async,
+)
 from playhead.capture.frameworks.observing import (
-    Begin,
+    StartSpan,
     call,
     call_async,
     is_inside_run,
     is_observed,
-    none_on_error,
-    recorded_result,
+    log_errors_and_return_none,
+    record_returned,
     tool,
 )
 from playhead.capture.google_genai import content
@@ -40,8 +46,8 @@ from playhead.model import names
 __all__ = ["SUPPORTS", "GoogleGenAIInstrumentor", "patch", "read_request", "read_response", "unpatch"]
 
 
-@none_on_error
-def _begin(instance: Any, args: Any, kwargs: Any) -> Begin | None:
+@log_errors_and_return_none
+def _begin(instance: Any, args: Any, kwargs: Any) -> StartSpan | None:
     parameters = {**dict(zip(("args", "function_to_invoke"), args, strict=False)), **kwargs}
     function = cast("Callable[..., Any]", parameters["function_to_invoke"])
     if not is_inside_run() or is_observed(function):
@@ -55,7 +61,7 @@ def invoke(wrapped: Any, instance: Any, args: Any, kwargs: Any) -> Any:
     return wrapped(*args, **kwargs) if begin is None else call(begin, names.TOOL_RESULT_REF, wrapped, args, kwargs)
 
 
-invoke_async = recorded_result(_begin, partial(call_async, output=names.TOOL_RESULT_REF))
+invoke_async = record_returned(_begin, partial(call_async, output=names.TOOL_RESULT_REF))
 """Wraps `invoke_function_from_dict_args_async`."""
 
 
@@ -76,7 +82,7 @@ class _AnswerInChunks(StreamRecording):
 
 def _record_result(api: ClientApi, observed: ObservedModelCall, result: Any, call: MethodCall) -> Any:
     if not api.is_streamed(call):
-        return record_result(api, observed, result, call)
+        return end_with_result(api, observed, result, call)
     return observed_stream(result, _AnswerInChunks(observed, content.assemble))
 
 
@@ -89,7 +95,7 @@ _CONTENT = ClientApi(
     restore=content.restore,
     with_message=content.with_message,
     with_edit=lambda call, messages, system: with_edit(call, messages),
-    record_result=_record_result,
+    end_with_result=_record_result,
 )
 _CONTENT_METHODS = frozenset({"generateContent", "streamGenerateContent"})
 
@@ -127,7 +133,7 @@ def _requesting(wrap: Any) -> Wrapper:
     return request
 
 
-_plain, _later = _requesting(observing), _requesting(observing_async)
+_plain, _later = _requesting(recording_method), _requesting(recording_method_async)
 _google = Instrumentation(
     [
         Wrap(_CLIENT, "BaseApiClient.request", _plain),

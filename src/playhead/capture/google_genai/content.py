@@ -63,15 +63,15 @@ def asks_for_functions(chunk: Any) -> bool:
 def assemble(chunks: Sequence[Any]) -> ModelResponse | None:
     """Reads the chunks of a stream; None if there are none."""
     read = [raw for chunk in chunks if (raw := json_of(chunk)) is not None]
-    return _response(whole_response(read), {"stream": read}) if read else None
+    return _response(joined_response(read), {"stream": read}) if read else None
 
 
 def read_recorded(raw: dict[str, Any]) -> ModelResponse:
     """Reads a recorded response, streamed or not."""
-    return _response(whole_response(raw["stream"]) if "stream" in raw else raw, raw)
+    return _response(joined_response(raw["stream"]) if "stream" in raw else raw, raw)
 
 
-def whole_response(chunks: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+def joined_response(chunks: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """Returns the response in its unstreamed form, as far as it was received."""
     whole: dict[str, Any] = {}
     candidates: dict[int, dict[str, Any]] = {}

@@ -15,13 +15,13 @@ from functools import partial
 from typing import Any, cast
 
 from playhead.capture.frameworks.observing import (
-    Begin,
+    StartSpan,
     call,
     call_async,
     is_inside_run,
     is_observed,
-    none_on_error,
-    recorded_result,
+    log_errors_and_return_none,
+    record_returned,
     retriever,
     tool,
 )
@@ -31,8 +31,8 @@ from playhead.capture.patching import Instrumentation, Wrap
 from playhead.model import names
 
 
-@none_on_error
-def _begin_tool(instance: Any, args: Any, kwargs: Any) -> Begin | None:
+@log_errors_and_return_none
+def _begin_tool(instance: Any, args: Any, kwargs: Any) -> StartSpan | None:
     if not is_inside_run():
         return None
     kind = cast(Any, type(instance))
@@ -122,8 +122,8 @@ _TOOLS_MODULE = "langchain_core.tools.base"
 TOOLS = (Wrap(_TOOLS_MODULE, "BaseTool.run", _run_tool), Wrap(_TOOLS_MODULE, "BaseTool.arun", _arun_tool))
 
 
-@none_on_error
-def _begin_retriever(instance: Any, args: Any, kwargs: Any) -> Begin:
+@log_errors_and_return_none
+def _begin_retriever(instance: Any, args: Any, kwargs: Any) -> StartSpan:
     query = {"query": args[0] if args else kwargs.get("input")}
     options = {name: value for name, value in kwargs.items() if name not in ("input", "config")}
     return retriever(str(instance.get_name()), query | options)
@@ -144,7 +144,7 @@ def _invoke_retriever(wrapped: Any, instance: Any, args: Any, kwargs: Any) -> An
     return call(begin, names.OUTPUT_REF, wrapped, args, kwargs, _as_documents)
 
 
-_ainvoke_retriever = recorded_result(_begin_retriever, partial(call_async, output=names.OUTPUT_REF, fit=_as_documents))
+_ainvoke_retriever = record_returned(_begin_retriever, partial(call_async, output=names.OUTPUT_REF, fit=_as_documents))
 
 _RETRIEVERS_MODULE = "langchain_core.retrievers"
 RETRIEVERS = (

@@ -23,14 +23,14 @@ from playhead.calls.begin import begin
 from playhead.calls.lifecycle import current_span, fail_and_detach, finish
 from playhead.calls.span import ObservedSpan
 from playhead.capture.frameworks.observing import (
-    Begin,
+    StartSpan,
     agent,
     call,
     call_async,
-    none_on_error,
+    log_errors_and_return_none,
     set_session,
-    with_own_span,
-    with_own_span_async,
+    with_span,
+    with_span_async,
 )
 from playhead.capture.langgraph.interrupts import (
     GraphAnswers,
@@ -41,12 +41,12 @@ from playhead.capture.langgraph.interrupts import (
     noting_answers_async,
 )
 from playhead.capture.patching import Instrumentation, Wrap
-from playhead.kernel.guard import swallowed
+from playhead.kernel.guard import log_internal_error
 from playhead.model import names
-from playhead.model.objects.interrupts import let_through
+from playhead.model.objects.interrupts import reraise_if_for_program
 
 
-@none_on_error
+@log_errors_and_return_none
 def _begin_node(_instance: Any, args: Any, kwargs: Any) -> ObservedSpan | None:
     if current_span() is None:
         return None
@@ -57,7 +57,7 @@ def _begin_node(_instance: Any, args: Any, kwargs: Any) -> ObservedSpan | None:
     return begin("step", name, attributes={names.GRAPH_NODE: name})
 
 
-@none_on_error
+@log_errors_and_return_none
 def _written(args: Any, kwargs: Any) -> dict[str, Any]:
     """Returns the values that the node wrote, by name of the graph's channel, without those that only choose the next
     node."""
@@ -82,8 +82,8 @@ def _end_raised(span: ObservedSpan, raised: BaseException) -> None:
 
 
 _NODES_MODULE = "langgraph.pregel._runner"  # it calls them under its own names
-_run_node = with_own_span(_begin_node, _finish_node, _end_raised)
-_run_node_async = with_own_span_async(_begin_node, _finish_node, _end_raised)
+_run_node = with_span(_begin_node, _finish_node, _end_raised)
+_run_node_async = with_span_async(_begin_node, _finish_node, _end_raised)
 NODES = (
     Wrap(_NODES_MODULE, "run_with_retry", _run_node, is_optional=True),
     Wrap(_NODES_MODULE, "arun_with_retry", _run_node_async, is_optional=True),
@@ -96,8 +96,8 @@ _UNNAMED = "LangGraph"  # LangGraph's default name of a graph
 _ENTERED = otel.create_key("playhead-langgraph-entered")
 
 
-@none_on_error
-def _begin_graph(instance: Any, args: Any, kwargs: Any) -> Begin | None:
+@log_errors_and_return_none
+def _begin_graph(instance: Any, args: Any, kwargs: Any) -> StartSpan | None:
     if _is_entered(instance):
         return None
     config = _config(args, kwargs)
@@ -195,8 +195,8 @@ def _say_handoffs(bubbled: Any) -> None:
             if name != "__end__":
                 log_event(names.HANDOFF, {names.HANDOFF_TO: name}, {})
     except BaseException as error:  # noqa: BLE001 - the guard: another version
-        let_through(error)
-        swallowed("see whom a graph hands over to", error)
+        reraise_if_for_program(error)
+        log_internal_error("see whom a graph hands over to", error)
 
 
 # --- the wrappers -----------------------------------------------------------------------------------------------------
@@ -226,7 +226,7 @@ def _ainvoke(wrapped: Any, instance: Any, args: Any, kwargs: Any) -> Any:
     return _ainvoked(begin, _GraphCall(instance), _answers(instance, args, kwargs), made)
 
 
-async def _ainvoked(begin: Begin, observed: _GraphCall, answers: GraphAnswers | None, made: Any) -> Any:
+async def _ainvoked(begin: StartSpan, observed: _GraphCall, answers: GraphAnswers | None, made: Any) -> Any:
     async def body() -> Any:
         with observed.inside():
             if answers is not None:

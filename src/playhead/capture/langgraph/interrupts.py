@@ -6,17 +6,17 @@ The run that waits ends.  The run that continues is another one, with the same s
 from collections.abc import AsyncGenerator, Generator
 from typing import Any, cast
 
-from playhead.api.promises.pending import PendingWait, open_wait, settle_wait
+from playhead.api.promises.pending import FrameworkWait, open_wait, record_wait_answer
 from playhead.api.scope import log_event_of
-from playhead.calls.lifecycle import current_span, declare_waiting
+from playhead.calls.lifecycle import current_span, register_wait_exception
 from playhead.calls.span import ObservedSpan
-from playhead.capture.frameworks.observing import none_on_error
-from playhead.kernel.guard import swallowed
+from playhead.capture.frameworks.observing import log_errors_and_return_none
+from playhead.kernel.guard import log_internal_error
 from playhead.model import names
 from playhead.model.promises import ANSWERED, INPUT
 
 
-@none_on_error
+@log_errors_and_return_none
 def note_interrupts(span: ObservedSpan, raised: Any) -> None:
     """Records the graph's questions on the node's span; only once, although the exception passes several graphs."""
     interrupts: Any = raised.args[0] if raised.args else ()
@@ -27,11 +27,11 @@ def note_interrupts(span: ObservedSpan, raised: Any) -> None:
         open_wait(span, wait_of(interrupt))
 
 
-def wait_of(interrupt: Any) -> PendingWait:
+def wait_of(interrupt: Any) -> FrameworkWait:
     """Converts an interrupt to a question for people.  The interrupt's id is unique for one execution of a node in a
     thread."""
     value, schema = interrupt.value, getattr(interrupt, "response_schema", None)
-    return PendingWait(
+    return FrameworkWait(
         framework="langgraph",
         wait_id=str(interrupt.id),
         conversation=str(interrupt.id),
@@ -46,15 +46,15 @@ def wait_of(interrupt: Any) -> PendingWait:
 _ACTION = "answer an interrupt of LangGraph"
 
 
-@none_on_error
+@log_errors_and_return_none
 def declare_interrupts() -> None:
     """Makes tools and other functions that an interrupt stops inside a node count as waiting, not as failed."""
     from langgraph.errors import GraphInterrupt  # noqa: PLC0415 - imported with LangGraph
 
-    declare_waiting(GraphInterrupt, note_interrupts)
+    register_wait_exception(GraphInterrupt, note_interrupts)
 
 
-@none_on_error
+@log_errors_and_return_none
 def answers_in(graph_input: Any) -> list[tuple[str | None, Any]]:
     """Returns the answers to interrupts in a graph's input, each with the interrupt's id (None: not given)."""
     from langgraph.types import Command  # noqa: PLC0415 - imported with LangGraph
@@ -89,17 +89,17 @@ class GraphAnswers:
             if self._can_be_read():
                 interrupts = (await self._graph.aget_state(self._config)).interrupts
         except Exception as error:  # noqa: BLE001 - the guard: it is the program's checkpointer
-            swallowed("read what a graph waits for", error)
+            log_internal_error("read what a graph waits for", error)
         self._note(interrupts)
 
-    @none_on_error
+    @log_errors_and_return_none
     def _interrupts(self) -> Any:
         return self._graph.get_state(self._config).interrupts if self._can_be_read() else ()
 
     def _can_be_read(self) -> bool:
         return self._config is not None and hasattr(getattr(self._graph, "checkpointer", None), "get_tuple")
 
-    @none_on_error
+    @log_errors_and_return_none
     def _note(self, interrupts: Any) -> None:
         span = current_span()
         by_id = {str(item.id): item for item in interrupts or ()}
@@ -107,7 +107,7 @@ class GraphAnswers:
             alone = next(iter(by_id.values())) if wait_id is None and len(by_id) == 1 else None
             interrupt = alone if wait_id is None else by_id.get(wait_id)
             if interrupt is not None:
-                settle_wait(cast("ObservedSpan", span), wait_of(interrupt), ANSWERED, answer)
+                record_wait_answer(cast("ObservedSpan", span), wait_of(interrupt), ANSWERED, answer)
             else:
                 attributes = {} if wait_id is None else {names.WAIT_ID: wait_id}
                 log_event_of(cast("ObservedSpan", span), names.INPUT_RECEIVED, attributes, {names.VALUE_REF: answer})

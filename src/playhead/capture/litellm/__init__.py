@@ -16,13 +16,13 @@ from typing import Any, cast
 
 from opentelemetry.instrumentation.instrumentor import BaseInstrumentor
 
-from playhead.capture.client_methods import observing, observing_async
+from playhead.capture.client_methods import recording_method, recording_method_async
 from playhead.capture.litellm.completion import COMPLETION
 from playhead.capture.litellm.embedding import EMBEDDING
 from playhead.capture.model_call import note_sent_body
 from playhead.capture.patching import Instrumentation, Wrap
-from playhead.kernel.guard import swallowed
-from playhead.model.objects.interrupts import let_through
+from playhead.kernel.guard import log_internal_error
+from playhead.model.objects.interrupts import reraise_if_for_program
 
 # Arguments of OpenAI's client that are no part of the body.
 _NOT_SENT = frozenset({"extra_body", "extra_headers", "extra_query", "timeout"})
@@ -35,8 +35,8 @@ def _pre_call(wrapped: Any, instance: Any, args: tuple[Any, ...], kwargs: dict[s
         if body is not None:
             note_sent_body(partial(_read, body))
     except BaseException as error:  # noqa: BLE001 - the guard
-        let_through(error)
-        swallowed("read a request of litellm", error)
+        reraise_if_for_program(error)
+        log_internal_error("read a request of litellm", error)
     return wrapped(*args, **kwargs)
 
 
@@ -74,10 +74,10 @@ class LiteLLMInstrumentor(BaseInstrumentor):
 def _wraps() -> Iterator[Wrap]:
     yield PRE_CALL
     functions = {
-        "completion": observing(COMPLETION),
-        "acompletion": observing_async(COMPLETION),
-        "embedding": observing(EMBEDDING),
-        "aembedding": observing_async(EMBEDDING),
+        "completion": recording_method(COMPLETION),
+        "acompletion": recording_method_async(COMPLETION),
+        "embedding": recording_method(EMBEDDING),
+        "aembedding": recording_method_async(EMBEDDING),
     }
     for name, wrapper in functions.items():
         # The package also exports the functions of its main module.

@@ -11,7 +11,7 @@ from inspect import signature
 from typing import Any, cast
 
 from playhead.capture.client_methods import MethodCall
-from playhead.model.objects.interrupts import let_through
+from playhead.model.objects.interrupts import reraise_if_for_program
 
 # Keys and other secrets, and objects of the program that are no part of the request.
 _LEFT_OUT = frozenset(
@@ -99,7 +99,7 @@ def asked_provider(arguments: Mapping[str, Any]) -> str:
         result = cast(Any, litellm).get_llm_provider(str(arguments.get("model", "")), custom_llm_provider=provider)
         return provider_name(result[1])
     except BaseException as error:  # noqa: BLE001 - it raises for a name that it does not know
-        let_through(error)
+        reraise_if_for_program(error)
         return "litellm"
 
 

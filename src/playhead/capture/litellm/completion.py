@@ -22,8 +22,8 @@ from playhead.capture.litellm.arguments import (
 )
 from playhead.capture.model_call import ModelRequest, ModelResponse, ObservedModelCall
 from playhead.capture.openai import chat
-from playhead.capture.openai.chat import kept, with_message
-from playhead.capture.stainless import listed, usage_of
+from playhead.capture.openai.chat import copy_of_chunk, with_message
+from playhead.capture.stainless import as_list, usage_of
 from playhead.capture.streams import ObservedAsyncStream, ObservedStream, StreamRecording
 from playhead.dialect import openai_chat as dialect
 from playhead.errors import CannotRestore
@@ -139,7 +139,7 @@ def _read_request(call: MethodCall) -> ModelRequest:
         messages=[_plain(message) for message in cast("Sequence[Any]", arguments.get("messages") or ())],
         to_message=_to_message,
         from_message=dialect.from_message,
-        tools=listed(arguments.get("tools")),
+        tools=as_list(arguments.get("tools")),
         settings=settings,
         attributes=attributes,
     )
@@ -238,7 +238,7 @@ COMPLETION = ClientApi(
     restore=restore,
     with_message=_with_message,
     with_edit=_with_edit,
-    record_result=_record_result,
-    keep_chunk=kept,
+    end_with_result=_record_result,
+    keep_chunk=copy_of_chunk,
     one_shot=("messages", "tools"),
 )

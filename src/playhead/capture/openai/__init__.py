@@ -14,14 +14,21 @@ from typing import Any
 
 from opentelemetry.instrumentation.instrumentor import BaseInstrumentor
 
-from playhead.capture.client_methods import ClientApi, MethodCall, observing, observing_async
+from playhead.capture.client_methods import ClientApi, MethodCall, recording_method, recording_method_async
 from playhead.capture.openai import responses
-from playhead.capture.openai.chat import assemble, kept, read_recorded, read_request, read_response, with_message
+from playhead.capture.openai.chat import (
+    assemble,
+    copy_of_chunk,
+    read_recorded,
+    read_request,
+    read_response,
+    with_message,
+)
 from playhead.capture.openai.embeddings import EMBEDDINGS
 from playhead.capture.openai.replay import restore
 from playhead.capture.openai.responses import RETRIEVAL
 from playhead.capture.patching import Instrumentation, Wrap
-from playhead.capture.stainless import record_result
+from playhead.capture.stainless import end_with_result
 
 SUPPORTS = "openai >= 1.60"
 
@@ -71,8 +78,8 @@ _CHAT = _Methods(
         restore=_restore,
         with_message=_changed(with_message),
         with_edit=_chat_with_edit,
-        record_result=record_result,
-        keep_chunk=kept,
+        end_with_result=end_with_result,
+        keep_chunk=copy_of_chunk,
         one_shot=("messages", "tools"),
     ),
     modules=(
@@ -91,8 +98,8 @@ _RESPONSES = _Methods(
         restore=_restore,
         with_message=_changed(responses.with_message),
         with_edit=_responses_with_edit,
-        record_result=record_result,
-        keep_chunk=responses.kept_event,
+        end_with_result=end_with_result,
+        keep_chunk=responses.copy_of_event,
         one_shot=("input", "tools"),
     ),
     modules=("openai.resources.responses",),  # since openai 1.66
@@ -137,7 +144,7 @@ def _wraps() -> Iterator[Wrap]:
     """Yields the methods with their wrappers; not every version of the library has all of them."""
     for methods in (_CHAT, _RESPONSES, _RETRIEVAL, _EMBEDDINGS):
         plain, asynchronous = methods.classes
-        wrappers = {plain: observing(methods.api), asynchronous: observing_async(methods.api)}
+        wrappers = {plain: recording_method(methods.api), asynchronous: recording_method_async(methods.api)}
         for module, owner, method in product(methods.modules, methods.classes, methods.methods):
             yield Wrap(module, f"{owner}.{method}", wrappers[owner], is_optional=True)
 

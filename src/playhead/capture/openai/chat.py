@@ -16,23 +16,23 @@ from playhead.capture.model_call import ModelRequest, ModelResponse
 from playhead.capture.stainless import (
     TRANSPORT,
     answer_json,
+    as_list,
     audio_usage,
-    described,
-    dumped,
-    listed,
+    request_json,
+    schema_of_class,
     settings_of,
     usage_of,
 )
 from playhead.dialect import openai_chat as dialect
 from playhead.model import names
 from playhead.model.message import Message
-from playhead.model.objects.interrupts import let_through
+from playhead.model.objects.interrupts import reraise_if_for_program
 
 _JOINED = ("content", "refusal", "reasoning_content", "reasoning")
 _CALLED = ("function", "custom")
 
 
-def kept(chunk: Any) -> Any:
+def copy_of_chunk(chunk: Any) -> Any:
     """Returns a copy of a chunk that begins a tool call; any other chunk unchanged.
 
     Programs use the first delta of a tool call as the call, and add the arguments of later deltas to it in place.
@@ -43,7 +43,7 @@ def kept(chunk: Any) -> Any:
     return chunk
 
 
-def whole_completion(chunks: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
+def joined_completion(chunks: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
     """Returns the completion in its unstreamed form, as far as it was received."""
     whole: dict[str, Any] = {}
     choices: dict[int, dict[str, Any]] = {}
@@ -136,7 +136,7 @@ def read_request(client: Any, kwargs: Mapping[str, Any], method: str = "create")
         messages=_sent(kwargs.get("messages") or ()),
         to_message=_to_message,
         from_message=dialect.from_message,
-        tools=listed(tools),
+        tools=as_list(tools),
         settings=settings,
         attributes=attributes,
     )
@@ -146,7 +146,7 @@ def _sent(messages: Any) -> Sequence[Any]:
     """Returns the messages as dictionaries, as the client sends them."""
     if {*map(type, messages)} == _DICTIONARIES:
         return messages
-    return [message if type(message) is dict else dumped(message) for message in messages]
+    return [message if type(message) is dict else request_json(message) for message in messages]
 
 
 def _to_message(native: Mapping[str, Any]) -> Message:
@@ -189,7 +189,7 @@ def read_recorded(raw: dict[str, Any]) -> ModelResponse:
 
 
 def _streamed(chunks: list[dict[str, Any]]) -> ModelResponse:
-    response = _response(whole_completion(chunks))
+    response = _response(joined_completion(chunks))
     return ModelResponse(response.messages, {"stream": chunks}, response.reasoning, response.attributes)
 
 
@@ -271,8 +271,8 @@ def response_format(kind: type) -> Any:
 
         return type_to_response_format_param(kind)
     except BaseException as error:  # noqa: BLE001 - another version of the library, or a class that it does not take
-        let_through(error)
-        return described(kind)
+        reraise_if_for_program(error)
+        return schema_of_class(kind)
 
 
 # Defaults for a call without a recorded answer: one that was in doubt.

@@ -8,7 +8,7 @@ from playhead.capture import stainless
 from playhead.capture.client_methods import ClientApi, MethodCall
 from playhead.capture.model_call import ModelRequest, ModelResponse
 from playhead.capture.openai.chat import provider_of
-from playhead.capture.stainless import TRANSPORT, AnswerForm, described, record_result, settings_of, usage_of
+from playhead.capture.stainless import TRANSPORT, AnswerForm, end_with_result, schema_of_class, settings_of, usage_of
 from playhead.capture.vectors import pack_vector, unpack_vector
 from playhead.errors import CannotRestore
 from playhead.model import names
@@ -20,7 +20,7 @@ _USAGE = (("", "prompt_tokens", names.INPUT_TOKENS),)
 
 
 def _read_request(call: MethodCall) -> ModelRequest:
-    settings, attributes = settings_of(call.kwargs, _NOT_SETTINGS, _REQUEST_ATTRIBUTES, described)
+    settings, attributes = settings_of(call.kwargs, _NOT_SETTINGS, _REQUEST_ATTRIBUTES, schema_of_class)
     model = str(call.kwargs.get("model", ""))
     inputs = call.kwargs.get("input", "")
     return ModelRequest.of_embeddings(provider_of(call.client), model, inputs, settings=settings, attributes=attributes)
@@ -69,6 +69,6 @@ EMBEDDINGS = ClientApi(
     restore=_restore,
     with_message=_with_message,
     with_edit=lambda call, messages, system: None,
-    record_result=record_result,
+    end_with_result=end_with_result,
     one_shot=("input",),
 )

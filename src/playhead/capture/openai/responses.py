@@ -31,10 +31,10 @@ from playhead.capture.stainless import (
     LEFT_OUT,
     TRANSPORT,
     answer_json,
-    described,
-    dumped,
-    listed,
-    record_result,
+    as_list,
+    end_with_result,
+    request_json,
+    schema_of_class,
     settings_of,
     usage_of,
 )
@@ -42,7 +42,7 @@ from playhead.dialect import openai_responses as dialect
 from playhead.dialect.parts import provider_edits
 from playhead.model import names
 from playhead.model.message import Message
-from playhead.model.objects.interrupts import let_through
+from playhead.model.objects.interrupts import reraise_if_for_program
 
 _OVER = frozenset({"completed", "incomplete", "failed", "cancelled"})
 # Event with a piece of a text → where the piece belongs in its item: list, key of the index, empty part, key.
@@ -58,7 +58,7 @@ _ARGUMENTS = {
 }
 
 
-def whole_response(events: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
+def joined_response(events: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
     """Returns the response in its unstreamed form, as far as it was received."""
     response: dict[str, Any] = {}
     items: dict[int, dict[str, Any]] = {}
@@ -279,7 +279,7 @@ def read_request(client: Any, kwargs: Mapping[str, Any], method: str = "create")
         messages=[*earlier, *_sent(kwargs)],
         to_message=to_message,
         from_message=dialect.from_message,
-        tools=listed(tools),
+        tools=as_list(tools),
         system=instructions if isinstance(instructions, str) else None,
         settings=settings,
         attributes=attributes,
@@ -294,8 +294,8 @@ def text_format(kind: type) -> Any:
 
         return type_to_text_format_param(kind)
     except BaseException as error:  # noqa: BLE001 - another version of the library, or a class that it does not take
-        let_through(error)
-        return described(kind)
+        reraise_if_for_program(error)
+        return schema_of_class(kind)
 
 
 def _form_of(value: Any) -> str:
@@ -324,7 +324,7 @@ def _remembered(raw: dict[str, Any] | None, run: ActiveRun, kwargs: Mapping[str,
     if raw is None:
         return None
     response = model_response(raw)
-    remember(run, kwargs, _sent(kwargs), whole(raw))
+    remember(run, kwargs, _sent(kwargs), recorded_response(raw))
     return response
 
 
@@ -334,18 +334,18 @@ def plain_response(response: Any) -> dict[str, Any] | None:
 
 
 def plain_stream(events: list[Any]) -> dict[str, Any] | None:
-    """Returns the recorded form of a stream's events (or of the results of `kept_event`); None if there are none."""
-    return {"stream": [kept_event(event) for event in events]} if events else None
+    """Returns the recorded form of a stream's events (or of the results of `copy_of_event`); None if there are none."""
+    return {"stream": [copy_of_event(event) for event in events]} if events else None
 
 
-def kept_event(event: Any) -> Any:
+def copy_of_event(event: Any) -> Any:
     """Returns the JSON of an event as received: programs change events in place, by adding deltas to earlier items."""
     return event if type(event) is dict else _dumped(event)  # pyright: ignore[reportUnknownVariableType]
 
 
-def whole(raw: Mapping[str, Any]) -> dict[str, Any]:
+def recorded_response(raw: Mapping[str, Any]) -> dict[str, Any]:
     """Returns the recorded response, streamed or not, as one JSON object."""
-    return whole_response(raw["stream"]) if "stream" in raw else dict(raw)
+    return joined_response(raw["stream"]) if "stream" in raw else dict(raw)
 
 
 def with_edit(kwargs: Mapping[str, Any], messages: list[Any] | None, system: str | None) -> dict[str, Any] | None:
@@ -362,7 +362,7 @@ def with_edit(kwargs: Mapping[str, Any], messages: list[Any] | None, system: str
 
 def model_response(raw: dict[str, Any]) -> ModelResponse:
     """Reads a recorded response, or a recorded stream of events."""
-    response = whole(raw)
+    response = recorded_response(raw)
     output = cast(list[dict[str, Any]], response.get("output") or [])
     read = [dialect.output_message(item) for item in output]
     reasonings = [reasoning for _, reasoning in read if reasoning is not None]
@@ -395,7 +395,7 @@ def _sent(kwargs: Mapping[str, Any]) -> list[Any]:
         return [{"role": "user", "content": value}]
     if not isinstance(value, Sequence):  # not given, or a value that the client refuses, too
         return []
-    return [item if type(item) is dict else dumped(item) for item in cast(Sequence[Any], value)]
+    return [item if type(item) is dict else request_json(item) for item in cast(Sequence[Any], value)]
 
 
 def to_message(native: Mapping[str, Any]) -> Message:
@@ -475,7 +475,7 @@ def _output_item(value: Any, index: int) -> Any:
 def _recorded_metadata(recorded: Any) -> dict[str, Any]:
     response = cast("dict[str, Any]", recorded) if isinstance(recorded, dict) else {}
     if isinstance(response.get("stream"), list):
-        response = whole_response(response["stream"])
+        response = joined_response(response["stream"])
     return {key: value for key, value in response.items() if key not in _RECORDED_KEYS_REPLACED}
 
 
@@ -501,7 +501,7 @@ def _read_request(call: MethodCall) -> ModelRequest:
     response_id, above = _id_of(call), current_span()
     run = above.run if above is not None else None
     response = known_response(run, response_id)
-    settings, attributes = settings_of(_named(call), TRANSPORT, {"stream": names.REQUEST_STREAM}, described)
+    settings, attributes = settings_of(_named(call), TRANSPORT, {"stream": names.REQUEST_STREAM}, schema_of_class)
     return ModelRequest(
         provider=provider_of(call.client),
         operation="fetch_response",
@@ -521,7 +521,7 @@ def _remembered_retrieval(raw: dict[str, Any] | None, run: ActiveRun, call: Meth
     response, remembered = model_response(raw), known_response(run, _id_of(call))
     if remembered is not None and remembered.is_ended:
         response.attributes = _without_tokens(response.attributes)
-    remember_retrieved(run, _id_of(call), whole(raw))
+    remember_retrieved(run, _id_of(call), recorded_response(raw))
     return response
 
 
@@ -546,5 +546,5 @@ RETRIEVAL = ClientApi(
     restore=_restore,
     with_message=_with_message,
     with_edit=lambda call, messages, system: None,
-    record_result=record_result,
+    end_with_result=end_with_result,
 )

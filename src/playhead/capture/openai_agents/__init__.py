@@ -18,28 +18,28 @@ import wrapt
 
 from playhead.calls.lifecycle import current_span, detach, enter, fail_and_detach, finish, note_error
 from playhead.capture.frameworks.observing import (
-    Begin,
+    StartSpan,
     agent,
     call_async,
     guardrail,
     is_inside_run,
     is_observed,
-    none_on_error,
-    recorded_result,
+    log_errors_and_return_none,
+    record_returned,
     tool,
 )
-from playhead.capture.openai_agents.handoffs import AgentRun, turn
+from playhead.capture.openai_agents.handoffs import AgentRun, agent_turn
 from playhead.capture.openai_agents.interruptions import note_decisions, note_interruptions
 from playhead.capture.openai_agents.models import MODELS
 from playhead.capture.patching import Instrumentation, Wrap
-from playhead.kernel.guard import swallowed
+from playhead.kernel.guard import log_internal_error
 from playhead.model import names
 from playhead.model.canonical import parse_json
-from playhead.model.objects.interrupts import let_through
+from playhead.model.objects.interrupts import reraise_if_for_program
 
 
-@none_on_error
-def _begin_guardrail(instance: Any, args: Any, kwargs: Any) -> Begin | None:
+@log_errors_and_return_none
+def _begin_guardrail(instance: Any, args: Any, kwargs: Any) -> StartSpan | None:
     if not is_inside_run() or is_observed(instance.guardrail_function):
         return None
     if "data" in kwargs or len(args) == 1:  # of a tool
@@ -54,7 +54,7 @@ def _begin_guardrail(instance: Any, args: Any, kwargs: Any) -> Begin | None:
     return guardrail(str(instance.get_name()), checked)
 
 
-async def _recorded_guardrail(begin: Begin, made: Awaitable[Any]) -> Any:
+async def _recorded_guardrail(begin: StartSpan, made: Awaitable[Any]) -> Any:
     span = begin()
     if span is None:
         return await made
@@ -70,7 +70,7 @@ async def _recorded_guardrail(begin: Begin, made: Awaitable[Any]) -> Any:
     return result
 
 
-@none_on_error
+@log_errors_and_return_none
 def _is_tripped(result: Any) -> bool:
     """Whether an agent's guardrail was triggered, or a tool's guardrail does not let the call pass."""
     behavior: Any = getattr(result, "behavior", None)
@@ -79,12 +79,12 @@ def _is_tripped(result: Any) -> bool:
     return result.output.tripwire_triggered is True
 
 
-@none_on_error
+@log_errors_and_return_none
 def _found(result: Any) -> Any:
     return getattr(result, "output", result).output_info
 
 
-_run_guardrail = recorded_result(_begin_guardrail, _recorded_guardrail)
+_run_guardrail = record_returned(_begin_guardrail, _recorded_guardrail)
 GUARDRAILS = (
     *(Wrap("agents.guardrail", f"{kind}.run", _run_guardrail) for kind in ("InputGuardrail", "OutputGuardrail")),
     *(
@@ -158,8 +158,8 @@ class _ToolFunctions:
             del module.FunctionTool.on_invoke_tool
 
 
-@none_on_error
-def _tool(of: Any, context: Any, arguments: str) -> Begin | None:
+@log_errors_and_return_none
+def _tool(of: Any, context: Any, arguments: str) -> StartSpan | None:
     if not _agents.is_on or not is_inside_run() or is_observed(_function(of)):
         return None
     is_agent = getattr(of, "_is_agent_tool", False) is True
@@ -175,14 +175,14 @@ def _function(of: Any) -> Any:
     return function
 
 
-async def _swallowed(wrapped: Any, instance: Any, args: Any, kwargs: Any) -> Any:
+async def _returned_error(wrapped: Any, instance: Any, args: Any, kwargs: Any) -> Any:
     message = await wrapped(*args, **kwargs)
     if message is not None:  # else the framework raises it
         _note_error(**kwargs)
     return message
 
 
-@none_on_error
+@log_errors_and_return_none
 def _note_error(*, context: Any, error: BaseException, **_: Any) -> None:
     """Marks the tool call as failed, though the framework returns a text to the model.  A function under `@observe` has
     marked its own call already."""
@@ -202,21 +202,21 @@ def _read(arguments: str) -> dict[str, Any]:
     return cast("dict[str, Any]", value) if isinstance(value, dict) else {"input": value}
 
 
-@none_on_error
-def _agent(instance: Any, args: Any, kwargs: Any) -> tuple[Begin, Any, Any]:
-    """Returns the `Begin` of the agent's span, the agent itself, and its input."""
+@log_errors_and_return_none
+def _agent(instance: Any, args: Any, kwargs: Any) -> tuple[StartSpan, Any, Any]:
+    """Returns the `StartSpan` of the agent's span, the agent itself, and its input."""
     starting = args[0] if args else kwargs.get("starting_agent")
     run_input: Any = args[1] if len(args) > 1 else kwargs.get("input")
     is_state = not isinstance(run_input, str | list)  # the state of a run that was interrupted
     return agent(str(getattr(starting, "name", "agent")), None if is_state else run_input), starting, run_input
 
 
-@none_on_error
+@log_errors_and_return_none
 def _final_output(result: Any) -> Any:
     return getattr(result, "final_output", None)
 
 
-async def _recorded_agent(agent: tuple[Begin, Any, Any], made: Any) -> Any:
+async def _recorded_agent(agent: tuple[StartSpan, Any, Any], made: Any) -> Any:
     begin, starting, run_input = agent
     span = begin()
     if span is None:
@@ -235,7 +235,7 @@ async def _recorded_agent(agent: tuple[Begin, Any, Any], made: Any) -> Any:
     return result
 
 
-_run_agent = recorded_result(_agent, _recorded_agent)
+_run_agent = record_returned(_agent, _recorded_agent)
 
 
 def _run_streamed(wrapped: Any, instance: Any, args: Any, kwargs: Any) -> Any:
@@ -261,8 +261,8 @@ def _await_end(run: AgentRun, result: Any) -> None:
     try:
         result.run_loop_task.add_done_callback(partial(_ended, run, result))
     except BaseException as error:  # noqa: BLE001 - the guard: another version
-        let_through(error)
-        swallowed("see when a streamed run of an agent ends", error)
+        reraise_if_for_program(error)
+        log_internal_error("see when a streamed run of an agent ends", error)
         run.finish(None)
 
 
@@ -280,12 +280,12 @@ _agents = Instrumentation(
     [
         _ToolFunctions(),
         # Converts the error that a tool raised to the text that the model gets.
-        Wrap("agents.tool", "maybe_invoke_function_tool_failure_error_function", _swallowed, is_optional=True),
+        Wrap("agents.tool", "maybe_invoke_function_tool_failure_error_function", _returned_error, is_optional=True),
         Wrap("agents.run", "AgentRunner.run", _run_agent),  # which `run_sync` goes through
         Wrap("agents.run", "AgentRunner.run_streamed", _run_streamed),
         # In each module that calls them: one imports them from the other.
-        *(Wrap("agents.run", name, turn, is_optional=True) for name in _TURNS),
-        *(Wrap("agents.run_internal.run_loop", name, turn, is_optional=True) for name in _TURNS),
+        *(Wrap("agents.run", name, agent_turn, is_optional=True) for name in _TURNS),
+        *(Wrap("agents.run_internal.run_loop", name, agent_turn, is_optional=True) for name in _TURNS),
         *GUARDRAILS,
         *MODELS,
     ]

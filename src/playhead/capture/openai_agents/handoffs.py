@@ -11,12 +11,12 @@ from typing import Any
 from opentelemetry import context as otel
 
 from playhead.api.scope import log_event_of
-from playhead.calls.lifecycle import detach, enter, fail, finish, inside
+from playhead.calls.lifecycle import as_current, detach, enter, fail, finish
 from playhead.calls.span import ObservedSpan
 from playhead.capture.frameworks.observing import agent
-from playhead.kernel.guard import swallowed
+from playhead.kernel.guard import log_internal_error
 from playhead.model import names
-from playhead.model.objects.interrupts import let_through
+from playhead.model.objects.interrupts import reraise_if_for_program
 
 _CURRENT_RUN = otel.create_key("playhead-openai-agents-run")
 
@@ -44,14 +44,14 @@ class AgentRun:
         """Returns the span of the acting agent; None if that is the run's own span. Never raises."""
         try:
             if acting is not self._acting:
-                self._hand_over(acting)
+                self._switch_agent(acting)
             self._has_acted = True
         except BaseException as error:  # noqa: BLE001 - the guard
-            let_through(error)
-            swallowed("see which agent acts", error)
+            reraise_if_for_program(error)
+            log_internal_error("see which agent acts", error)
         return self._taken_over
 
-    def _hand_over(self, to: Any) -> None:
+    def _switch_agent(self, to: Any) -> None:
         self._acting, name = to, str(getattr(to, "name", "agent"))
         if self._has_acted:  # else an interrupted run continues with the agent that was active
             log_event_of(self._taken_over or self.span, names.HANDOFF, {names.HANDOFF_TO: name}, {})
@@ -79,12 +79,12 @@ class AgentRun:
         fail(self.span, raised)
 
 
-def turn(wrapped: Any, instance: Any, args: Any, kwargs: Any) -> Awaitable[Any]:
+def agent_turn(wrapped: Any, instance: Any, args: Any, kwargs: Any) -> Awaitable[Any]:
     """Wraps the framework's functions for one agent: a turn, an interrupted turn, the guardrails of its answer."""
     run = otel.get_value(_CURRENT_RUN)
     made = wrapped(*args, **kwargs)
     acting = _agent_in(args, kwargs) if isinstance(run, AgentRun) else None
-    return made if acting is None or not isinstance(run, AgentRun) else _turn(run, acting, made)
+    return made if acting is None or not isinstance(run, AgentRun) else _agent_turn(run, acting, made)
 
 
 def _agent_in(args: Any, kwargs: Any) -> Any:
@@ -98,9 +98,9 @@ def _agent_in(args: Any, kwargs: Any) -> Any:
     return argument if hasattr(argument, "handoffs") else None
 
 
-async def _turn(run: AgentRun, acting: Any, made: Awaitable[Any]) -> Any:
+async def _agent_turn(run: AgentRun, acting: Any, made: Awaitable[Any]) -> Any:
     span = run.span_of(acting)
     if span is None:
         return await made
-    with inside(span):
+    with as_current(span):
         return await made

@@ -5,9 +5,9 @@ from collections.abc import Sequence
 from inspect import signature
 from typing import Any, cast
 
-from playhead.api.promises.pending import PendingWait, open_wait, settle_wait
+from playhead.api.promises.pending import FrameworkWait, open_wait, record_wait_answer
 from playhead.calls.span import ObservedSpan
-from playhead.capture.frameworks.observing import none_on_error
+from playhead.capture.frameworks.observing import log_errors_and_return_none
 from playhead.model.canonical import parse_json
 from playhead.model.promises import APPROVAL, APPROVED, DENIED
 from playhead.wire.operations.promises import PromiseAnswer
@@ -16,14 +16,14 @@ from playhead.wire.operations.promises import PromiseAnswer
 _MIN_RANDOM_ID = 16
 
 
-@none_on_error
+@log_errors_and_return_none
 def note_interruptions(span: ObservedSpan, result: Any) -> None:
     """Records on the agent's span the tool calls that wait for approval when the run ends."""
     for item in cast("list[Any]", getattr(result, "interruptions", None) or []):
         open_wait(span, wait_of(item, result))
 
 
-@none_on_error
+@log_errors_and_return_none
 def note_decisions(span: ObservedSpan, state: Any) -> None:
     """Records a person's decisions on the agent's span, if the run continues from the state of a run that waited."""
     if not hasattr(state, "get_interruptions"):
@@ -31,10 +31,10 @@ def note_decisions(span: ObservedSpan, state: Any) -> None:
     for item in state.get_interruptions():
         decision = state._context.is_tool_approved(item.tool_name, _call_id(item))
         if decision is not None:
-            settle_wait(span, wait_of(item, state), APPROVED if decision is True else DENIED)
+            record_wait_answer(span, wait_of(item, state), APPROVED if decision is True else DENIED)
 
 
-def decide(state: Any, items: Sequence[Any], answers: Sequence[tuple[PendingWait, PromiseAnswer]]) -> Any:
+def decide(state: Any, items: Sequence[Any], answers: Sequence[tuple[FrameworkWait, PromiseAnswer]]) -> Any:
     """Approves or rejects these calls in the state according to the answers, and returns the state."""
     for item, (_, answer) in zip(items, answers, strict=True):
         if answer["outcome"] == APPROVED:
@@ -46,11 +46,11 @@ def decide(state: Any, items: Sequence[Any], answers: Sequence[tuple[PendingWait
     return state
 
 
-def wait_of(item: Any, of: Any) -> PendingWait:
+def wait_of(item: Any, of: Any) -> FrameworkWait:
     """Converts a tool call to a question for people. `of`: the result or the state that has the call."""
     arguments = _of(item.raw_item, "arguments")
     tool, call_id = str(item.tool_name), _call_id(item)
-    return PendingWait(
+    return FrameworkWait(
         framework="openai-agents",
         wait_id=call_id,
         conversation=_conversation(of, call_id),

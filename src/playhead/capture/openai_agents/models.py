@@ -12,7 +12,7 @@ from playhead.capture.frameworks.model_calls import (
     observing_model_stream_async,
 )
 from playhead.capture.model_call import ModelRequest, ModelResponse
-from playhead.capture.openai.responses import events_of, whole_response, with_message
+from playhead.capture.openai.responses import events_of, joined_response, with_message
 from playhead.capture.patching import WrapSubclasses
 from playhead.dialect import openai_responses as dialect
 from playhead.model import names
@@ -188,7 +188,7 @@ _STREAMED = FrameworkModelApi(
     load=_load_event,
     read=_read,
     from_message=_from_message,
-    join=whole_response,
+    join=joined_response,
     split=events_of,
 )
 MODELS = (

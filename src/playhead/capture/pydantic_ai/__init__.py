@@ -7,14 +7,14 @@ from typing import Any
 from playhead.calls.lifecycle import enter, fail, finish
 from playhead.calls.span import ObservedSpan
 from playhead.capture.frameworks.observing import (
-    Begin,
+    StartSpan,
     agent,
     call_async,
     guardrail,
     is_inside_run,
     is_observed,
-    none_on_error,
-    recorded_result,
+    log_errors_and_return_none,
+    record_returned,
     tool,
 )
 from playhead.capture.patching import Instrumentation, Wrap
@@ -25,8 +25,8 @@ from playhead.model import names
 SUPPORTS = "pydantic-ai-slim >= 2.0"
 
 
-@none_on_error
-def _tool(instance: Any, args: Any, kwargs: Any) -> Begin | None:
+@log_errors_and_return_none
+def _tool(instance: Any, args: Any, kwargs: Any) -> StartSpan | None:
     if not is_inside_run():
         return None
     parameters = {**dict(zip(("name", "tool_args", "ctx", "tool"), args, strict=False)), **kwargs}
@@ -36,23 +36,23 @@ def _tool(instance: Any, args: Any, kwargs: Any) -> Begin | None:
     return tool(parameters["name"], parameters["tool_args"], parameters["ctx"].tool_call_id)
 
 
-@none_on_error
-def _agent(instance: Any, args: Any, kwargs: Any) -> "tuple[Begin, Any, Any]":
-    """Returns the `Begin` of the agent's span, the results of deferred tools that the agent gets, and the conversation
-    so far."""
+@log_errors_and_return_none
+def _agent(instance: Any, args: Any, kwargs: Any) -> "tuple[StartSpan, Any, Any]":
+    """Returns the `StartSpan` of the agent's span, the results of deferred tools that the agent gets, and the
+    conversation so far."""
     begin = agent(instance.name or "agent", args[0] if args else kwargs.get("user_prompt"))
     return begin, kwargs.get("deferred_tool_results"), kwargs.get("message_history")
 
 
-@none_on_error
-def _validator(instance: Any, args: Any, kwargs: Any) -> Begin | None:
+@log_errors_and_return_none
+def _validator(instance: Any, args: Any, kwargs: Any) -> StartSpan | None:
     if not is_inside_run() or is_observed(instance.function):
         return None
     output = args[0] if args else kwargs.get("result")
     return guardrail(getattr(instance.function, "__name__", "output validator"), {"output": output})
 
 
-@none_on_error
+@log_errors_and_return_none
 def _output(run: Any) -> Any:
     return getattr(getattr(run, "result", None), "output", None)
 
@@ -60,7 +60,7 @@ def _output(run: Any) -> Any:
 class _StartedAgent:
     """Records the agent that runs inside the context manager of `Agent.iter`."""
 
-    def __init__(self, started: "tuple[Begin, Any, Any]", block: Any):
+    def __init__(self, started: "tuple[StartSpan, Any, Any]", block: Any):
         self._block = block
         self._begin, self._results, self._messages = started
         self._span: ObservedSpan | None = None
@@ -96,9 +96,9 @@ class _StartedAgent:
             fail(self._span, raised)
 
 
-_call_tool = recorded_result(_tool, partial(call_async, output=names.TOOL_RESULT_REF))
-_validate = recorded_result(_validator, partial(call_async, output=names.OUTPUT_REF))
-_iter = recorded_result(_agent, _StartedAgent)
+_call_tool = record_returned(_tool, partial(call_async, output=names.TOOL_RESULT_REF))
+_validate = record_returned(_validator, partial(call_async, output=names.OUTPUT_REF))
+_iter = record_returned(_agent, _StartedAgent)
 
 _pydantic_ai = Instrumentation(
     [

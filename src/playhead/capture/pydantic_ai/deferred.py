@@ -4,21 +4,21 @@ gets their results."""
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal, cast
 
-from playhead.api.promises.pending import PendingWait, open_wait, settle_wait
+from playhead.api.promises.pending import FrameworkWait, open_wait, record_wait_answer
 from playhead.calls.span import ObservedSpan
-from playhead.capture.frameworks.observing import none_on_error
+from playhead.capture.frameworks.observing import log_errors_and_return_none
 from playhead.model.promises import ANSWERED, APPROVAL, APPROVED, DENIED, INPUT
 from playhead.wire.operations.promises import PromiseAnswer
 
 
-@none_on_error
+@log_errors_and_return_none
 def note_requests(span: ObservedSpan, run: Any) -> None:
     """Records on the agent's span the calls in its output that wait, if there are any."""
     for wait in waits_of(getattr(run, "result", None)):
         open_wait(span, wait)
 
 
-def waits_of(result: Any) -> list[PendingWait]:
+def waits_of(result: Any) -> list[FrameworkWait]:
     """Returns the open questions of an agent's result; empty if the result is an answer."""
     output: Any = getattr(result, "output", None)
     if type(output).__name__ != "DeferredToolRequests":
@@ -30,14 +30,14 @@ def waits_of(result: Any) -> list[PendingWait]:
     ]
 
 
-def waits_in(messages: list[Any]) -> list[PendingWait]:
+def waits_in(messages: list[Any]) -> list[FrameworkWait]:
     """Returns the possible questions of the last model answer: each call could need approval, or a result."""
     parts: list[Any] = list(messages[-1].parts) if messages and type(messages[-1]).__name__ == "ModelResponse" else []
     calls = [part for part in parts if type(part).__name__ == "ToolCallPart"]
     return [wait_of(call, messages, kind) for call in calls for kind in (APPROVAL, INPUT)]
 
 
-def results_of(answers: Sequence[tuple[PendingWait, PromiseAnswer]]) -> Any:
+def results_of(answers: Sequence[tuple[FrameworkWait, PromiseAnswer]]) -> Any:
     """Converts the answers to the `DeferredToolResults` with which the agent continues."""
     from pydantic_ai.tools import DeferredToolResults, ToolDenied  # noqa: PLC0415 - imported by the program
 
@@ -52,11 +52,11 @@ def results_of(answers: Sequence[tuple[PendingWait, PromiseAnswer]]) -> Any:
     return results
 
 
-def wait_of(call: Any, messages: Any, kind: Literal["approval", "input"]) -> PendingWait:
+def wait_of(call: Any, messages: Any, kind: Literal["approval", "input"]) -> FrameworkWait:
     """Converts a tool call to a question for people or other systems.  Call ids may repeat in other conversations; the
     framework's id of the run that made the call does not, so it is added."""
     tool, arguments = str(call.tool_name), call.args_as_dict()
-    return PendingWait(
+    return FrameworkWait(
         framework="pydantic-ai",
         wait_id=str(call.tool_call_id),
         conversation=_run_of(call, messages),
@@ -77,7 +77,7 @@ def _run_of(call: Any, messages: Any) -> str | None:
     return None
 
 
-@none_on_error
+@log_errors_and_return_none
 def note_results(span: ObservedSpan, results: Any, messages: Any) -> None:
     """Records on the agent's span the approvals and results with which it continues. `messages`: the conversation so
     far. `results` None: does nothing."""
@@ -95,5 +95,5 @@ def _settle(span: ObservedSpan, call_id: str, messages: Any, outcome: str, value
         for part in message.parts:
             if type(part).__name__ == "ToolCallPart" and part.tool_call_id == call_id:
                 wait = wait_of(part, messages, INPUT if outcome == ANSWERED else APPROVAL)
-                settle_wait(span, wait, outcome, value)
+                record_wait_answer(span, wait, outcome, value)
                 return

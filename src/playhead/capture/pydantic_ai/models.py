@@ -17,10 +17,10 @@ from playhead.capture.frameworks.model_calls import FrameworkModelApi, Framework
 from playhead.capture.model_call import ModelRequest, ModelResponse
 from playhead.capture.patching import WrapSubclasses
 from playhead.dialect.parts import write_arguments
-from playhead.kernel.guard import swallowed
+from playhead.kernel.guard import log_internal_error
 from playhead.model import names
 from playhead.model.canonical import parse_json
-from playhead.model.objects.interrupts import let_through
+from playhead.model.objects.interrupts import reraise_if_for_program
 
 
 def chat_messages(messages: Iterable[Any]) -> list[dict[str, Any]]:
@@ -344,8 +344,8 @@ class _ObservedStreamBlock:
         recording = self._recording
         recording.begin()
         if recording.has_answer:
-            return _recorded_stream(recording.answer(), recording.asked)
-        call = recording.asked
+            return _recorded_stream(recording.answer(), recording.call)
+        call = recording.call
         try:
             with recording.current():
                 self._block = self._wrapped(*call.args, **call.kwargs)
@@ -377,8 +377,8 @@ class _ObservedStreamBlock:
             self._response, events = response, response._get_event_iterator
             response._get_event_iterator = lambda: self._watched(events())
         except BaseException as error:  # noqa: BLE001 - the guard: another version
-            let_through(error)
-            swallowed("record a stream of pydantic-ai", error)
+            reraise_if_for_program(error)
+            log_internal_error("record a stream of pydantic-ai", error)
 
     async def _watched(self, events: AsyncIterator[Any]) -> AsyncIterator[Any]:
         try:
@@ -401,8 +401,8 @@ class _ObservedStreamBlock:
             [dumped] = _events_adapter().dump_python([event], mode="json", warnings=False)
             self._events.append(dumped)
         except BaseException as error:  # noqa: BLE001 - the guard
-            let_through(error)
-            swallowed("record an event of a stream", error)
+            reraise_if_for_program(error)
+            log_internal_error("record an event of a stream", error)
 
     def _raw(self) -> Any:
         return {"stream": self._events, "response": _dump(self._response.get())}

@@ -8,7 +8,7 @@ import typer
 
 from playhead.archive.documents import Format
 from playhead.cli.connection import CollectorAddress, complete_run
-from playhead.cli.options import Json, OfAgent, OfSession, OfTag, OfUser, Since, Until, moment
+from playhead.cli.options import Json, OfAgent, OfSession, OfTag, OfUser, Since, Until, parse_time_option
 from playhead.errors import SettingInvalid
 
 # Exit code if some of the data was not imported.
@@ -70,7 +70,11 @@ def export(
     """
     conditions = {"agent": agent, "session": session, "user": user, "tag": tag}
     where: dict[str, Any] = {name: value for name, value in conditions.items() if value is not None}
-    where |= {name: time for name, time in (("since", moment(since)), ("until", moment(until))) if time is not None}
+    where |= {
+        name: time
+        for name, time in (("since", parse_time_option(since)), ("until", parse_time_option(until)))
+        if time is not None
+    }
     address = ctx.ensure_object(CollectorAddress)
     is_local = form == "files" and address.asks_journal
     if bool(runs) + everything + bool(where) != 1 and not (is_local and not (runs or everything or where)):

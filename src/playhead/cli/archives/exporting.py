@@ -146,7 +146,7 @@ def _add_all(folder: Path, to: object, mode: str) -> None:
                 tar.add(path, path.relative_to(folder).as_posix())
 
 
-_WAITING, _STORED, _ABSENT = 0, 1, 2
+_WAITING, _STORED, _MISSING = 0, 1, 2
 _SCHEMA = """
 create table ref (number integer primary key, digest blob not null unique, state int not null);
 create index ref_waiting on ref (number) where state = 0;
@@ -181,13 +181,13 @@ class RefQueue:
         query = "select digest from ref where state = 0 order by number desc limit ?"
         return [digest for (digest,) in self._db.execute(query, (count,))]
 
-    def stored(self, digests: Iterable[bytes]) -> None:
+    def mark_stored(self, digests: Iterable[bytes]) -> None:
         """Marks refs as read."""
         self._note(digests, _STORED)
 
-    def absent(self, digests: Iterable[bytes]) -> None:
+    def mark_missing(self, digests: Iterable[bytes]) -> None:
         """Marks refs under which nothing is stored."""
-        self._note(digests, _ABSENT)
+        self._note(digests, _MISSING)
 
     def is_stored(self, digest: bytes) -> bool:
         """Whether this ref was read."""
@@ -199,12 +199,12 @@ class RefQueue:
         """The number of refs that are still to be read."""
         return self._db.execute("select count(*) from ref where state = 0").fetchone()[0]
 
-    def ended(self, spans: Sequence[str]) -> None:
+    def mark_ended(self, spans: Sequence[str]) -> None:
         """Marks spans as ended, and drops their earlier, open versions."""
         self._many("insert or ignore into ended (span) values (?)", spans)
         self._many("delete from unended where span = ?", spans)
 
-    def unended(self, span: str, line: bytes) -> None:
+    def keep_open_span(self, span: str, line: bytes) -> None:
         """Stores the open version of a span, unless the span is known to have ended."""
         row = self._db.execute("select 1 from ended where span = ?", (span,)).fetchone()
         if row is None:
@@ -238,7 +238,7 @@ _POSTED = "api"
 
 
 @dataclass(slots=True)
-class TakenCounts:
+class ExportCounts:
     """Counts of what was read so far."""
 
     runs: int = 0
@@ -251,12 +251,12 @@ class TakenCounts:
     scores: int = 0
 
 
-class Taking:
+class Exporter:
     """Reads runs, then their contents, and writes them to the export's files; `counts` says what was read."""
 
     def __init__(self, client: Client, files: ExportFiles, queue: RefQueue, show: ShowProgress) -> None:
         self._client, self._files, self._queue, self._show = client, files, queue, show
-        self.counts = TakenCounts()
+        self.counts = ExportCounts()
 
     def run(self, run: RunSummary) -> None:
         """Writes the records of a run, and the scores that were posted to the API. (Scores that programs recorded are
@@ -294,8 +294,8 @@ class Taking:
                     ended.append(span)
                 else:
                     alone = {**resource, "scopeSpans": [{**scope, "spans": [span]}]}
-                    self._queue.unended(_key(span), canonical_json({"resourceSpans": [alone]}))
-            self._queue.ended([_key(span) for span in ended])
+                    self._queue.keep_open_span(_key(span), canonical_json({"resourceSpans": [alone]}))
+            self._queue.mark_ended([_key(span) for span in ended])
             self.counts.spans += len(ended)
             scopes += [{**scope, "spans": ended}] if ended else []
         return {**resource, "scopeSpans": scopes}
@@ -312,7 +312,7 @@ class Taking:
                 pack, looked_at = self._pack(refs)
                 self._pack_stored(pack)
                 unknown = [ref.digest for ref in refs[:looked_at] if not self._queue.is_stored(ref.digest)]
-                self._queue.absent(unknown)
+                self._queue.mark_missing(unknown)
                 self.counts.missing += len(unknown)
                 refs = [ref for ref in refs[looked_at:] if not self._queue.is_stored(ref.digest)]
                 self._show("contents", self.counts.contents, self.counts.contents + self._queue.waiting)
@@ -337,7 +337,7 @@ class Taking:
                 self._files.content(content)
                 self.counts.contents += 1
                 self.counts.content_bytes += len(content.data)
-                self._queue.stored([digest])
+                self._queue.mark_stored([digest])
                 self._queue.add(layout.refs_in(content.data))
         for thread in pack.threads:
             nodes = extend(thread.messages, thread.parent)
@@ -346,7 +346,7 @@ class Taking:
                 continue
             messages = tuple(node.message for node in new)
             self._files.line(layout.THREADS, layout.thread_line(ThreadExtension(new[0].parent, messages)))
-            self._queue.stored(node.ref.digest for node in new)
+            self._queue.mark_stored(node.ref.digest for node in new)
             self._queue.add(message.digest for message in messages)
 
 
@@ -390,8 +390,8 @@ def export_runs(
         progress() as show,
     ):
         named = (client.run(run_id(client, run)) for run in runs) if runs else client.runs(**where)
-        taking = Taking(client, files, queue, show)
-        _take(taking, with_relatives(client, named, parents=parents, forks=forks))
+        taking = Exporter(client, files, queue, show)
+        _export_runs(taking, with_relatives(client, named, parents=parents, forks=forks))
         counts = asdict(taking.counts)
         manifest = Manifest(_version(), datetime.now(UTC).isoformat(timespec="seconds"), **counts, files=files.files())
         files.manifest(manifest)
@@ -421,12 +421,12 @@ def export_test(address: CollectorAddress, run: str, output_path: Path | None, *
     output.facts({"written to": output_path})
 
 
-def _take(taking: Taking, runs: Iterable[RunSummary]) -> None:
+def _export_runs(exporter: Exporter, runs: Iterable[RunSummary]) -> None:
     for run in runs:
-        taking.run(run)
-    if not taking.counts.runs:
+        exporter.run(run)
+    if not exporter.counts.runs:
         raise NotFound("no run meets these conditions: `playhead runs` lists them")
-    taking.contents()
+    exporter.contents()
 
 
 def _version() -> str:

@@ -28,8 +28,8 @@ from playhead.archive.records import JSON, OtlpRecord, UnreadableRecord, request
 from playhead.cli import output
 from playhead.cli.archives.sources import (
     ExportedScore,
+    ImportFiles,
     Item,
-    Sources,
     StoredContent,
     StoredThread,
     existing,
@@ -40,7 +40,7 @@ from playhead.cli.output import ShowProgress, progress
 from playhead.client import Client
 from playhead.errors import BadRequest, ClientError, CollectorUnreachable, Conflict, NotAuthorized, NotFound
 from playhead.export.counters import ShipCounters
-from playhead.export.delivery import Sending
+from playhead.export.delivery import BatchSender
 from playhead.export.http import CollectorEndpoint
 from playhead.model.canonical import Content, canonical_json, parse_json
 from playhead.model.names import STORED_HEADER
@@ -94,7 +94,7 @@ class Uploader:
         """`client`: a client of the same collector; `close` closes it, too."""
         self._client = client
         self._endpoint = CollectorEndpoint(settings, ShipCounters())
-        self._sending = Sending(self._endpoint.shown)
+        self._sending = BatchSender(self._endpoint.shown)
         self._refuse = refuse
         self.done = Imported()
 
@@ -249,11 +249,11 @@ class Uploader:
                         f"the collector at {self._endpoint.shown} wants another key: set --api-key"
                     ) from error
                 if error.cause in _WITHOUT_WAITING or (error.cause != "busy" and waited > _RETRY_SECONDS):
-                    raise self._away(error) from error
+                    raise self._unreachable_error(error) from error
                 time.sleep(max(delay, error.retry_after if error.cause == "busy" else 0.0))
         raise AssertionError  # never reached: the delays do not end
 
-    def _away(self, error: Unavailable) -> CollectorUnreachable:
+    def _unreachable_error(self, error: Unavailable) -> CollectorUnreachable:
         sentence = _SENTENCES.get(error.cause, "{at} takes nothing").format(at=self._endpoint.shown)
         return CollectorUnreachable(f"{sentence}; the same command goes on from here")
 
@@ -362,7 +362,7 @@ def import_into(
     refused = _RefusedItems()
     scratch = Path(tempfile.mkdtemp(prefix="playhead-import-"))
     try:
-        sources = Sources(form, most, scratch, total_bytes(existing(paths)))
+        sources = ImportFiles(form, most, scratch, total_bytes(existing(paths)))
         uploader = Uploader(in_force, refused.add, client)
         position = ImportPosition(in_force.journal_dir, in_force.collector, paths, uploader.epoch(), restart=restart)
         try:
@@ -380,7 +380,7 @@ def import_into(
     return not refused.count
 
 
-def show_bytes(show: ShowProgress, sources: Sources) -> None:
+def show_bytes(show: ShowProgress, sources: ImportFiles) -> None:
     """Shows how much of the files was read."""
     show("bytes", sources.read_bytes, max(sources.total_bytes, sources.read_bytes))
 
@@ -434,7 +434,9 @@ def _size(item: Item) -> int:
     return threads_size(item.thread) if isinstance(item, StoredThread) else 0
 
 
-def _say(sources: Sources, uploader: Uploader, position: ImportPosition, refused: _RefusedItems, *, json: bool) -> None:
+def _say(
+    sources: ImportFiles, uploader: Uploader, position: ImportPosition, refused: _RefusedItems, *, json: bool
+) -> None:
     done = uploader.done
     facts: dict[str, Any] = {**asdict(done), "runs": len(done.runs), "refused": refused.count}
     if json:

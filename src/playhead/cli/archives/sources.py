@@ -72,7 +72,7 @@ Item = OtlpRecord | UnreadableRecord | StoredContent | StoredThread | ExportedSc
 
 
 @dataclass(slots=True)
-class Sources:
+class ImportFiles:
     """The files to read, the bytes read so far, and the detected formats. `most`: maximum size of a record in bytes."""
 
     forced: Format | None
@@ -209,7 +209,7 @@ class Sources:
 class _Stream:
     """A file's bytes, decompressed if the first bytes show that it is gzip or zstd."""
 
-    def __init__(self, raw: BinaryIO, counter: Sources | None) -> None:
+    def __init__(self, raw: BinaryIO, counter: ImportFiles | None) -> None:
         self._raw, self._counter = raw, counter
         head = raw.read(4)
         raw.seek(0)

@@ -22,7 +22,7 @@ from typing import Any, Final, TypeVar
 
 from playhead.export.counters import ShipCounters
 from playhead.export.dead_letters import DeadLetters
-from playhead.export.delivery import Sending
+from playhead.export.delivery import BatchSender
 from playhead.export.destinations.requests import DestinationEndpoint
 from playhead.export.destinations.target import ExportTarget
 from playhead.export.http import RequestRejected
@@ -41,7 +41,7 @@ from playhead.outbound.encoding import encode, encode_log, media_of, wanted, wan
 from playhead.outbound.otlp import logs_request, traces_request
 from playhead.outbound.span import OutboundRun, OutboundSpan, outbound_span, run_of
 from playhead.projection.attributes import kind_of
-from playhead.projection.counted_run import counted_run
+from playhead.projection.counted_run import run_calls
 from playhead.settings.sdk import Settings
 from playhead.wire.pack import ThreadExtension
 from playhead.wire.retries import ProblemReporter
@@ -63,7 +63,7 @@ class LaneContents:
         self._bytes = 0
         self._most_bytes, self._most_nodes = most_bytes, most_nodes
 
-    def take(self, contents: Iterable[Content], threads: Iterable[ThreadExtension]) -> None:
+    def add(self, contents: Iterable[Content], threads: Iterable[ThreadExtension]) -> None:
         """Keeps the contents and threads of a shipment, and drops the oldest beyond the limits."""
         for content in contents:
             if content.ref.plain not in self._contents:
@@ -85,7 +85,7 @@ class LaneContents:
         if lane is not None and outbound.missing(wanted):
             everything = LaneContents(2**62, 2**62)
             for shipment in _shipments(lane):
-                everything.take(shipment.contents.values(), shipment.threads)
+                everything.add(shipment.contents.values(), shipment.threads)
             everything.fill(outbound, wanted)
         return outbound
 
@@ -138,7 +138,7 @@ T = TypeVar("T", Span, LogEvent)
 _MOST_CALLS: Final = 1_000
 
 
-class LatelyCounted:
+class SpanCounter:
     """Counts the spans of a process, shipment by shipment.  Used by one thread."""
 
     def __init__(self) -> None:
@@ -152,7 +152,7 @@ class LatelyCounted:
         for run, new in _by_run(spans).items():
             together = [*earlier.get(run, ()), *new]  # some of them twice, which counts once
             if needs_run(together, logs_of.get(run, ())):
-                counted = counted_run(run, together, logs_of.get(run, ()))
+                counted = run_calls(run, together, logs_of.get(run, ()))
                 counted_spans |= {span.span_id: counted_span(counted, span) for span in new}
             else:
                 counted_spans |= {span.span_id: CountedSpan(span) for span in new}
@@ -192,10 +192,10 @@ class DestinationDelivery:
         self._counters = counters
         self._problems = problems
         self._endpoint = DestinationEndpoint(target, counters)
-        self._sending = Sending(self._endpoint.shown)
+        self._sending = BatchSender(self._endpoint.shown)
         self._contents = LaneContents()
         self._counts = counts_calls(target.options.vocabulary)
-        self._counted = LatelyCounted()
+        self._counted = SpanCounter()
         self._runs: OrderedDict[str, OutboundRun] = OrderedDict()
         self._uploaded: OrderedDict[str, None] = OrderedDict()
 
@@ -227,7 +227,7 @@ class DestinationDelivery:
 
         Delivered spans are removed from the shipment, so a second call continues where the first one failed.
         """
-        self._contents.take(shipment.contents.values(), shipment.threads)
+        self._contents.add(shipment.contents.values(), shipment.threads)
         logs = [record for record in shipment.spans_and_announcements if isinstance(record, LogEvent)]
         for record in (*shipment.spans_and_announcements, *shipment.spans):
             if isinstance(record, Span):
@@ -295,7 +295,7 @@ class DestinationDelivery:
         try:
             self._endpoint.upload(medium)
         except RequestRejected as refused:  # the span is sent with a token that refers to nothing
-            self._problems.report(
+            self._problems.warn_once_per_cause(
                 "media", f"{self._endpoint.shown} refuses an image or file ({refused}): it is left out"
             )
         self._uploaded[medium.id] = None
@@ -322,7 +322,7 @@ class DestinationDelivery:
 
     def _give_up(self, count: int, why: str) -> None:
         self._counters.rejected += count
-        self._problems.report(
+        self._problems.warn_once_per_cause(
             f"refused {why}"[:40],
             f"{self._endpoint.shown} refuses a span ({why}): it is not sent again; more of this kind are counted only",
         )

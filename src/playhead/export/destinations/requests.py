@@ -116,7 +116,7 @@ class DestinationEndpoint:
                 "unreachable",
                 f"{self.shown} cannot be reached ({error or type(error).__name__}): "
                 "spans stay in the journal and are sent later",
-                hopeless=isinstance(error, httpx.ConnectError | httpx.UnsupportedProtocol),
+                retry_is_useless=isinstance(error, httpx.ConnectError | httpx.UnsupportedProtocol),
             ) from error
 
     def _checked(self, answer: httpx.Response) -> httpx.Response:
@@ -132,7 +132,7 @@ class DestinationEndpoint:
                 f"{self.shown} wants another key ({status} {reason}): correct it where export_to is called; "
                 "spans stay in the journal until then",
                 retry_after=_SLOWLY_SECONDS,
-                hopeless=True,
+                retry_is_useless=True,
             )
         if status < 500 and status not in {408, 429}:
             raise Unavailable(
@@ -140,7 +140,7 @@ class DestinationEndpoint:
                 f"{self.shown} does not take spans ({status} {reason}): correct the address where export_to is called; "
                 "spans stay in the journal until then",
                 retry_after=_SLOWLY_SECONDS,
-                hopeless=True,
+                retry_is_useless=True,
             )
         raise Unavailable(
             "busy",

@@ -33,7 +33,7 @@ from playhead.journal.frame import (
     readable_frames,
 )
 from playhead.journal.index import database
-from playhead.journal.lane import LaneReader, is_owned, names_in
+from playhead.journal.lane import LaneReader, entries_of, is_owned
 from playhead.model import names
 from playhead.model.thread import extend
 
@@ -179,7 +179,7 @@ class IndexUpdate:
         others = {name for (name,) in self._db.execute("select name from lane where not is_final")}
         changed_lanes: list[tuple[str, Path]] = []
         folder = os.fspath(self._journal_dir)
-        for name in names_in(self._journal_dir):
+        for name in entries_of(self._journal_dir):
             files = final_lanes.pop(name, None)
             path = f"{folder}/{name}"
             if files is not None:

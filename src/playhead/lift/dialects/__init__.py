@@ -32,7 +32,7 @@ from playhead.lift.dialects import (
     vendors,
     vercel,
 )
-from playhead.lift.extraction import LiftedContent
+from playhead.lift.extraction import ExtractedContent
 from playhead.model.span import Attributes
 
 
@@ -56,15 +56,15 @@ class SpanDialect(Protocol):
         copied."""
         ...
 
-    def speaks(self, attributes: Attributes, /) -> bool:
+    def matches(self, attributes: Attributes, /) -> bool:
         """Whether the dialect recognises these attributes, and so knows which of them are content."""
         ...
 
     def kind(self, attributes: Attributes, /) -> str | None:
-        """Returns the span's kind, one of `names.KINDS`; None if it is unknown. Called before `take`."""
+        """Returns the span's kind, one of `names.KINDS`; None if it is unknown. Called before `extract`."""
         ...
 
-    def take(self, attributes: Attributes, kind: str | None, contents: LiftedContent, /) -> None:
+    def extract(self, attributes: Attributes, kind: str | None, contents: ExtractedContent, /) -> None:
         """Moves all content that the dialect knows out of the attributes of a span of this kind, in place, and leaves
         refs."""
         ...

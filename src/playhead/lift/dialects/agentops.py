@@ -6,8 +6,8 @@ The span of a tool call inside a model call means that the model requested the t
 from collections.abc import Mapping
 from typing import Final
 
-from playhead.lift.extraction import LiftedContent, kind_from, stamp_tools, stamp_value
-from playhead.lift.indexed import take_indexed
+from playhead.lift.extraction import ExtractedContent, extract_tools, extract_value, kind_from
+from playhead.lift.indexed import pop_indexed_list
 from playhead.model import names
 from playhead.model.span import Attributes
 
@@ -39,7 +39,7 @@ _CONTENTS: Final = {
 }
 
 
-def speaks(attributes: Attributes) -> bool:
+def matches(attributes: Attributes) -> bool:
     """Recognises the dialect by its own names, or by a request's tools in a form that only AgentOps writes."""
     return any(key.startswith(("agentops.", *_TOOLS)) for key in attributes)
 
@@ -49,7 +49,7 @@ def kind(attributes: Attributes) -> str | None:
     return kind_from(attributes, _KIND, _KINDS) or kind_from(attributes, _TYPE, _TYPES)
 
 
-def take(attributes: Attributes, kind: str | None, contents: LiftedContent) -> None:
+def extract(attributes: Attributes, kind: str | None, contents: ExtractedContent) -> None:
     """Moves `agentops.<entity>.input` and `.output` to content: arguments and result of a tool, input and output of
     others."""
     is_tool = kind == "tool"
@@ -62,14 +62,14 @@ def take(attributes: Attributes, kind: str | None, contents: LiftedContent) -> N
             ours = key + names.REF_SUFFIX
         else:
             continue
-        stamp_value(attributes, ours, attributes.pop(key), key, contents)
+        extract_value(attributes, ours, attributes.pop(key), key, contents)
     for key, ours in _CONTENTS.items():
         if key in attributes:
-            stamp_value(attributes, ours, attributes.pop(key), key, contents)
+            extract_value(attributes, ours, attributes.pop(key), key, contents)
     for name in _TOOLS:
-        tools = take_indexed(attributes, name)
+        tools = pop_indexed_list(attributes, name)
         if tools is not None:
-            stamp_tools(attributes, tools, name, contents)
+            extract_tools(attributes, tools, name, contents)
     name = attributes.get("operation.name")
     if is_tool and isinstance(name, str):
         attributes.setdefault(names.TOOL_NAME, name)

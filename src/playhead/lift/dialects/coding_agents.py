@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final, cast
 
 from playhead.dialect import google_genai
-from playhead.lift.extraction import LiftedContent, parsed, stamp, stamp_input, stamp_value
-from playhead.lift.oversize import move
+from playhead.lift.extraction import ExtractedContent, extract_input, extract_value, json_or_text, set_ref_attribute
+from playhead.lift.oversize import move_values
 from playhead.model import names
 from playhead.model.message import Message
 from playhead.model.span import Attributes
@@ -63,7 +63,7 @@ _TOKENS: Final = {
 }
 
 
-def speaks(attributes: Attributes) -> bool:
+def matches(attributes: Attributes) -> bool:
     """Recognises the dialect by the type of a span, the name of an event, or the agent's name."""
     named = (attributes.get(_SPAN_TYPE), attributes.get("event.name"), attributes.get(names.AGENT_NAME))
     return (
@@ -83,37 +83,37 @@ def kind(attributes: Attributes) -> str | None:
     return None
 
 
-def take(attributes: Attributes, kind: str | None, contents: LiftedContent) -> None:
+def extract(attributes: Attributes, kind: str | None, contents: ExtractedContent) -> None:
     """Moves Gemini's messages into threads, and all other content to refs, under our name for it or its own name."""
     if attributes.get(names.AGENT_NAME) == _GEMINI:
-        _take_gemini(attributes, kind, contents)
+        _extract_gemini(attributes, kind, contents)
     for key, ours in _CONTENTS.items():
         if key in attributes:
-            stamp_value(attributes, ours, attributes.pop(key), key, contents)
+            extract_value(attributes, ours, attributes.pop(key), key, contents)
     if isinstance(attributes.get(_SPAN_TYPE), str):
         if kind == "agent":
             attributes.setdefault(names.AGENT_NAME, "claude-code")
         add_tokens(attributes)
 
 
-def take_event(name: str, attributes: Attributes, contents: LiftedContent, onto: Attributes) -> None:
+def extract_event(name: str, attributes: Attributes, contents: ExtractedContent, onto: Attributes) -> None:
     """Moves a tool's output out of an event on its span, in place, and sets the ref on the span (`onto`), too."""
     if name != TOOL_OUTPUT:
         return
     for key in (*_OUTPUTS, "bash_command"):
         if key in attributes:
             ours = names.TOOL_RESULT_REF if key in ("output", "content") else key + names.REF_SUFFIX
-            stamp_value(attributes, ours, attributes.pop(key), key, contents)
+            extract_value(attributes, ours, attributes.pop(key), key, contents)
     if names.TOOL_RESULT_REF in attributes:
         onto.setdefault(names.TOOL_RESULT_REF, attributes[names.TOOL_RESULT_REF])
 
 
-def without_commands(resource: Attributes, contents: LiftedContent) -> Attributes:
+def without_commands(resource: Attributes, contents: ExtractedContent) -> Attributes:
     """Returns the resource of a coding agent without its command line, which may hold a prompt. Other resources stay
     unchanged."""
     if not str(resource.get("service.name", "")).startswith(_AGENTS) and not _is_node_agent(resource):
         return resource
-    return move(resource, [key for key in _COMMANDS if key in resource], contents)
+    return move_values(resource, [key for key in _COMMANDS if key in resource], contents)
 
 
 def _is_node_agent(resource: Attributes) -> bool:
@@ -164,37 +164,37 @@ def _is_text(part: Any) -> bool:
     return fields.keys() == {"text"} and isinstance(fields["text"], str)
 
 
-def _take_gemini(attributes: Attributes, kind: str | None, contents: LiftedContent) -> None:
+def _extract_gemini(attributes: Attributes, kind: str | None, contents: ExtractedContent) -> None:
     """Moves the contents of a model call in Gemini's form, or a tool's arguments and result."""
     input_value, output_value = attributes.pop(names.INPUT_MESSAGES, None), attributes.pop(names.OUTPUT_MESSAGES, None)
     if kind == "llm":
         attributes.setdefault(names.PROVIDER, "gcp.gemini")
-        _take_contents(attributes, input_value, output_value, contents)
+        _extract_contents(attributes, input_value, output_value, contents)
     elif kind == "tool":
-        stamp_value(attributes, names.TOOL_ARGUMENTS_REF, _inner(input_value, "args"), names.INPUT_MESSAGES, contents)
+        extract_value(attributes, names.TOOL_ARGUMENTS_REF, _inner(input_value, "args"), names.INPUT_MESSAGES, contents)
         result = _inner(_inner(output_value, "response"), "resultDisplay")
-        stamp_value(attributes, names.TOOL_RESULT_REF, result, names.OUTPUT_MESSAGES, contents)
+        extract_value(attributes, names.TOOL_RESULT_REF, result, names.OUTPUT_MESSAGES, contents)
     else:
-        stamp_value(attributes, names.INPUT_REF, input_value, names.INPUT_MESSAGES, contents)
-        stamp_value(attributes, names.OUTPUT_REF, output_value, names.OUTPUT_MESSAGES, contents)
+        extract_value(attributes, names.INPUT_REF, input_value, names.INPUT_MESSAGES, contents)
+        extract_value(attributes, names.OUTPUT_REF, output_value, names.OUTPUT_MESSAGES, contents)
 
 
-def _take_contents(attributes: Attributes, input_value: Any, output_value: Any, contents: LiftedContent) -> None:
-    stamp_input(attributes, input_value, names.INPUT_MESSAGES, contents, model=True)
+def _extract_contents(attributes: Attributes, input_value: Any, output_value: Any, contents: ExtractedContent) -> None:
+    extract_input(attributes, input_value, names.INPUT_MESSAGES, contents, model=True)
     try:
-        answer = model_answer(parsed(output_value))
+        answer = model_answer(json_or_text(output_value))
     except ValueError:
         answer = None
     if answer is not None:
-        stamp(attributes, names.OUTPUT_MESSAGES_REF, contents.thread([answer]), names.OUTPUT_MESSAGES)
+        set_ref_attribute(attributes, names.OUTPUT_MESSAGES_REF, contents.thread([answer]), names.OUTPUT_MESSAGES)
     else:
-        stamp_value(attributes, names.OUTPUT_REF, output_value, names.OUTPUT_MESSAGES, contents)
+        extract_value(attributes, names.OUTPUT_REF, output_value, names.OUTPUT_MESSAGES, contents)
 
 
 def _inner(value: Any, key: str) -> Any:
     """Returns the value under this key; the whole value if it has no such key."""
     try:
-        read = parsed(value)
+        read = json_or_text(value)
     except ValueError:
         return value
     return cast(dict[str, Any], read).get(key, read) if isinstance(read, dict) else read

@@ -8,7 +8,7 @@ a task has the task's description, which is content, as its name.
 from collections.abc import Mapping
 from typing import Final
 
-from playhead.lift.extraction import LiftedContent, stamp_value
+from playhead.lift.extraction import ExtractedContent, extract_value
 from playhead.model import names
 from playhead.model.span import Attributes
 
@@ -35,7 +35,7 @@ _CONTENTS: Final[Mapping[str, str]] = {
 }  # fmt: skip
 
 
-def speaks(attributes: Attributes) -> bool:
+def matches(attributes: Attributes) -> bool:
     """Recognises the dialect by any of its names."""
     return any(key in attributes for key in ("crew_key", _CREW, _TASK, "crewai.agent.role", *_CONTENTS))
 
@@ -45,12 +45,12 @@ def kind(attributes: Attributes) -> str | None:
     return "step" if _CREW in attributes or _TASK in attributes else None
 
 
-def take(attributes: Attributes, kind: str | None, contents: LiftedContent) -> None:
+def extract(attributes: Attributes, kind: str | None, contents: ExtractedContent) -> None:
     """Moves each value to a ref, under our name for it or its own name."""
     for key, ours in _CONTENTS.items():
         value = attributes.pop(key, None)
         if value not in (None, ""):
-            stamp_value(attributes, ours, value, key, contents)
+            extract_value(attributes, ours, value, key, contents)
     agent = attributes.get("graph.node.id")
     if kind == "agent" and isinstance(agent, str):
         attributes.setdefault(names.AGENT_NAME, agent)

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Final
 
-from playhead.lift.extraction import LiftedContent, kind_from, stamp_input, stamp_output, stamp_value
+from playhead.lift.extraction import ExtractedContent, extract_input, extract_output, extract_value, kind_from
 from playhead.model import names
 from playhead.model.span import Attributes
 
@@ -23,7 +23,7 @@ _KINDS: Final = {
 _METADATA: Final = _PROPERTIES + "metadata."
 
 
-def speaks(attributes: Attributes) -> bool:
+def matches(attributes: Attributes) -> bool:
     """Recognises the dialect by any of its names."""
     return any(key.startswith("lmnr.") for key in attributes)
 
@@ -33,14 +33,14 @@ def kind(attributes: Attributes) -> str | None:
     return kind_from(attributes, _KIND, _KINDS)
 
 
-def take(attributes: Attributes, kind: str | None, contents: LiftedContent) -> None:
+def extract(attributes: Attributes, kind: str | None, contents: ExtractedContent) -> None:
     """Moves messages of a model call, arguments and result of a tool, and values of other spans."""
     input_value, output_value = attributes.pop(_INPUT, None), attributes.pop(_OUTPUT, None)
     if kind == "tool":
-        stamp_value(attributes, names.TOOL_ARGUMENTS_REF, input_value, _INPUT, contents)
-        stamp_value(attributes, names.TOOL_RESULT_REF, output_value, _OUTPUT, contents)
+        extract_value(attributes, names.TOOL_ARGUMENTS_REF, input_value, _INPUT, contents)
+        extract_value(attributes, names.TOOL_RESULT_REF, output_value, _OUTPUT, contents)
     else:
-        stamp_input(attributes, input_value, _INPUT, contents, model=kind == "llm")
-        stamp_output(attributes, output_value, _OUTPUT, contents, model=kind == "llm")
+        extract_input(attributes, input_value, _INPUT, contents, model=kind == "llm")
+        extract_output(attributes, output_value, _OUTPUT, contents, model=kind == "llm")
     for key in [key for key in attributes if key.startswith(_METADATA) and not key.endswith(names.REF_SUFFIX)]:
-        stamp_value(attributes, key + names.REF_SUFFIX, attributes.pop(key), key, contents)
+        extract_value(attributes, key + names.REF_SUFFIX, attributes.pop(key), key, contents)

@@ -3,7 +3,14 @@
 from collections.abc import Mapping
 from typing import Any, Final, cast
 
-from playhead.lift.extraction import LiftedContent, kind_from, parsed, stamp_input, stamp_output, stamp_value
+from playhead.lift.extraction import (
+    ExtractedContent,
+    extract_input,
+    extract_output,
+    extract_value,
+    json_or_text,
+    kind_from,
+)
 from playhead.model import names
 from playhead.model.span import Attributes
 
@@ -42,7 +49,7 @@ _TOKENS: Final = {
 }
 
 
-def speaks(attributes: Attributes) -> bool:
+def matches(attributes: Attributes) -> bool:
     """Recognises the dialect by any of its names."""
     return any(key.startswith("langfuse.") for key in attributes)
 
@@ -52,28 +59,28 @@ def kind(attributes: Attributes) -> str | None:
     return kind_from(attributes, _KIND, _KINDS)
 
 
-def take(attributes: Attributes, kind: str | None, contents: LiftedContent) -> None:
+def extract(attributes: Attributes, kind: str | None, contents: ExtractedContent) -> None:
     """Moves an observation's input and output: messages of a generation, arguments and result of a tool."""
     input_value, output_value = (attributes.pop(_OBSERVATION + name, None) for name in ("input", "output"))
     if kind == "tool":
-        stamp_value(attributes, names.TOOL_ARGUMENTS_REF, input_value, _OBSERVATION + "input", contents)
-        stamp_value(attributes, names.TOOL_RESULT_REF, output_value, _OBSERVATION + "output", contents)
+        extract_value(attributes, names.TOOL_ARGUMENTS_REF, input_value, _OBSERVATION + "input", contents)
+        extract_value(attributes, names.TOOL_RESULT_REF, output_value, _OBSERVATION + "output", contents)
     else:
-        stamp_input(attributes, input_value, _OBSERVATION + "input", contents, model=kind == "llm")
+        extract_input(attributes, input_value, _OBSERVATION + "input", contents, model=kind == "llm")
         if kind == "llm" and isinstance(output_value, str) and not output_value.startswith(("{", "[")):
             output_value = {"role": "assistant", "content": output_value}  # the text of a streamed answer
-        stamp_output(attributes, output_value, _OBSERVATION + "output", contents, model=kind == "llm")
+        extract_output(attributes, output_value, _OBSERVATION + "output", contents, model=kind == "llm")
     for key, ours in _CONTENTS.items():
         if key in attributes:
-            stamp_value(attributes, ours, attributes.pop(key), key, contents)
+            extract_value(attributes, ours, attributes.pop(key), key, contents)
     for key in [key for key in attributes if key.startswith(_METADATA) and not key.endswith(names.REF_SUFFIX)]:
-        stamp_value(attributes, key + names.REF_SUFFIX, attributes.pop(key), key, contents)
+        extract_value(attributes, key + names.REF_SUFFIX, attributes.pop(key), key, contents)
     _add_tokens(attributes)
 
 
 def _add_tokens(attributes: Attributes) -> None:
     try:
-        usage = parsed(attributes.get(_USAGE))
+        usage = json_or_text(attributes.get(_USAGE))
     except ValueError:
         return
     if not isinstance(usage, dict):

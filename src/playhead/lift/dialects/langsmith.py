@@ -5,7 +5,14 @@
 from collections.abc import Mapping
 from typing import Any, Final, cast
 
-from playhead.lift.extraction import LiftedContent, kind_from, parsed, stamp_input, stamp_output, stamp_value
+from playhead.lift.extraction import (
+    ExtractedContent,
+    extract_input,
+    extract_output,
+    extract_value,
+    json_or_text,
+    kind_from,
+)
 from playhead.model import names
 from playhead.model.span import Attributes
 
@@ -30,7 +37,7 @@ _CONTENTS: Final = ("gen_ai.request.extra_body", "gen_ai.request.extra_query", "
                     "gen_ai.serialized.doc", _METADATA + "ls_invocation_params")  # fmt: skip
 
 
-def speaks(attributes: Attributes) -> bool:
+def matches(attributes: Attributes) -> bool:
     """Recognises the dialect by any of its names."""
     return any(key.startswith("langsmith.") for key in attributes)
 
@@ -40,25 +47,25 @@ def kind(attributes: Attributes) -> str | None:
     return kind_from(attributes, _KIND, _KINDS)
 
 
-def take(attributes: Attributes, kind: str | None, contents: LiftedContent) -> None:
+def extract(attributes: Attributes, kind: str | None, contents: ExtractedContent) -> None:
     """Moves a run's inputs and outputs: messages of a model call, arguments and result of a tool."""
     input_value, output_value = attributes.pop(_INPUT, None), attributes.pop(_OUTPUT, None)
     if kind == "tool":
-        stamp_value(attributes, names.TOOL_ARGUMENTS_REF, input_value, _INPUT, contents)
-        stamp_value(attributes, names.TOOL_RESULT_REF, _output(output_value), _OUTPUT, contents)
+        extract_value(attributes, names.TOOL_ARGUMENTS_REF, input_value, _INPUT, contents)
+        extract_value(attributes, names.TOOL_RESULT_REF, _output(output_value), _OUTPUT, contents)
     else:
-        stamp_input(attributes, input_value, _INPUT, contents, model=kind == "llm")
-        stamp_output(attributes, _output(output_value), _OUTPUT, contents, model=kind == "llm")
+        extract_input(attributes, input_value, _INPUT, contents, model=kind == "llm")
+        extract_output(attributes, _output(output_value), _OUTPUT, contents, model=kind == "llm")
     for key in _CONTENTS:
         if key in attributes:
-            stamp_value(attributes, key + names.REF_SUFFIX, attributes.pop(key), key, contents)
+            extract_value(attributes, key + names.REF_SUFFIX, attributes.pop(key), key, contents)
 
 
 def _output(raw: Any) -> Any:
     """Returns the value under `output`, where LangSmith puts a value that is not an object; any other value
     unchanged."""
     try:
-        value = parsed(raw)
+        value = json_or_text(raw)
     except ValueError:
         return raw
     if isinstance(value, dict) and value.keys() == {"output"}:

@@ -8,7 +8,7 @@ message, and have `name`, `input`, `output` and `usage`.
 from collections.abc import Mapping
 from typing import Any, Final, cast
 
-from playhead.lift.extraction import LiftedContent, parsed, stamp_input, stamp_output, stamp_value
+from playhead.lift.extraction import ExtractedContent, extract_input, extract_output, extract_value, json_or_text
 from playhead.model import names
 from playhead.model.span import Attributes
 
@@ -30,7 +30,7 @@ _TOKENS: Final = {
 }
 
 
-def speaks(attributes: Attributes) -> bool:
+def matches(attributes: Attributes) -> bool:
     """Recognises the dialect by any of its names."""
     return any(key.startswith("logfire.") for key in attributes)
 
@@ -48,31 +48,31 @@ def kind(attributes: Attributes) -> str | None:
     return "llm" if _REQUEST in attributes and _SCHEMA in attributes else None
 
 
-def take(attributes: Attributes, kind: str | None, contents: LiftedContent) -> None:
+def extract(attributes: Attributes, kind: str | None, contents: ExtractedContent) -> None:
     """Reads requests and responses in their client's form. Moves other structured values to refs under their own
     names."""
     if kind in _AGENT_SPANS.values():
-        _take_agents(attributes, kind, contents)
+        _extract_agents(attributes, kind, contents)
     if _REQUEST in attributes and _is_agents_call(attributes):
-        _take_call(attributes, contents)
+        _extract_call(attributes, contents)
     elif _REQUEST in attributes:
-        stamp_input(attributes, attributes.pop(_REQUEST), _REQUEST, contents, model=True)
+        extract_input(attributes, attributes.pop(_REQUEST), _REQUEST, contents, model=True)
     if _RESPONSE in attributes:
-        stamp_output(attributes, _answer(attributes.pop(_RESPONSE)), _RESPONSE, contents, model=True)
+        extract_output(attributes, _answer(attributes.pop(_RESPONSE)), _RESPONSE, contents, model=True)
     for key in (*_CONTENTS, *_structured(attributes.get(_SCHEMA))):
         if key in attributes and not key.startswith("gen_ai.") and isinstance(attributes[key], str | list | dict):
-            stamp_value(attributes, key + names.REF_SUFFIX, attributes.pop(key), key, contents)
+            extract_value(attributes, key + names.REF_SUFFIX, attributes.pop(key), key, contents)
 
 
-def _take_agents(attributes: Attributes, kind: str | None, contents: LiftedContent) -> None:
+def _extract_agents(attributes: Attributes, kind: str | None, contents: ExtractedContent) -> None:
     """Sets the name of an agent or tool, moves a tool's arguments and result, and sets the outcome of a tripped
     guardrail."""
     name = attributes.get("name")
     if kind in ("agent", "tool") and isinstance(name, str):
         attributes.setdefault(names.AGENT_NAME if kind == "agent" else names.TOOL_NAME, name)
     if kind == "tool":
-        stamp_value(attributes, names.TOOL_ARGUMENTS_REF, attributes.pop("input", None), "input", contents)
-        stamp_value(attributes, names.TOOL_RESULT_REF, attributes.pop("output", None), "output", contents)
+        extract_value(attributes, names.TOOL_ARGUMENTS_REF, attributes.pop("input", None), "input", contents)
+        extract_value(attributes, names.TOOL_RESULT_REF, attributes.pop("output", None), "output", contents)
     if kind == "guardrail" and attributes.get("triggered") is True:
         attributes.setdefault(names.OUTCOME, names.TRIPPED)
 
@@ -81,14 +81,14 @@ def _is_agents_call(attributes: Attributes) -> bool:
     return "input" in attributes and "output" in attributes and _RESPONSE not in attributes
 
 
-def _take_call(attributes: Attributes, contents: LiftedContent) -> None:
+def _extract_call(attributes: Attributes, contents: ExtractedContent) -> None:
     """Reads a model call of OpenAI Agents. Its `request_data` repeats the input, followed by the answer, and is
     dropped."""
     del attributes[_REQUEST]
-    stamp_input(attributes, attributes.pop("input"), "input", contents, model=True)
-    stamp_output(attributes, attributes.pop("output"), "output", contents, model=True)
+    extract_input(attributes, attributes.pop("input"), "input", contents, model=True)
+    extract_output(attributes, attributes.pop("output"), "output", contents, model=True)
     try:
-        usage = parsed(attributes.get("usage"))
+        usage = json_or_text(attributes.get("usage"))
     except ValueError:
         return
     for ours, path in _TOKENS.items():
@@ -102,7 +102,7 @@ def _take_call(attributes: Attributes, contents: LiftedContent) -> None:
 def _structured(schema: Any) -> list[str]:
     """Returns the names of the attributes that hold objects or lists."""
     try:
-        value = parsed(schema)
+        value = json_or_text(schema)
     except ValueError:
         return []
     properties: Any = cast(dict[str, Any], value).get("properties") if isinstance(value, dict) else None
@@ -116,10 +116,10 @@ def _structured(schema: Any) -> list[str]:
 
 
 def _answer(raw: Any) -> Any:
-    """Returns the answer in a form that `stamp_output` reads. A message is under `message`, the text of a stream under
-    `combined_chunk_content`."""
+    """Returns the answer in a form that `extract_output` reads. A message is under `message`, the text of a stream
+    under `combined_chunk_content`."""
     try:
-        value = parsed(raw)
+        value = json_or_text(raw)
     except ValueError:
         return raw
     if not isinstance(value, dict):

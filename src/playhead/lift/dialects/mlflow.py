@@ -3,7 +3,14 @@
 from collections.abc import Mapping
 from typing import Any, Final, cast
 
-from playhead.lift.extraction import LiftedContent, parsed, stamp_input, stamp_output, stamp_tools, stamp_value
+from playhead.lift.extraction import (
+    ExtractedContent,
+    extract_input,
+    extract_output,
+    extract_tools,
+    extract_value,
+    json_or_text,
+)
 from playhead.model import names
 from playhead.model.span import Attributes
 
@@ -29,7 +36,7 @@ _TOKENS: Final = {
 }  # fmt: skip
 
 
-def speaks(attributes: Attributes) -> bool:
+def matches(attributes: Attributes) -> bool:
     """Recognises the dialect by any of its names."""
     return any(key.startswith("mlflow.") for key in attributes)
 
@@ -40,25 +47,25 @@ def kind(attributes: Attributes) -> str | None:
     return _KINDS.get(value.lower()) if isinstance(value, str) else None
 
 
-def take(attributes: Attributes, kind: str | None, contents: LiftedContent) -> None:
+def extract(attributes: Attributes, kind: str | None, contents: ExtractedContent) -> None:
     """Moves messages of a model call, arguments and result of a tool, and values of other spans."""
     input_value, output_value = attributes.pop(_INPUT, None), attributes.pop(_OUTPUT, None)
     if kind == "tool":
-        stamp_value(attributes, names.TOOL_ARGUMENTS_REF, input_value, _INPUT, contents)
-        stamp_value(attributes, names.TOOL_RESULT_REF, output_value, _OUTPUT, contents)
+        extract_value(attributes, names.TOOL_ARGUMENTS_REF, input_value, _INPUT, contents)
+        extract_value(attributes, names.TOOL_RESULT_REF, output_value, _OUTPUT, contents)
     else:
-        stamp_input(attributes, input_value, _INPUT, contents, model=kind == "llm")
-        stamp_output(attributes, output_value, _OUTPUT, contents, model=kind == "llm")
+        extract_input(attributes, input_value, _INPUT, contents, model=kind == "llm")
+        extract_output(attributes, output_value, _OUTPUT, contents, model=kind == "llm")
     if _TOOLS in attributes:
         raw = attributes.pop(_TOOLS)
         if names.TOOL_DEFINITIONS_REF not in attributes:
-            stamp_tools(attributes, raw if isinstance(raw, list) else [raw], _TOOLS, contents)
+            extract_tools(attributes, raw if isinstance(raw, list) else [raw], _TOOLS, contents)
     for key in _CONTENTS:
         if key in attributes:
-            stamp_value(attributes, key + names.REF_SUFFIX, attributes.pop(key), key, contents)
+            extract_value(attributes, key + names.REF_SUFFIX, attributes.pop(key), key, contents)
     # Autologging writes a call's parameters as attributes; lists and objects among them are JSON text.
     for key in [key for key, value in attributes.items() if _is_structure(key, value)]:
-        stamp_value(attributes, key + names.REF_SUFFIX, attributes.pop(key), key, contents)
+        extract_value(attributes, key + names.REF_SUFFIX, attributes.pop(key), key, contents)
     _add_names(attributes)
 
 
@@ -84,6 +91,6 @@ def _add_names(attributes: Attributes) -> None:
 
 def _value(attributes: Attributes, key: str) -> Any:
     try:
-        return parsed(attributes.get(key))
+        return json_or_text(attributes.get(key))
     except ValueError:
         return None

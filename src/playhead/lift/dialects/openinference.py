@@ -9,17 +9,17 @@ from typing import Any, Final, cast
 
 from playhead.dialect import openai_chat
 from playhead.lift.extraction import (
-    LiftedContent,
+    ExtractedContent,
+    extract_answer,
+    extract_input,
+    extract_output,
+    extract_request,
+    extract_tools,
+    extract_value,
+    json_or_text,
     kind_from,
-    parsed,
-    stamp_answer,
-    stamp_input,
-    stamp_output,
-    stamp_request,
-    stamp_tools,
-    stamp_value,
 )
-from playhead.lift.indexed import structure, take_elements, take_indexed
+from playhead.lift.indexed import pop_indexed_elements, pop_indexed_list, structure
 from playhead.lift.provider_bodies import AnswerBody, RequestBody
 from playhead.lift.provider_messages import canonical_messages, tool_result
 from playhead.model import names
@@ -73,7 +73,7 @@ _CONTENTS: Final = (
 )  # fmt: skip
 
 
-def speaks(attributes: Attributes) -> bool:
+def matches(attributes: Attributes) -> bool:
     """Recognises the dialect by its span kind, or by content under its names."""
     return (
         _KIND in attributes
@@ -91,51 +91,54 @@ def kind(attributes: Attributes) -> str | None:
     return named
 
 
-def take(attributes: Attributes, kind: str | None, contents: LiftedContent) -> None:
+def extract(attributes: Attributes, kind: str | None, contents: ExtractedContent) -> None:
     """Moves messages into threads, and all other content to refs: of the span's input and output, or under its own
     name."""
-    _take_values(attributes, kind, contents)
-    _take_messages(attributes, contents)
-    tools = take_indexed(attributes, "llm.tools")
+    _extract_values(attributes, kind, contents)
+    _extract_messages(attributes, contents)
+    tools = pop_indexed_list(attributes, "llm.tools")
     if tools is not None:
         natives = [_tool(native) for native in tools]
         if names.TOOL_DEFINITIONS_REF not in attributes:
-            stamp_tools(attributes, natives, "llm.tools", contents)
+            extract_tools(attributes, natives, "llm.tools", contents)
     for name in _LISTS:
-        listed = take_indexed(attributes, name)
+        listed = pop_indexed_list(attributes, name)
         if listed is None and name in attributes:
             listed = attributes.pop(name)  # the whole list, as JSON
         if listed is not None:
-            _stamp_list(attributes, name, listed, kind, contents)
+            _extract_list(attributes, name, listed, kind, contents)
     for name in _CONTENTS:
         if name in attributes:
-            stamp_value(attributes, name + names.REF_SUFFIX, attributes.pop(name), name, contents)
+            extract_value(attributes, name + names.REF_SUFFIX, attributes.pop(name), name, contents)
     if "metadata" in attributes:
-        stamp_value(attributes, names.RUN_METADATA_REF, attributes.pop("metadata"), "metadata", contents)
+        extract_value(attributes, names.RUN_METADATA_REF, attributes.pop("metadata"), "metadata", contents)
 
 
-def _take_values(attributes: Attributes, kind: str | None, contents: LiftedContent) -> None:
+def _extract_values(attributes: Attributes, kind: str | None, contents: ExtractedContent) -> None:
     input_value, output_value = (attributes.pop(key, None) for key in _VALUES)
     if kind == "tool":
-        stamp_value(attributes, names.TOOL_ARGUMENTS_REF, input_value, _VALUES[0], contents)
+        extract_value(attributes, names.TOOL_ARGUMENTS_REF, input_value, _VALUES[0], contents)
         if output_value is not None:
             call_id, result = tool_result(output_value)
             if call_id is not None:
                 attributes.setdefault(names.TOOL_CALL_ID, call_id)
-            stamp_value(attributes, names.TOOL_RESULT_REF, result, _VALUES[1], contents)
+            extract_value(attributes, names.TOOL_RESULT_REF, result, _VALUES[1], contents)
         return
-    stamp_input(attributes, input_value, _VALUES[0], contents, model=kind == "llm")
-    stamp_output(attributes, output_value, _VALUES[1], contents, model=kind == "llm")
+    extract_input(attributes, input_value, _VALUES[0], contents, model=kind == "llm")
+    extract_output(attributes, output_value, _VALUES[1], contents, model=kind == "llm")
 
 
-def _take_messages(attributes: Attributes, contents: LiftedContent) -> None:
+def _extract_messages(attributes: Attributes, contents: ExtractedContent) -> None:
     """Moves flattened messages into threads, unless the JSON of the request or answer was read."""
-    input_elements, output_elements = take_elements(attributes, _INPUT), take_elements(attributes, _OUTPUT)
+    input_elements, output_elements = (
+        pop_indexed_elements(attributes, _INPUT),
+        pop_indexed_elements(attributes, _OUTPUT),
+    )
     if input_elements is not None and names.INPUT_MESSAGES_REF not in attributes:
-        stamp_request(attributes, RequestBody([_message(element) for element in input_elements]), _INPUT, contents)
+        extract_request(attributes, RequestBody([_message(element) for element in input_elements]), _INPUT, contents)
     if output_elements is not None and names.OUTPUT_MESSAGES_REF not in attributes:
         answers = [_message(element) for element in output_elements]
-        stamp_answer(attributes, AnswerBody(answers), _OUTPUT, contents)
+        extract_answer(attributes, AnswerBody(answers), _OUTPUT, contents)
 
 
 def _message(element: Attributes) -> Message:
@@ -183,14 +186,14 @@ def _call(fields: Mapping[str, Any]) -> dict[str, Any]:
 def _tool(native: Any) -> Any:
     schema = _below(native, "tool").get("json_schema")
     try:
-        return parsed(schema) if schema is not None else native
+        return json_or_text(schema) if schema is not None else native
     except ValueError:
         return schema
 
 
-def _stamp_list(attributes: Attributes, name: str, listed: Any, kind: str | None, contents: LiftedContent) -> None:
+def _extract_list(attributes: Attributes, name: str, listed: Any, kind: str | None, contents: ExtractedContent) -> None:
     key = name + names.REF_SUFFIX
-    stamp_value(attributes, key, listed, name, contents)
+    extract_value(attributes, key, listed, name, contents)
     ref = attributes[key]
     if name == "retrieval.documents" and kind == "retriever":
         attributes.setdefault(names.OUTPUT_REF, ref)

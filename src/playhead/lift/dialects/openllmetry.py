@@ -9,16 +9,16 @@ from typing import Any, Final, cast
 
 from playhead.dialect import openai_chat
 from playhead.lift.extraction import (
-    LiftedContent,
+    ExtractedContent,
+    extract_answer,
+    extract_request,
+    extract_tools,
+    extract_value,
+    json_or_text,
     kind_from,
-    parsed,
-    stamp,
-    stamp_answer,
-    stamp_request,
-    stamp_tools,
-    stamp_value,
+    set_ref_attribute,
 )
-from playhead.lift.indexed import take_indexed
+from playhead.lift.indexed import pop_indexed_list
 from playhead.lift.provider_bodies import AnswerBody, RequestBody
 from playhead.lift.provider_messages import canonical_messages, tool_result
 from playhead.model import names
@@ -64,7 +64,7 @@ _CONTENTS: Final = (
 )  # fmt: skip
 
 
-def speaks(attributes: Attributes) -> bool:
+def matches(attributes: Attributes) -> bool:
     """Recognises the dialect by its own names, or by indexed prompts and completions."""
     keys = [key for key in attributes if key.startswith(_OWN) or key in _CONTENTS]
     return any(not key.startswith(_NOT_INDEXED) for key in keys)
@@ -75,34 +75,34 @@ def kind(attributes: Attributes) -> str | None:
     return kind_from(attributes, _KIND, _KINDS) or kind_from(attributes, _TYPE, _TYPES)
 
 
-def take(attributes: Attributes, kind: str | None, contents: LiftedContent) -> None:
+def extract(attributes: Attributes, kind: str | None, contents: ExtractedContent) -> None:
     """Moves indexed messages into threads, and input and output of entities to content."""
     for key, ours in ((_INPUT, names.INPUT_REF), (_OUTPUT, names.OUTPUT_REF)):
         if key in attributes:
-            _take_entity(attributes, key, ours, kind, contents)
-    prompts, completions = take_indexed(attributes, _PROMPT), take_indexed(attributes, _COMPLETION)
+            _extract_entity(attributes, key, ours, kind, contents)
+    prompts, completions = pop_indexed_list(attributes, _PROMPT), pop_indexed_list(attributes, _COMPLETION)
     if prompts is not None:
-        stamp_request(attributes, RequestBody(canonical_messages(map(_message, prompts))), _PROMPT, contents)
+        extract_request(attributes, RequestBody(canonical_messages(map(_message, prompts))), _PROMPT, contents)
     if completions is not None:
-        stamp_answer(attributes, _answer(completions), _COMPLETION, contents)
-    functions = take_indexed(attributes, _FUNCTIONS)
+        extract_answer(attributes, _answer(completions), _COMPLETION, contents)
+    functions = pop_indexed_list(attributes, _FUNCTIONS)
     if functions is not None:
-        stamp_tools(attributes, functions, _FUNCTIONS, contents)
+        extract_tools(attributes, functions, _FUNCTIONS, contents)
     for name in _CONTENTS:
         if name in attributes:
-            stamp_value(attributes, name + names.REF_SUFFIX, attributes.pop(name), name, contents)
+            extract_value(attributes, name + names.REF_SUFFIX, attributes.pop(name), name, contents)
     _name(attributes, kind)
 
 
-def _take_entity(attributes: Attributes, key: str, ours: str, kind: str | None, contents: LiftedContent) -> None:
+def _extract_entity(attributes: Attributes, key: str, ours: str, kind: str | None, contents: ExtractedContent) -> None:
     raw = attributes.pop(key)
     for other in _AGAIN[key]:
         if raw is not None and attributes.get(other) == raw:
             del attributes[other]
     try:
-        value = parsed(raw)
+        value = json_or_text(raw)
     except ValueError:
-        stamp(attributes, ours, contents.unparsed(key, raw), key)
+        set_ref_attribute(attributes, ours, contents.keep_unparsed_text(key, raw), key)
         return
     if isinstance(value, dict):
         value = _unwrapped(cast(dict[str, Any], value), attributes, contents)
@@ -112,17 +112,17 @@ def _take_entity(attributes: Attributes, key: str, ours: str, kind: str | None, 
             attributes.setdefault(names.TOOL_CALL_ID, call_id)
     if kind == "tool":
         ours = names.TOOL_ARGUMENTS_REF if key == _INPUT else names.TOOL_RESULT_REF
-    stamp(attributes, ours, contents.content(value), key)
+    set_ref_attribute(attributes, ours, contents.content(value), key)
 
 
-def _unwrapped(value: dict[str, Any], attributes: Attributes, contents: LiftedContent) -> Any:
+def _unwrapped(value: dict[str, Any], attributes: Attributes, contents: ExtractedContent) -> Any:
     """Returns the value from a callback's arguments. The other arguments are stored as the span's metadata."""
     inner = next((name for name in _VALUES if value.get(name) is not None), None)
     if inner is None or not value.keys() <= {*_AROUND, *_VALUES}:
         return value
     around = {name: argument for name, argument in value.items() if name in _AROUND and argument}
     if around:
-        stamp(attributes, names.RUN_METADATA_REF, contents.content(around), "traceloop.entity.metadata")
+        set_ref_attribute(attributes, names.RUN_METADATA_REF, contents.content(around), "traceloop.entity.metadata")
     return value[inner]
 
 
@@ -160,7 +160,7 @@ def _content(content: Any) -> Any:
     if not isinstance(content, str) or not content.startswith("[{"):
         return content
     try:
-        value = parsed(content)
+        value = json_or_text(content)
     except ValueError:
         return content
     return cast(list[Any], value) if isinstance(value, list) else content

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final, cast
 
 from playhead.dialect import openai_chat, otel_genai
-from playhead.lift.extraction import LiftedContent, note_compaction, put_ref
+from playhead.lift.extraction import ExtractedContent, note_compaction, set_ref
 from playhead.lift.provider_messages import canonical_messages
 from playhead.model import names
 from playhead.model.message import Message
@@ -31,7 +31,7 @@ _VARIABLE = "gen_ai.prompt.variable."
 _PREFIX = "gen_ai."
 
 
-def speaks(attributes: Attributes) -> bool:
+def matches(attributes: Attributes) -> bool:
     """Recognises the dialect by content under its names, or by refs of such content."""
     return any(
         key.startswith(_PREFIX) and (key in _READERS or key in _REF_KEYS or _is_variable(key) or _is_variable_ref(key))
@@ -45,7 +45,7 @@ def kind(attributes: Attributes) -> str | None:
     return names.KIND_OF_OPERATION.get(operation) if isinstance(operation, str) else None
 
 
-def take(attributes: Attributes, _: str | None, contents: LiftedContent) -> None:
+def extract(attributes: Attributes, _: str | None, contents: ExtractedContent) -> None:
     """Moves content out of the attributes, in place."""
     for key in [key for key in attributes if key.startswith(_PREFIX)]:
         reader = _READERS.get(key) or (_value if _is_variable(key) else None)
@@ -57,9 +57,9 @@ def take(attributes: Attributes, _: str | None, contents: LiftedContent) -> None
         try:
             ref = reader(raw, attributes, contents)
         except ValueError:
-            ref = contents.unparsed(key, raw)
+            ref = contents.keep_unparsed_text(key, raw)
         if ref is not None:
-            put_ref(attributes, key, ref)
+            set_ref(attributes, key, ref)
 
 
 def hoist(event: SpanEvent, onto: Attributes) -> None:
@@ -92,12 +92,12 @@ def _dialect(native: Mapping[str, Any]) -> Any:
     return openai_chat if is_chat else otel_genai
 
 
-def _input(raw: Any, _: Attributes, contents: LiftedContent) -> ContentRef | None:
+def _input(raw: Any, _: Attributes, contents: ExtractedContent) -> ContentRef | None:
     messages: list[Message] = [_dialect(native).to_message(native) for native in _natives(raw)]
     return contents.thread(canonical_messages(messages))
 
 
-def _output(raw: Any, attributes: Attributes, contents: LiftedContent) -> ContentRef | None:
+def _output(raw: Any, attributes: Attributes, contents: ExtractedContent) -> ContentRef | None:
     messages: list[Message] = []
     reasonings: list[Any] = []
     reasons: list[str] = []
@@ -119,7 +119,7 @@ def _output(raw: Any, attributes: Attributes, contents: LiftedContent) -> Conten
     return contents.thread(canonical_messages(messages))
 
 
-def _system(raw: Any, _: Attributes, contents: LiftedContent) -> ContentRef | None:
+def _system(raw: Any, _: Attributes, contents: ExtractedContent) -> ContentRef | None:
     if isinstance(raw, str) and raw[:1] not in ("{", "[", '"'):
         return contents.content(raw)  # some senders write the instructions as plain text
     value = otel_genai.structured(raw)
@@ -129,21 +129,21 @@ def _system(raw: Any, _: Attributes, contents: LiftedContent) -> ContentRef | No
     return contents.content(otel_genai.to_parts(natives))
 
 
-def _tools(raw: Any, _: Attributes, contents: LiftedContent) -> ContentRef | None:
+def _tools(raw: Any, _: Attributes, contents: ExtractedContent) -> ContentRef | None:
     value = otel_genai.structured(raw)
     natives = cast(list[Any], value) if isinstance(value, list) else [value]
     # Some senders write a list of JSON texts, one per tool.
     return contents.content(otel_genai.tool_definitions(otel_genai.tool_value(native) for native in natives))
 
 
-def _value(raw: Any, _: Attributes, contents: LiftedContent) -> ContentRef | None:
+def _value(raw: Any, _: Attributes, contents: ExtractedContent) -> ContentRef | None:
     value = otel_genai.tool_value(raw)
     if isinstance(value, str) and value[:1] in ("{", "["):
         raise ValueError("this looked like JSON")
     return contents.content(value)
 
 
-_READERS: Final[dict[str, Callable[[Any, Attributes, LiftedContent], ContentRef | None]]] = {
+_READERS: Final[dict[str, Callable[[Any, Attributes, ExtractedContent], ContentRef | None]]] = {
     names.INPUT_MESSAGES: _input,
     names.OUTPUT_MESSAGES: _output,
     names.SYSTEM_INSTRUCTIONS: _system,

@@ -5,7 +5,7 @@ conversation on the agent's span, and arguments and results of tools.
 from collections.abc import Mapping
 from typing import Any, Final, cast
 
-from playhead.lift.extraction import LiftedContent, parsed, stamp, stamp_value
+from playhead.lift.extraction import ExtractedContent, extract_value, json_or_text, set_ref_attribute
 from playhead.lift.message_events import MessageEvents
 from playhead.lift.provider_messages import to_messages
 from playhead.model import names
@@ -26,7 +26,7 @@ _CONTENTS: Final = {
 }
 
 
-def speaks(attributes: Attributes) -> bool:
+def matches(attributes: Attributes) -> bool:
     """Recognises the dialect by an attribute that only pydantic-ai writes."""
     return any(key in attributes for key in (_ALL, _ALL_EVENTS, *_CONTENTS))
 
@@ -36,30 +36,30 @@ def kind(attributes: Attributes) -> str | None:
     return None
 
 
-def take(attributes: Attributes, _: str | None, contents: LiftedContent) -> None:
+def extract(attributes: Attributes, _: str | None, contents: ExtractedContent) -> None:
     """Moves the events of a model call into threads, and all other content to refs under our names."""
     for key, ours in _CONTENTS.items():
         if key in attributes:
-            stamp_value(attributes, ours, attributes.pop(key), key, contents)
+            extract_value(attributes, ours, attributes.pop(key), key, contents)
     if _EVENTS in attributes:
-        _take_events(attributes, contents)
+        _extract_events(attributes, contents)
     for key in (_ALL_EVENTS, _ALL):
         if key in attributes:
-            _take_all(attributes, key, contents)
+            _extract_all(attributes, key, contents)
 
 
-def _take_events(attributes: Attributes, contents: LiftedContent) -> None:
+def _extract_events(attributes: Attributes, contents: ExtractedContent) -> None:
     events = _listed(attributes[_EVENTS])
     if events is None:
         return
     raw, messages = attributes.pop(_EVENTS), _messages_of(events, contents)
     if messages.any:
-        messages.stamp(attributes, contents)
+        messages.set_refs(attributes, contents)
     else:
-        stamp_value(attributes, _EVENTS + names.REF_SUFFIX, raw, _EVENTS, contents)
+        extract_value(attributes, _EVENTS + names.REF_SUFFIX, raw, _EVENTS, contents)
 
 
-def _take_all(attributes: Attributes, key: str, contents: LiftedContent) -> None:
+def _extract_all(attributes: Attributes, key: str, contents: ExtractedContent) -> None:
     """Moves a whole conversation, including answers, into one thread: it has all messages of the model calls inside."""
     raw = attributes.pop(key)
     natives = _listed(raw)
@@ -69,23 +69,23 @@ def _take_all(attributes: Attributes, key: str, contents: LiftedContent) -> None
         messages = None if natives is None else to_messages(natives)
         thread = None if messages is None else contents.thread(messages)
     if thread is not None:
-        stamp(attributes, _ALL + names.REF_SUFFIX, thread, key)
+        set_ref_attribute(attributes, _ALL + names.REF_SUFFIX, thread, key)
     else:
-        stamp_value(attributes, key + names.REF_SUFFIX, raw, key, contents)
+        extract_value(attributes, key + names.REF_SUFFIX, raw, key, contents)
 
 
-def _messages_of(events: list[Any], contents: LiftedContent) -> MessageEvents:
+def _messages_of(events: list[Any], contents: ExtractedContent) -> MessageEvents:
     messages = MessageEvents()
     for event in events:
         if isinstance(event, dict):
             fields = cast(dict[str, Any], event)
-            messages.take(SpanEvent(str(fields.get("event.name")), 0, fields), contents)
+            messages.extract(SpanEvent(str(fields.get("event.name")), 0, fields), contents)
     return messages
 
 
 def _listed(raw: Any) -> list[Any] | None:
     try:
-        value = parsed(raw)
+        value = json_or_text(raw)
     except ValueError:
         return None
     return cast(list[Any], value) if isinstance(value, list) else None

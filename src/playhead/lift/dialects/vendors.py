@@ -7,7 +7,7 @@ form of its own, kinds, sessions) has a file of its own.
 from collections.abc import Mapping
 from typing import Final
 
-from playhead.lift.extraction import LiftedContent, stamp_value
+from playhead.lift.extraction import ExtractedContent, extract_value
 from playhead.model import names
 from playhead.model.span import Attributes
 
@@ -54,7 +54,7 @@ _CONTENTS: Final[Mapping[str, str]] = {
 }
 
 
-def speaks(attributes: Attributes) -> bool:
+def matches(attributes: Attributes) -> bool:
     """Recognises the dialect by content under one of these names."""
     return any(key in attributes for key in _CONTENTS)
 
@@ -64,8 +64,8 @@ def kind(_: Attributes) -> str | None:
     return None
 
 
-def take(attributes: Attributes, _: str | None, contents: LiftedContent) -> None:
+def extract(attributes: Attributes, _: str | None, contents: ExtractedContent) -> None:
     """Moves each value to a ref, under our name for it or its own name."""
     for key, ours in _CONTENTS.items():
         if key in attributes:
-            stamp_value(attributes, ours, attributes.pop(key), key, contents)
+            extract_value(attributes, ours, attributes.pop(key), key, contents)

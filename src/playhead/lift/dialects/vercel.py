@@ -7,7 +7,15 @@ from collections.abc import Mapping
 from typing import Any, Final, cast
 
 from playhead.dialect import openai_chat
-from playhead.lift.extraction import LiftedContent, parsed, stamp, stamp_answer, stamp_request, stamp_tools, stamp_value
+from playhead.lift.extraction import (
+    ExtractedContent,
+    extract_answer,
+    extract_request,
+    extract_tools,
+    extract_value,
+    json_or_text,
+    set_ref_attribute,
+)
 from playhead.lift.provider_bodies import AnswerBody, RequestBody
 from playhead.lift.provider_messages import tool_call, vercel_to_chat
 from playhead.model import names
@@ -61,7 +69,7 @@ _CONTENTS: Final = {
 }  # fmt: skip
 
 
-def speaks(attributes: Attributes) -> bool:
+def matches(attributes: Attributes) -> bool:
     """Recognises the dialect by any of its names."""
     return any(key.startswith("ai.") for key in attributes)
 
@@ -79,57 +87,62 @@ def kind(attributes: Attributes) -> str | None:
     return "llm" if operation.endswith(_INNER) else "step"
 
 
-def take(attributes: Attributes, kind: str | None, contents: LiftedContent) -> None:
+def extract(attributes: Attributes, kind: str | None, contents: ExtractedContent) -> None:
     """Moves prompts and responses of a model call into threads, and input and output of other spans to content."""
     if _TOOLS in attributes:
-        stamp_tools(attributes, attributes.pop(_TOOLS), _TOOLS, contents)
+        extract_tools(attributes, attributes.pop(_TOOLS), _TOOLS, contents)
     if _MESSAGES in attributes:
-        _take_messages(attributes, contents)
+        _extract_messages(attributes, contents)
     for prefix in _ANSWERS:
-        _take_answer(attributes, prefix, kind, contents)
+        _extract_answer(attributes, prefix, kind, contents)
     for key, ours in _CONTENTS.items():
         if key in attributes:
-            stamp_value(attributes, ours, attributes.pop(key), key, contents)
+            extract_value(attributes, ours, attributes.pop(key), key, contents)
     for key in [key for key in attributes if key.startswith(_METADATA) and key not in ALIASES]:
         if not key.endswith(names.REF_SUFFIX):
-            stamp_value(attributes, key + names.REF_SUFFIX, attributes.pop(key), key, contents)
+            extract_value(attributes, key + names.REF_SUFFIX, attributes.pop(key), key, contents)
 
 
-def _take_messages(attributes: Attributes, contents: LiftedContent) -> None:
+def _extract_messages(attributes: Attributes, contents: ExtractedContent) -> None:
     raw = attributes.pop(_MESSAGES)
     try:
-        natives = parsed(raw)
+        natives = json_or_text(raw)
     except ValueError:
-        stamp(attributes, names.INPUT_REF, contents.unparsed(_MESSAGES, raw), _MESSAGES)
+        set_ref_attribute(attributes, names.INPUT_REF, contents.keep_unparsed_text(_MESSAGES, raw), _MESSAGES)
         return
     if not isinstance(natives, list) or not all(isinstance(native, dict) for native in cast(list[Any], natives)):
-        stamp_value(attributes, names.INPUT_REF, natives, _MESSAGES, contents)
+        extract_value(attributes, names.INPUT_REF, natives, _MESSAGES, contents)
         return
     chat = [message for native in cast(list[dict[str, Any]], natives) for message in vercel_to_chat(native)]
-    stamp_request(attributes, RequestBody([openai_chat.to_message(message) for message in chat]), _MESSAGES, contents)
+    extract_request(attributes, RequestBody([openai_chat.to_message(message) for message in chat]), _MESSAGES, contents)
 
 
-def _take_answer(attributes: Attributes, prefix: str, kind: str | None, contents: LiftedContent) -> None:
+def _extract_answer(attributes: Attributes, prefix: str, kind: str | None, contents: ExtractedContent) -> None:
     answered = {key: attributes.pop(prefix + key, None) for key in (_TEXT, _OBJECT, _CALLS, _REASONING)}
     if all(value is None for value in answered.values()):
         return
     text = answered[_OBJECT] if answered[_TEXT] is None else answered[_TEXT]
     if kind != "llm":
-        stamp_value(attributes, names.OUTPUT_REF, answered[_CALLS] if text is None else text, prefix + _TEXT, contents)
+        extract_value(
+            attributes, names.OUTPUT_REF, answered[_CALLS] if text is None else text, prefix + _TEXT, contents
+        )
         return
     chat: dict[str, Any] = {"role": "assistant"}
     if text not in (None, ""):
         chat["content"] = text
     try:
-        calls = parsed(answered[_CALLS])
+        calls = json_or_text(answered[_CALLS])
     except ValueError:
         calls = None
-        stamp(
-            attributes, prefix + _CALLS + names.REF_SUFFIX, contents.unparsed(prefix + _CALLS, answered[_CALLS]), prefix
+        set_ref_attribute(
+            attributes,
+            prefix + _CALLS + names.REF_SUFFIX,
+            contents.keep_unparsed_text(prefix + _CALLS, answered[_CALLS]),
+            prefix,
         )
     if isinstance(calls, list):
         natives = [cast(dict[str, Any], call) for call in cast(list[Any], calls) if isinstance(call, dict)]
         chat["tool_calls"] = [tool_call(call) for call in natives]
     message: Message = openai_chat.to_message(chat)
     reasoning = [] if answered[_REASONING] is None else [answered[_REASONING]]
-    stamp_answer(attributes, AnswerBody([message], reasoning), prefix + _TEXT, contents)
+    extract_answer(attributes, AnswerBody([message], reasoning), prefix + _TEXT, contents)

@@ -4,7 +4,7 @@ hold.
 
 from typing import Any
 
-from playhead.model.objects.interrupts import let_through
+from playhead.model.objects.interrupts import reraise_if_for_program
 from playhead.model.objects.limits import weigh_inside
 from playhead.model.objects.plain_forms import class_of, safe_repr, type_name
 
@@ -23,7 +23,7 @@ def error_text(raised: BaseException, if_broken: str | None = None) -> str:
             return "(its arguments are too large to be written out)"
         return str.__str__(str(raised))
     except BaseException as error:  # noqa: BLE001 - it is the user's code, and may raise anything
-        let_through(error)
+        reraise_if_for_program(error)
         return f"<str raised {type(error).__name__}>" if if_broken is None else if_broken
 
 

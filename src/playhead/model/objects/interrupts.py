@@ -31,11 +31,11 @@ _OURS = frozenset({"playhead", "threading", "gevent", "greenlet", "eventlet"})
 # files.
 _CALLED_BY_US = _OURS | sys.stdlib_module_names | {"opentelemetry", "wrapt", "httpx", "httpcore", "anyio", "h11"}
 
-# Computed here, because it needs many frames, and `let_through` is called where few are left.
+# Computed here, because it needs many frames, and `reraise_if_for_program` is called where few are left.
 _SIGNALS = tuple(signal.valid_signals())
 
 
-def is_from_outside(error: BaseException) -> bool:
+def is_meant_for_program(error: BaseException) -> bool:
     """Whether an exception was delivered to the program, and not raised by code that recording called."""
     if issubclass(type(error), KeyboardInterrupt):
         return True
@@ -70,12 +70,12 @@ def _is_of(frame: FrameType, packages: frozenset[str]) -> bool:
     return str(frame.f_globals.get("__name__")).partition(".")[0] in packages
 
 
-def let_through(error: BaseException) -> None:
+def reraise_if_for_program(error: BaseException) -> None:
     """Raises the exception again if it is meant for the program. Call it first in an `except` for code that recording
     calls."""
     if isinstance(error, RecursionError):
         return  # not of a handler: the end of the stack was reached here by chance
-    if is_from_outside(error) and not _is_raised_by_called_code(error):
+    if is_meant_for_program(error) and not _is_raised_by_called_code(error):
         raise error
 
 

@@ -4,7 +4,7 @@ import re
 from typing import Any
 
 from playhead.model.objects.infrastructure import name_of_type
-from playhead.model.objects.interrupts import let_through
+from playhead.model.objects.interrupts import reraise_if_for_program
 from playhead.model.objects.masking import Mask
 
 _MAX_REPR = 2_000
@@ -33,7 +33,7 @@ def safe_repr(value: object) -> str:
     try:
         text = str.__str__(repr(value))
     except BaseException as error:  # noqa: BLE001 - it is the user's code, and may raise anything
-        let_through(error)
+        reraise_if_for_program(error)
         return f"<repr raised {type(error).__name__}>"
     return text if len(text) <= _MAX_REPR else text[:_MAX_REPR] + f"... ({len(text)} characters)"
 

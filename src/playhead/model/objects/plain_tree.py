@@ -31,7 +31,7 @@ from typing import Any
 
 from playhead.model.objects.arrays import ArrayForm, ArrayRoom, outline, read_array
 from playhead.model.objects.infrastructure import is_connection
-from playhead.model.objects.interrupts import let_through
+from playhead.model.objects.interrupts import reraise_if_for_program
 from playhead.model.objects.kinds import Plan, plan_of
 from playhead.model.objects.limits import (
     CUT,
@@ -221,7 +221,7 @@ class TreeReader:
             self.cut = "time"
             return _cut("time", type_name(original))
         except BaseException as error:  # noqa: BLE001 - it is the user's code, and may raise anything
-            let_through(error)
+            reraise_if_for_program(error)
             return self._described(original)
 
     def _plain_container(self, value: Any, container: _Container) -> Any:
@@ -494,7 +494,7 @@ class TreeReader:
             try:
                 form = read_array(value, plan.family, self._array_room)
             except BaseException as error:  # noqa: BLE001 - a library's own, or the user's code in a subclass
-                let_through(error)
+                reraise_if_for_program(error)
                 form = outline(value)
             self._answers[id(value)] = value, form
         for part in form.all_parts():

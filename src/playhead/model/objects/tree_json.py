@@ -16,7 +16,7 @@ from typing import Any, cast
 
 import orjson
 
-from playhead.model.objects.interrupts import let_through
+from playhead.model.objects.interrupts import reraise_if_for_program
 from playhead.model.objects.limits import digits_weight
 from playhead.model.objects.plain_forms import class_of, type_name
 
@@ -49,7 +49,7 @@ def quick_json(value: Any) -> bytes | None:
                 return data
             return _with_old_exponents(data)
     except BaseException as error:  # noqa: BLE001 - it is the user's code, and may raise anything
-        let_through(error)
+        reraise_if_for_program(error)
     return None
 
 

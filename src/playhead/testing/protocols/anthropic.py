@@ -40,9 +40,9 @@ class MessagesRequest(ChatRequest):
 
     @cached_property
     def turns(self) -> list[JsonObject]:
-        """The whole conversation in the form of `anthropic.cut_turns`: the turns that the server remembers, then the
+        """The whole conversation in the form of `anthropic.split_turns`: the turns that the server remembers, then the
         system prompt and the messages that were sent."""
-        return [*self.before, *cast("list[JsonObject]", anthropic.cut_turns(*self._sent()))]
+        return [*self.before, *cast("list[JsonObject]", anthropic.split_turns(*self._sent()))]
 
     def _sent(self) -> tuple[Any, Any]:
         return self.body["messages"], self.body.get("system")
@@ -58,7 +58,7 @@ class MessagesRequest(ChatRequest):
     def check(self) -> None:
         """Raises InvalidRequest with a sentence about the first message that the API would refuse."""
         requested_ids: set[str] = set()
-        whole = anthropic.join_turns(self.before)[1]
+        whole = anthropic.merge_turns(self.before)[1]
         for index, message in enumerate([*whole, *self.body["messages"]]):
             requested_ids = _check(message, f"messages.{index - len(whole)}", requested_ids)
 
@@ -182,10 +182,10 @@ def content_blocks(message: JsonObject) -> list[JsonObject]:
     native = anthropic.from_message(openai_chat.to_message(message))
     content: Any = native.get("content")
     blocks: list[JsonObject] = [{"type": "text", "text": content}] if isinstance(content, str) else content
-    return [_said(block) for block in blocks if block.get("text") != ""]
+    return [_sent_block(block) for block in blocks if block.get("text") != ""]
 
 
-def _said(block: JsonObject) -> JsonObject:
+def _sent_block(block: JsonObject) -> JsonObject:
     if block.get("type") == "thinking" and "signature" not in block:
         return {**block, "signature": signature_of(block["thinking"])}
     if block.get("type") == "tool_use" and not isinstance(block.get("input"), dict):

@@ -191,7 +191,7 @@ class ConverseRequest(ChatRequest):
 
     @cached_property
     def _messages(self) -> list[JsonObject]:
-        cut = bedrock.cut_turns(self.body["messages"], self.body.get("system"))
+        cut = bedrock.split_turns(self.body["messages"], self.body.get("system"))
         return openai_chat.from_messages(map(bedrock.to_message, cut))
 
 

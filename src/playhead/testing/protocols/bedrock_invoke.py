@@ -91,7 +91,7 @@ class _NovaAnswers:
     def messages(self, body: JsonObject) -> list[JsonObject]:
         check_converse_messages(body)
         return openai_chat.from_messages(
-            map(bedrock.to_message, bedrock.cut_turns(body["messages"], body.get("system")))
+            map(bedrock.to_message, bedrock.split_turns(body["messages"], body.get("system")))
         )
 
     def answer(self, completion: Completion) -> JsonObject:
@@ -139,14 +139,14 @@ class _TextAnswers:
         return [*earlier, {"role": "user", "content": body[self._key]}]
 
     def answer(self, completion: Completion) -> JsonObject:
-        return self._said(text_of(completion.messages[0]), completion, completion.finish_reasons[0])
+        return self._response_body(text_of(completion.messages[0]), completion, completion.finish_reasons[0])
 
     def chunks(self, completion: Completion, piece_characters: int) -> Iterator[JsonObject]:
         for piece in in_pieces(text_of(completion.messages[0]), piece_characters):
-            yield self._said(piece, completion, None)
-        yield self._said("", completion, completion.finish_reasons[0])
+            yield self._response_body(piece, completion, None)
+        yield self._response_body("", completion, completion.finish_reasons[0])
 
-    def _said(self, text: str, completion: Completion, reason: str | None) -> JsonObject:
+    def _response_body(self, text: str, completion: Completion, reason: str | None) -> JsonObject:
         usage = completion.usage
         match self._family, self._key:
             case "mistral", _:

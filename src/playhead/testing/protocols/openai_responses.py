@@ -96,17 +96,19 @@ def _message(item: JsonObject) -> JsonObject:
             return {"role": item["role"], "content": item.get("content")}
         case "function_call":
             function = {"name": item.get("name"), "arguments": item.get("arguments")}
-            return _said(tool_calls=[{"id": item.get("call_id"), "type": "function", "function": function}])
+            return _assistant_message(
+                tool_calls=[{"id": item.get("call_id"), "type": "function", "function": function}]
+            )
         case "function_call_output":
             return {"role": "tool", "tool_call_id": item.get("call_id"), "content": item.get("output")}
         case "reasoning":
             texts = [str(part.get("text", "")) for part in item.get("summary") or ()]
-            return _said(reasoning_content="".join(texts))
+            return _assistant_message(reasoning_content="".join(texts))
         case other:
             return {"role": str(other), "content": None}
 
 
-def _said(**more: Any) -> JsonObject:
+def _assistant_message(**more: Any) -> JsonObject:
     return {"role": "assistant", "content": None, **more}
 
 

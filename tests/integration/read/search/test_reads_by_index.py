@@ -12,7 +12,7 @@ import httpx
 import pytest
 
 from playhead_collector.analysis.configuration import Configured
-from playhead_collector.analysis.search.terms import DecisionConditions, terms_asked
+from playhead_collector.analysis.search.terms import DecisionConditions, query_terms
 from playhead_collector.process import CollectorProcess
 from playhead_collector.projection import ProjectionRunner
 from playhead_collector.retain.packer import Packer
@@ -159,8 +159,8 @@ BOUNDS = {"since": -BIGINT, "until": BIGINT}
 BEFORE_RUN = {"before_started": BIGINT, "before_run": LAST_RUN, "how_many": PAGE}
 BEFORE_TEXT = {"before_since": BIGINT, "before_ref": b"\xff" * 33, "how_many": PAGE, "role": None}
 RARE = {"labels": [label("session", f"conv-{code_of(700)}")], "search": "", "id_part": ""}
-TERMS = terms_asked(DecisionConditions(arguments=(("case", code_of(700)),)))
-COMMON_TERMS = terms_asked(DecisionConditions(kind="tool_call"))
+TERMS = query_terms(DecisionConditions(arguments=(("case", code_of(700)),)))
+COMMON_TERMS = query_terms(DecisionConditions(kind="tool_call"))
 WORDS = {"words": f"'{code_of(700)}'"}
 COMMON_WORDS = {"words": "'customer' | 'items'"}
 SCORED = {"labels": [], "search": "", "id_part": "", "score_low": 0.5, "score_high": None, "score_label": None}

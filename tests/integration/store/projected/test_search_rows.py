@@ -142,7 +142,7 @@ async def test_rows_of_events_that_are_no_more_go(store: PostgresStore, sql: asy
     await store.ingest(P, Batch(spans=recorded().spans))
     events = recorded().events()
     for some in (events, events[:9]):
-        async with store.work(P, RUN) as work:
+        async with store.locked_run(P, RUN) as work:
             assert work is not None
             work.result = Projection(some, row(RUN, events=len(some)))
         assert await stored(sql) == said(some)
@@ -150,7 +150,7 @@ async def test_rows_of_events_that_are_no_more_go(store: PostgresStore, sql: asy
 
 async def test_rows_go_with_their_run(store: PostgresStore, sql: asyncpg.Connection):
     await store.ingest(P, Batch(spans=recorded().spans))
-    async with store.work(P, RUN) as work:
+    async with store.locked_run(P, RUN) as work:
         assert work is not None
         work.result = Projection(recorded().events(), row(RUN))
     assert all((await stored(sql)).values())

@@ -16,7 +16,7 @@ from playhead_collector.errors import StoreCollision
 from playhead_collector.projection import ProjectionRunner
 from playhead_collector.retain.packer import Packer
 from playhead_collector.store.packing.content_packs import LARGEST_PACKED
-from playhead_collector.store.ports import Batch, ToPack
+from playhead_collector.store.ports import Batch, UnpackedRun
 from playhead_collector.store.postgres import sealing
 from playhead_collector.store.postgres.store import PostgresStore
 from tests.integration.store.making import (
@@ -46,7 +46,7 @@ def texts_of(made: Thread, *texts: str) -> list[Content]:
 
 
 async def pack(store: PostgresStore, run: str = RUN) -> int:
-    return await store.pack([ToPack(P, run, 1)])
+    return await store.pack([UnpackedRun(P, run, 1)])
 
 
 async def rows(sql: asyncpg.Connection) -> tuple[int, int]:
@@ -67,7 +67,7 @@ async def read(store: PostgresStore, run: MadeUpRun) -> object:
     contents = await store.get_many(P, list(run.contents))
     tips = [ref for span in run.spans for ref in thread_refs(span)]
     threads = [await store.thread(P, tip) for tip in tips]
-    async with store.works(P, [run.run]) as works:
+    async with store.locked_runs(P, [run.run]) as works:
         given = RunInput(run.run, works[0].spans, works[0].logs, works[0].nodes, works[0].roles, None, 0)
         events = project(given, 0, ProjectSettings()).events
     nodes = await store.get_many(P, [node.ref for made in threads for node in made])
@@ -147,7 +147,7 @@ async def test_content_that_a_run_waits_for_may_be_packed(store: PostgresStore, 
     """It came in a transaction that did not see that anybody waited, and was packed before the run was projected."""
     late = content_of("late")
     await store.put(P, [late])
-    assert not await store.awaits(P, late.ref)
+    assert not await store.is_awaited(P, late.ref)
     await store.ingest(P, Batch([span(1, run=OTHER, INPUT_REF=late.ref)]))
     await store.ingest(P, Batch([span(1, INPUT_REF=late.ref)]))
     await pack(store, OTHER)
@@ -173,8 +173,8 @@ async def test_large_contents_stay_rows_and_media_types_are_kept(store: Postgres
     assert found == before
     refs = [each.ref.plain for each in contents]
     beginnings = [ref.digest[:16] for ref in (*refs, ContentRef.of(b"elsewhere"))]
-    assert {ref.plain for ref in await store.beginning_with(P, beginnings)} == set(refs)
-    assert await store.beginning_with(2, beginnings) == []
+    assert {ref.plain for ref in await store.refs_with_prefix(P, beginnings)} == set(refs)
+    assert await store.refs_with_prefix(2, beginnings) == []
     assert found[contents[1].ref].media_type == "image/x-icon"
 
 

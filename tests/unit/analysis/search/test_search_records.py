@@ -18,7 +18,7 @@ from playhead_collector.analysis.search.records import (
     encode,
     result_of,
 )
-from playhead_collector.analysis.search.terms import DecisionConditions, terms_asked, terms_of
+from playhead_collector.analysis.search.terms import DecisionConditions, query_terms, terms_of
 from playhead_collector.analysis.transcript.transcript import ToolRun
 from playhead_collector.read.values import ContentCache
 
@@ -74,8 +74,8 @@ def test_a_decision_is_found_by_the_terms_of_each_question_that_it_meets(record:
                 asked |= {"arguments": ((name, value.value),), "value": value.value, "source": value.source}
                 asked["suspect"] = value.suspect
         conditions = DecisionConditions(**asked)
-        assert conditions.meet(decision)
-        assert set(terms_asked(conditions)) <= terms_of(record)
+        assert conditions.matches(decision)
+        assert set(query_terms(conditions)) <= terms_of(record)
 
 
 @settings(deadline=None)
@@ -85,8 +85,8 @@ def test_long_values_are_told_apart_behind_their_beginning(text: str):
     record = SearchRecord("completed", [decision])
     for other, is_met in ((text, True), (text + "x", False), (text[:200], False)):
         conditions = DecisionConditions(arguments=(("text", other),))
-        assert conditions.meet(decision) is is_met
-        assert (set(terms_asked(conditions)) <= terms_of(record)) is is_met
+        assert conditions.matches(decision) is is_met
+        assert (set(query_terms(conditions)) <= terms_of(record)) is is_met
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ from opentelemetry.propagate import extract
 
 import playhead
 from playhead import Denied, Interrupted, Suspended, Unanswered, observe
-from playhead.api.promises.stopping import look_for_interrupts
+from playhead.api.promises.stopping import poll_interrupts
 from playhead.api.promises.waiting import answer_of
 from playhead.calls.joining import forget_parts
 from playhead.errors import Conflict, JournalUnusable, NotFound, ReplayDiverged, SettingInvalid
@@ -238,9 +238,9 @@ def suspended(files: list[str]) -> tuple[str, str]:
 
 
 def playhead_journal() -> Any:
-    from playhead.recording import settings_in_force
+    from playhead.recording import current_settings
 
-    return settings_in_force().journal_dir
+    return current_settings().journal_dir
 
 
 def test_a_suspended_run_goes_on_once_it_is_approved(recording: Recording, files: PromiseFiles):
@@ -553,7 +553,7 @@ def test_a_run_stops_at_its_next_call_and_goes_on_later(recording: Recording):
             first = delete(["a"])
             if interrupts:
                 playhead.interrupt(run.id or "", reason="too dear", by="eve")
-                look_for_interrupts()
+                poll_interrupts()
             try:
                 return [first, delete(["b"])]
             except Interrupted:
@@ -585,9 +585,9 @@ def test_a_folder_that_cannot_be_read_now_is_looked_at_again_without_a_word(
         playhead.interrupt(run.id or "", reason="too dear", by="eve")
         with monkeypatch.context() as broken:
             broken.setattr(os, "listdir", Mock(side_effect=no_descriptors))
-            look_for_interrupts()
+            poll_interrupts()
         assert work(2) == 2
-        look_for_interrupts()
+        poll_interrupts()
         with pytest.raises(Interrupted):
             work(3)
     assert not caplog.records

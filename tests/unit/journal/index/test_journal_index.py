@@ -11,7 +11,7 @@ from playhead.journal.frame import RESOURCE, SPAN, frame
 from playhead.journal.index import database, reading
 from playhead.journal.index.reading import JournalIndex
 from playhead.journal.index.updating import START_BYTES
-from playhead.journal.lane import LaneReader, LaneWriter, adopt
+from playhead.journal.lane import LaneReader, LaneWriter, lock_dead_lane
 from playhead.local.journal_records import JournalRecords
 from playhead.model.canonical import content_of
 from playhead.model.ref import ContentRef
@@ -183,7 +183,7 @@ def test_what_was_damaged_later_is_left_out_and_said(journal: Path):
 def test_deleted_lanes_are_forgotten(journal: Path):
     looked_at(journal).close()
     first, _ = (path.parent for path in sorted(journal.glob("*/*.segment")))
-    adopted = adopt(first)
+    adopted = lock_dead_lane(first)
     assert adopted is not None
     LaneReader(first).delete()
     adopted.close()

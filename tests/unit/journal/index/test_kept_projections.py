@@ -26,13 +26,13 @@ def journal(tmp_path: Path) -> Path:
 def projected(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The runs that were projected, in order."""
     seen: list[str] = []
-    project = projecting.RunMaker.project
+    project = projecting.UncachedProjector.project
 
-    def noted(self: projecting.RunMaker, run: str, *rest: object):
+    def noted(self: projecting.UncachedProjector, run: str, *rest: object):
         seen.append(run)
         return project(self, run, *rest)  # pyright: ignore[reportArgumentType]
 
-    monkeypatch.setattr(projecting.RunMaker, "project", noted)
+    monkeypatch.setattr(projecting.UncachedProjector, "project", noted)
     return seen
 
 

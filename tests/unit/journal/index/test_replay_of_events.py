@@ -19,7 +19,7 @@ from playhead.journal.frame import RESOURCE, frame
 from playhead.journal.lane import LaneWriter
 from playhead.model import names
 from playhead.model.event import CRITICAL
-from playhead.recording import ProcessState
+from playhead.recording import RecordingProcess
 from playhead_collector.store.ports import Batch
 from tests.integration.read.recorded import START_NS, conversation
 from tests.support.readers.journaled import frames_of, write_journal
@@ -32,7 +32,7 @@ Event = dict[str, Any]
 def journal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     write_journal(tmp_path, [conversation(RUN, 3).batch(), conversation(OTHER, 2).batch()])
     monkeypatch.setenv("PLAYHEAD_JOURNAL_DIR", str(tmp_path))
-    monkeypatch.setattr(ProcessState, "recording", None)  # else the journal is that of a test before
+    monkeypatch.setattr(RecordingProcess, "recording", None)  # else the journal is that of a test before
     return tmp_path
 
 
@@ -205,7 +205,7 @@ def test_a_clock_that_goes_backwards_changes_neither_seqs_nor_what_is_there(
         span.start_ns -= 3_600_000_000_000
         span.end_ns = None if span.end_ns is None else span.end_ns - 3_600_000_000_000
     write_journal(tmp_path, [batch])
-    monkeypatch.setattr(ProcessState, "recording", None)
+    monkeypatch.setattr(RecordingProcess, "recording", None)
     monkeypatch.setenv("PLAYHEAD_JOURNAL_DIR", str(tmp_path))
     whole = list(playhead.replay(RUN))
     assert [event["seq"] for event in whole] == list(range(1, len(whole) + 1))

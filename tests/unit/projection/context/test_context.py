@@ -222,7 +222,7 @@ def test_after_a_crash_the_same_call_is_no_branch():
     conversations = Conversations(talk.r.nodes, KnownMessages(talk.r.roles, {}))
     thread = talk.r.thread(*texts("sabc"))
     conversations.call_started("1", None, thread, None)
-    conversations.process_died()
+    conversations.interrupt_open_calls()
     assert conversations.call_started("2", None, thread, None).new == []
     conversations.call_ended("2", None)
     cut = conversations.call_started("3", None, talk.r.thread(*texts("sc")), None).cut

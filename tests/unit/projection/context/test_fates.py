@@ -13,9 +13,9 @@ from playhead.projection.message_outcomes import (
     DROPPED,
     KEPT,
     SUMMARISED,
-    declared_fates,
-    message_fates,
-    recorded_fates,
+    declared_outcomes,
+    message_outcomes,
+    outcomes_of_event,
     retained,
     with_replacements,
 )
@@ -38,12 +38,12 @@ def event(kept: object, summarised: object, dropped: object, origin: str = "infe
 def test_what_an_event_records_is_read_back_as_it_was_decided(before, after, data):
     change = diff_messages(before, after)
     summarised = data.draw(st.lists(st.sampled_from(change.removed), unique=True)) if change.removed else []
-    written = message_fates(change, summarised)
+    written = message_outcomes(change, summarised)
     assert Counter(written.by_position) == {
         fate: count for fate in (KEPT, SUMMARISED, DROPPED) if (count := written.count(fate))
     }
     lists = (written.refs(KEPT), written.refs(SUMMARISED), written.refs(DROPPED))
-    read = recorded_fates(event(*lists), before, after)
+    read = outcomes_of_event(event(*lists), before, after)
     assert (read.diff.before, read.input_length) == (before, len(before))
     for fate in (KEPT, SUMMARISED, DROPPED):
         assert Counter(read.refs(fate)) == Counter(written.refs(fate))
@@ -53,7 +53,7 @@ def test_what_an_event_records_is_read_back_as_it_was_decided(before, after, dat
 @given(contexts, contexts)
 def test_a_difference_shows_the_same_fates_and_replacements(before, after):
     known = KnownMessages(ROLES, {})
-    fates = with_replacements(message_fates(diff_messages(before, after)), known)
+    fates = with_replacements(message_outcomes(diff_messages(before, after)), known)
     entries = diff_contexts(before, after, known)
     went = {entry["from"]: entry for entry in entries if entry["from"] is not None}
     assert sorted(went) == list(range(len(before)))
@@ -65,7 +65,7 @@ def test_a_difference_shows_the_same_fates_and_replacements(before, after):
 
 @given(contexts, st.none() | contexts, st.none() | contexts, st.booleans())
 def test_a_declaration_is_completed_by_what_the_threads_show(gone, summarised, dropped, summed_up):
-    found = declared_fates(gone, summarised, dropped, summed_up=summed_up)
+    found = declared_outcomes(gone, summarised, dropped, summed_up=summed_up)
     if summarised is not None:
         assert found[0] == tuple(summarised)
     if dropped is not None:
@@ -80,7 +80,7 @@ def test_a_declaration_is_completed_by_what_the_threads_show(gone, summarised, d
 
 def test_the_answer_of_the_call_before_is_taken_from_the_event():
     a, b, c, d = (ContentRef(letter) for letter in "abcd")
-    fates = recorded_fates(event([b], [], [a, c]), [a, b], [b, d])
+    fates = outcomes_of_event(event([b], [], [a, c]), [a, b], [b, d])
     assert (fates.diff.before, fates.input_length) == ([a, b, c], 2)
     assert fates.by_position == [DROPPED, KEPT, DROPPED]
 
@@ -89,5 +89,5 @@ def test_what_was_added_at_the_end_is_not_retained():
     a, b, c, d = (ContentRef(letter) for letter in "abcd")
     change = diff_messages([a, b, c], [a, c, d])
     lists = ([a, c], [], [b])
-    assert retained(message_fates(change), event(*lists)) == [0, 1]
-    assert retained(message_fates(change), event(*lists, origin="declared")) == [0, 1, 2]
+    assert retained(message_outcomes(change), event(*lists)) == [0, 1]
+    assert retained(message_outcomes(change), event(*lists, origin="declared")) == [0, 1, 2]

@@ -18,7 +18,7 @@ from playhead.testing import (
     thinking,
     tool_call,
 )
-from playhead.testing.answers import Said
+from playhead.testing.answers import AssistantMessage
 from playhead_collector.read.given_answers import GivenAnswer
 from playhead_collector.read.pytest_file import RecordedTurn, RunToTest, answer_source, asked_text, pytest_source
 from playhead_collector.read.python_source import literal
@@ -59,7 +59,7 @@ def test_an_answer_says_what_was_said(parts: list[dict[str, Any]]):
     source = answer_source(RecordedTurn("", {"role": "assistant", "parts": parts}), 8)
     assert source is not None
     said = evaluated(source)
-    assert isinstance(said, Said)
+    assert isinstance(said, AssistantMessage)
     of_kind = lambda kind: [part["content"] for part in parts if part["type"] == kind]  # noqa: E731
     assert (said.text or "") == "".join(of_kind("text"))
     assert (said.thinking or "") == "".join(of_kind("reasoning"))
@@ -150,7 +150,9 @@ def test_an_output_that_differs_each_time_is_not_compared(output: Any, repeatabl
 
 def test_what_people_answered_is_told_before_the_program_is_started():
     given = [GivenAnswer("deny", "run refund", details={"amount": 500}, reason="too much"), GivenAnswer("expire", None)]
-    run = RunToTest("0a" * 16, None, "2026-11-23T10:00:00Z", "running", [], [], given=given, waits=True, runs_before=1)
+    run = RunToTest(
+        "0a" * 16, None, "2026-11-23T10:00:00Z", "running", [], [], given_answers=given, waits=True, runs_before=1
+    )
     lines = pytest_source(run).splitlines()
     at = lines.index("    playhead_recorder.deny('run refund', details={'amount': 500}, reason='too much', times=1)")
     assert lines[at + 1 : at + 5] == [

@@ -19,7 +19,7 @@ def kept(value: Any) -> ContentRef:
 
 def run_of(*events: tuple[type[ev.Event], dict[str, Any]]) -> RunWaits:
     found = RunWaits()
-    found.take(
+    found.add(
         [
             kind(id=f"{seq}", run="0a" * 16, seq=seq, time_ns=seq, span=None, actor=None, **values)  # type: ignore[misc]
             for seq, (kind, values) in enumerate(events, 1)
@@ -56,7 +56,7 @@ def test_questions_of_every_kind_are_answered_as_they_were():
     }
     asked = [(ev.InputRequested, {"wait": wait, "prompt": kept(prompt)}) for wait, prompt in prompts.items()]
     answers = [(ev.InputReceived, {"wait": wait, "value": kept(wait), "by": "Eve"}) for wait in prompts]
-    assert [(each.what, each.key, each.value) for each in given(run_of(*asked, *answers))] == [
+    assert [(each.question, each.key, each.value) for each in given(run_of(*asked, *answers))] == [
         ("Is this fine?", None, "1"),
         ("Which branch?", None, "2"),
         ("payment", "A1", "3"),
@@ -72,7 +72,7 @@ def test_an_answer_may_be_in_a_later_run_and_the_program_s_own_is_none():
     own = {"wait": "2", "value": kept("no"), "by": "the program"}
     going_on = run_of((ev.InputReceived, {"wait": "1", "value": kept("yes")}), (ev.InputReceived, own))
     assert (waiting.is_left("1"), waiting.is_left("2")) == (True, True)
-    assert going_on.asked_before == {"1", "2"}
+    assert going_on.questions_of_earlier_runs == {"1", "2"}
     assert given(waiting, going_on) == [GivenAnswer("answer", "a?", "yes")]
     assert given(waiting) == []
 

@@ -16,9 +16,9 @@ import playhead
 from playhead import observe
 from playhead.replay.ending_order import EndingOrder
 from playhead.replay.recorded_calls import recorded_calls
-from playhead.rewind import Rewound
+from playhead.rewind import RewindContext
 from playhead.testing import MockModelServer, text
-from playhead.testing.answers import Said
+from playhead.testing.answers import AssistantMessage
 from playhead.testing.request import ChatRequest
 from tests.support.journal_reader import Recording
 
@@ -94,7 +94,7 @@ def attempt(work: Callable[[], Awaitable[str]], order: str, *, ends: bool) -> st
     return str(run.id)
 
 
-def resumed(run_id: str, work: Callable[[], Awaitable[str]], order: str) -> tuple[str, Rewound]:
+def resumed(run_id: str, work: Callable[[], Awaitable[str]], order: str) -> tuple[str, RewindContext]:
     with playhead.resume(run_id) as rewound:
         return attempt(work, order, ends=True), rewound
 
@@ -135,7 +135,7 @@ def test_chains_of_calls_in_tasks(order: str) -> None:
 def test_models_that_tasks_ask_at_once(order: str, server: MockModelServer) -> None:
     answered = {name: threading.Event() for name in order}
 
-    def answer(request: ChatRequest) -> Said:
+    def answer(request: ChatRequest) -> AssistantMessage:
         name = str(request.messages[-1]["content"])
         for before in order[: order.index(name)]:
             assert answered[before].wait(10)
@@ -257,7 +257,7 @@ def test_a_thread_gives_the_program_time_to_take_the_answer_before(recording: Re
     first, second = sorted(tools, key=lambda call: call.ended or (0, 0))
     order = EndingOrder([first, second], lambda: now)
     assert (order.rest_seconds(first), order.is_due(second)) == (0, False)
-    order.give(first)
+    order.deliver(first)
     assert order.is_due(second)
     assert 0 < order.rest_seconds(second) < 0.1
     now = 6.0

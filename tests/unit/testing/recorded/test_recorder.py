@@ -137,8 +137,8 @@ def test_nothing_is_written_or_sent_whatever_the_program_configures(playhead_rec
     assert [run.name for run in playhead_recorder.runs] == ["configured", "shut down"]
     assert [event.kind for event in playhead_recorder.runs[0].events][1] == "custom_event"
     assert not (tmp_path / "journal").exists()
-    assert recording.ProcessState.recording is not None
-    assert recording.ProcessState.recording.shipper is None
+    assert recording.RecordingProcess.recording is not None
+    assert recording.RecordingProcess.recording.shipper is None
 
 
 def test_a_large_message_is_whole(playhead_recorder: RunRecorder, mock_model: MockModelServer):
@@ -170,9 +170,9 @@ def test_the_report_of_a_failed_test_has_the_transcript(pytester: pytest.Pyteste
                 refund(21)
 
         def test_without_the_fixture():
-            from playhead.recording import ProcessState
-            assert ProcessState.in_memory is None
-            assert ProcessState.recording is None
+            from playhead.recording import RecordingProcess
+            assert RecordingProcess.in_memory is None
+            assert RecordingProcess.recording is None
         """
     )
     done = pytester.runpytest_inprocess("-p", "no:asyncio")
